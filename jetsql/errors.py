@@ -1,0 +1,109 @@
+"""Every error that JetSQL raises itself, and the one table of their conditions.
+
+    JetSQLError                     a condition, its SQLSTATE, a message, what to do next, a place in the text
+     ├─ StatementError              the statement is at fault; nothing was changed
+     └─ EngineError                 the engine or its home is at fault (exit code 3 of the command line)
+
+An error is its *condition* (`JETSQL.JOB_NOT_FOUND`), as Spark's own errors are: callers compare conditions, people read
+messages. The SQLSTATE follows from the condition, so a raise names it nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+# Condition (without the prefix) -> SQLSTATE. States are those that Spark or the SQL standard give to the nearest case.
+SQLSTATES: Final[dict[str, str]] = {
+    "PARSE_SYNTAX_ERROR": "42601",
+    "UNSUPPORTED_BODY": "42601",
+    "INVALID_NAME": "42602",
+    "INVALID_OPTION_VALUE": "22023",
+    "DUPLICATE_OPTION": "42614",
+    "UNKNOWN_OPTION": "42616",
+    "OPTION_NOT_CHANGEABLE": "42616",
+    "TEMPORARY_OBJECT_IN_BODY": "42K0F",
+    "PARAMETER_IN_BODY": "42K0F",
+    "VARIABLE_NOT_SET": "42K0F",
+    "JOB_IN_BLOCK": "0A000",
+    "NOT_SUPPORTED": "0A000",
+    "STREAM_OUTSIDE_JOB": "0A000",
+    "GUARANTEE_NOT_POSSIBLE": "0A000",
+    "SOURCE_NOT_REPLAYABLE": "0A000",
+    "NO_OUTPUT_MODE": "0A000",
+    "TRIGGER_NOT_POSSIBLE": "0A000",
+    "UNSUPPORTED_SINK": "0A000",
+    "UNSUPPORTED_QUERY": "0A000",
+    "JOB_NOT_FOUND": "42704",
+    "SNAPSHOT_NOT_FOUND": "42704",
+    "JOB_ALREADY_EXISTS": "42710",
+    "WRONG_STATUS": "55000",
+    "SINK_CHANGED": "55000",
+    "JOB_CHANGED": "55000",
+    "DELIVERY_INTERRUPTED": "55000",
+    "EXTERNAL_SYSTEM_UNAVAILABLE": "08001",
+    "SINK_NOT_READY": "42501",
+    "JOB_FAILED": "58000",
+    "WAIT_TIMEOUT": "57014",
+    "HOME_IN_USE": "55006",
+    "HOME_NOT_USABLE": "58030",
+    "STORE_DAMAGED": "58030",
+    "STORE_TOO_NEW": "58030",
+    "ENGINE_NOT_STARTED": "58000",
+    "INTERNAL_ERROR": "XX000",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a statement's text: character offsets from its beginning, `stop` exclusive."""
+
+    start: int
+    stop: int
+
+    def line(self, text: str) -> int:
+        """The line in `text` where the place begins, from 1."""
+        return text.count("\n", 0, self.start) + 1
+
+    def column(self, text: str) -> int:
+        """The column in its line where the place begins, from 0 (as Spark counts positions)."""
+        return self.start - (text.rfind("\n", 0, self.start) + 1)
+
+
+class JetSQLError(Exception):
+    """What happened, where, and what to do next.
+
+    condition: a key of `SQLSTATES`, given without the prefix; `str(error)` shows it as `[JETSQL.KEY]`.
+    place: where in the statement's text, when a token of it is at fault.
+    hint: what to do next, a sentence of its own.
+    """
+
+    def __init__(self, condition: str, message: str, *, place: Place | None = None, hint: str = "") -> None:
+        self.condition = f"JETSQL.{condition}"
+        self.sqlstate = SQLSTATES[condition]
+        self.message = message
+        self.place = place
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"[{self.condition}] {self.explanation} SQLSTATE: {self.sqlstate}"
+
+    @property
+    def explanation(self) -> str:
+        """Message and hint as people read them, without condition and SQLSTATE."""
+        return f"{self.message} {self.hint}".strip()
+
+    def at(self, place: Place | None) -> JetSQLError:
+        """The same error, pointing at `place` unless it points somewhere already."""
+        if self.place is None:
+            self.place = place
+        return self
+
+
+class StatementError(JetSQLError):
+    """A statement can't be done as it stands; nothing was changed."""
+
+
+class EngineError(JetSQLError):
+    """The engine could not start or go on: no Java, a bad master, a home in use or damaged."""

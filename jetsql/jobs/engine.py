@@ -1,0 +1,122 @@
+"""The engine as the manager knows it: a small protocol, and the events that come back from a run.
+
+The tests have an in-memory twin. Everything but `analyse` and `explain` is called on worker threads and may block; the
+manager's writer thread never calls an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from jetsql.jobs.model import Analysis, Cause, Job, Plan, RunId
+from jetsql.language.statements import Body
+
+
+@dataclass(frozen=True)
+class BatchCommitted:
+    """A micro-batch is committed. trigger_time: when its trigger began, seconds since the epoch."""
+
+    run: RunId
+    batch: int
+    trigger_time: float
+    input_rows: int
+    rows_per_second: float
+    late_rows: int = 0
+
+
+@dataclass(frozen=True)
+class RunIdle:
+    """A trigger that began at trigger_time (seconds since the epoch) found nothing to do."""
+
+    run: RunId
+    trigger_time: float
+
+
+@dataclass(frozen=True)
+class RunCompleted:
+    """The run ended by itself and everything it was to do is committed. message: what people should know of it."""
+
+    run: RunId
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class RunFailed:
+    """The run ended with an error."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class SinkNoticed:
+    """Something about the sink that belongs into the job's history, in words; the run goes on."""
+
+    run: RunId
+    message: str
+
+
+@dataclass(frozen=True)
+class RestartWanted:
+    """The run ended because something it reads was replaced; it should start again at once, no attempt is counted."""
+
+    run: RunId
+    message: str
+
+
+EngineEvent = BatchCommitted | RunIdle | RunCompleted | RunFailed | SinkNoticed | RestartWanted
+Report = Callable[[EngineEvent], None]
+
+
+class UserSession(Protocol):
+    """A handle of the session that a statement came from; only the engine looks inside."""
+
+
+class Engine(Protocol):
+    """What runs the jobs."""
+
+    def analyse(self, body: Body, session: UserSession) -> Analysis:
+        """Find out what a body reads and writes. Makes nothing.
+
+        Raises StatementError for what JetSQL refuses, and Spark's own error for what Spark does not understand.
+        """
+
+    def check_reachable(self, plan: Plan) -> None:
+        """Ask the external systems of a plan directly whether the job could work (5 s).
+
+        Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY).
+        """
+
+    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
+        """Spark's plan of the body, as text."""
+
+    def start(self, job: Job, report: Report) -> None:
+        """Start `job.run` from the job's checkpoint and return when it runs; `report` is called from then on.
+
+        Raises any error that keeps it from starting (JetSQLError JOB_CHANGED and SINK_CHANGED do not heal).
+        After this returns, exactly one of RunCompleted, RunFailed, RestartWanted is reported unless `stop` is called.
+        """
+
+    def stop(self, run: RunId, deadline_seconds: float) -> bool:
+        """End a run at a batch boundary; by force after the deadline. Blocks until it ended.
+
+        Returns whether it was graceful. A run that is not there counts as stopped. Nothing is reported by a run
+        that is being stopped.
+        """
+
+    def watch_idle(self, run: RunId) -> None:
+        """Report RunIdle at the next trigger that finds nothing to do, also when the run has been idle before."""
+
+    def recover(self, job: Job) -> None:
+        """Finish what a dead engine left half done in the job's sink, without starting the job."""
+
+    def discard(self, job: Job) -> None:
+        """Delete the job's checkpoint and staged rows. A folder that is not there is fine."""
+
+    def cause_of(self, error: Exception) -> Cause:
+        """An exception of this engine in the words of a Cause, with `heals` from the table of such errors."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""

@@ -1,0 +1,221 @@
+"""What a job is: plain frozen data, without Spark, clock or store.
+
+Three stages, each a class: an `Analysis` is what the engine found in a statement's body, a `Plan` is what was decided
+from it and the options, a `Job` is a plan with a life. Only the manager makes new versions of a `Job`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Status(Enum):
+    """A job's status, by Hazelcast Jet's names. The last two are final."""
+
+    NOT_RUNNING = "NOT_RUNNING"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    COMPLETING = "COMPLETING"
+    SUSPENDED = "SUSPENDED"
+    SUSPENDED_EXPORTING_SNAPSHOT = "SUSPENDED_EXPORTING_SNAPSHOT"
+    FAILED = "FAILED"
+    COMPLETED = "COMPLETED"
+
+    @property
+    def final(self) -> bool:
+        return self in (Status.FAILED, Status.COMPLETED)
+
+
+class StopGoal(Enum):
+    """Where a COMPLETING job is going."""
+
+    SUSPEND = "SUSPEND"
+    RESTART = "RESTART"
+    CANCEL = "CANCEL"
+
+
+class Guarantee(Enum):
+    """Processing guarantees, by the spelling of the option `processingGuarantee`."""
+
+    EXACTLY_ONCE = "exactlyOnce"
+    AT_LEAST_ONCE = "atLeastOnce"
+    NONE = "none"
+
+
+class Trigger(Enum):
+    INTERVAL = "interval"
+    AVAILABLE_NOW = "availableNow"
+    REAL_TIME = "realTime"
+
+
+class OutputMode(Enum):
+    APPEND = "append"
+    UPDATE = "update"
+    COMPLETE = "complete"
+
+
+class Replay(Enum):
+    """Whether a source can give the same rows again."""
+
+    YES = "yes"
+    BY_CLOCK = "by wall clock"
+    NO = "no"
+
+
+class SinkKind(Enum):
+    """How rows get into a sink; the engine has one writer for each."""
+
+    FILES = "files"
+    JDBC = "jdbc"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One streaming source of a body.
+
+    name: the table, or the format when there is none. rate_limited: a batch may leave available data for the next
+    (`maxFilesPerTrigger`). endless: there is always a next batch, the source never falls idle.
+    """
+
+    name: str
+    format: str
+    location: str
+    replay: Replay
+    rate_limited: bool = False
+    endless: bool = False
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The table that a job writes, as it was when the job was made.
+
+    table: qualified name. created: the catalogue's creation time, milliseconds. key_columns: from the table option
+    `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions.
+    """
+
+    table: str
+    kind: SinkKind
+    provider: str
+    location: str
+    created: int
+    columns: tuple[str, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+    key_columns: tuple[str, ...] = ()
+    whole_table: bool = True
+
+
+@dataclass(frozen=True)
+class CapturedSession:
+    """What a job keeps of the session that made it, as a view does: every run gets a fresh session with exactly this.
+
+    confs: the runtime SQL settings that differ from the engine's; session time zone and ANSI mode always.
+    """
+
+    catalog: str
+    schema: str
+    confs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the engine found in a body. Nothing is decided yet.
+
+    modes: for each output mode None where Spark can run the query in it, else the reason why not (streaming only).
+    fingerprint: facts that must stay the same for the state to stay valid (sources, stateful operators), each a
+    sentence that can be shown. dated_output: output waits for a watermark. explain: Spark's plan, by format.
+    """
+
+    streaming: bool
+    sources: tuple[Source, ...]
+    sink: Sink
+    session: CapturedSession
+    modes: Mapping[OutputMode, str | None] = field(default_factory=dict)
+    aggregates: bool = False
+    dated_output: bool = False
+    fingerprint: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was decided for a job: all that a run needs beside the body's text.
+
+    interval_millis: time between micro-batches. spark_confs: the job's own `spark.*` options.
+    options: canonical spelling, only those that the user gave, for SHOW CREATE JOB and DESCRIBE.
+    """
+
+    analysis: Analysis
+    guarantee: Guarantee
+    guarantee_reason: str
+    trigger: Trigger
+    interval_millis: int
+    output_mode: OutputMode | None
+    upsert: bool
+    overwrite: bool
+    restart_attempts: int
+    suspend_on_failure: bool
+    auto_scaling: bool
+    split_brain_protection: bool
+    metrics_enabled: bool
+    store_metrics_after_completion: bool
+    initial_snapshot: str | None
+    spark_confs: Mapping[str, str]
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why something happened to a job: for people first, the error's class for programs.
+
+    batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help.
+    """
+
+    message: str
+    condition: str = ""
+    sqlstate: str = ""
+    batch: int | None = None
+    heals: bool = True
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job at one moment.
+
+    run: number of its newest run, from 1; 0 before the first. attempts: restarts in a row without progress.
+    established: its first trigger has gone through (design 2.2: before that an error is final). batch: the newest
+    committed batch. text: the CREATE statement as written; body_text and spark_text: see `language.statements.Body`.
+    submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made with.
+    """
+
+    id: str
+    name: str
+    text: str
+    spark_text: str
+    plan: Plan
+    submitted: float
+    comment: str | None = None
+    status: Status = Status.NOT_RUNNING
+    stop_goal: StopGoal | None = None
+    run: int = 0
+    attempts: int = 0
+    established: bool = False
+    batch: int | None = None
+    cause: Cause | None = None
+    ended: float | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def live(self) -> bool:
+        return not self.status.final
+
+
+@dataclass(frozen=True)
+class RunId:
+    """One execution of a job."""
+
+    job: str
+    run: int
+
+    def __str__(self) -> str:
+        return f"{self.job}-{self.run}"
