@@ -1,0 +1,39 @@
+# Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
+# except that `make test` installs PostgreSQL with apt where it is missing (tools/prepare says so before it does).
+
+PYTHON := .venv/bin/python
+
+.PHONY: help demo test test-fast bench clean environment
+
+help:
+	@echo "make demo       jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
+	@echo "make test       all tests"
+	@echo "make test-fast  the tests that need neither Java nor PostgreSQL"
+	@echo "make bench      the benchmarks"
+	@echo "make clean      remove everything that was made here"
+
+environment:
+	@tools/prepare
+
+demo:
+	@tools/prepare java
+	@$(PYTHON) examples/flights/demo.py
+
+test:
+	@tools/prepare java postgresql
+	@$(PYTHON) -m pytest
+
+test-fast:
+	@tools/prepare
+	@$(PYTHON) -m pytest -m "not spark"
+
+bench:
+	@tools/prepare java
+	@$(PYTHON) benchmarks/startup.py
+	@$(PYTHON) benchmarks/lifecycle.py
+	@$(PYTHON) benchmarks/overhead.py
+
+clean:
+	rm -rf .venv .venv.* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
