@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from jetsql.language.statements import Body
+
 
 class Status(Enum):
     """A job's status, by Hazelcast Jet's names. The last two are final."""
@@ -124,7 +126,8 @@ class Analysis:
 
     modes: for each output mode None where Spark can run the query in it, else the reason why not (streaming only).
     fingerprint: facts that must stay the same for the state to stay valid (sources, stateful operators), each a
-    sentence that can be shown. dated_output: output waits for a watermark. explain: Spark's plan, by format.
+    sentence that can be shown. stateful: the query keeps state from batch to batch (aggregates, joins of streams,
+    duplicates). dated_output: output waits for a watermark.
     """
 
     streaming: bool
@@ -133,6 +136,7 @@ class Analysis:
     session: CapturedSession
     modes: Mapping[OutputMode, str | None] = field(default_factory=dict)
     aggregates: bool = False
+    stateful: bool = False
     dated_output: bool = False
     fingerprint: tuple[str, ...] = ()
 
@@ -184,14 +188,15 @@ class Job:
 
     run: number of its newest run, from 1; 0 before the first. attempts: restarts in a row without progress.
     established: its first trigger has gone through (design 2.2: before that an error is final). batch: the newest
-    committed batch. text: the CREATE statement as written; body_text and spark_text: see `language.statements.Body`.
-    submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made with.
+    committed batch. text: the CREATE statement as written, body: its part behind AS. files: it may have a checkpoint or
+    staged rows. submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made
+    with.
     """
 
     id: str
     name: str
     text: str
-    spark_text: str
+    body: Body
     plan: Plan
     submitted: float
     comment: str | None = None
@@ -203,7 +208,12 @@ class Job:
     batch: int | None = None
     cause: Cause | None = None
     ended: float | None = None
+    files: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def spark_text(self) -> str:
+        return self.body.spark_text
 
     @property
     def live(self) -> bool:

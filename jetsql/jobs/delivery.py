@@ -1,0 +1,89 @@
+"""Which processing guarantee a job has, and why, in words (design 4).
+
+The weakest of sources and sink decides; the user may ask for less, never for more. Pure: it knows kinds, not systems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.errors import Place, StatementError
+from jetsql.jobs.model import Analysis, Guarantee, Replay, SinkKind, Source
+from jetsql.jobs.options import Options
+
+WORDS: Final = {
+    Guarantee.EXACTLY_ONCE: "exactly once",
+    Guarantee.AT_LEAST_ONCE: "at least once",
+    Guarantee.NONE: "none",
+}
+
+_SINK_WORDS: Final = {
+    SinkKind.FILES: "each batch is staged and moved in exactly once",
+    SinkKind.JDBC: "each batch is one transaction that also notes its number",
+}
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A guarantee and the reason for it, a phrase without a full stop."""
+
+    guarantee: Guarantee
+    reason: str
+
+
+def deliver(analysis: Analysis, options: Options, target: Place | None) -> Delivery:
+    """What the pair of sources and sink gives, or the less that was asked for.
+
+    Raises StatementError GUARANTEE_NOT_POSSIBLE at the option, SOURCE_NOT_REPLAYABLE at the option or `target`.
+    """
+    asked = options.processing_guarantee
+    place = options.value_place("processingGuarantee")
+    if asked is Guarantee.NONE:
+        return Delivery(Guarantee.NONE, "as asked for: every start is from scratch")
+    lost = _first(analysis, Replay.NO)
+    if lost is not None:
+        raise _not_replayable(lost, place or target)
+    by_clock = _first(analysis, Replay.BY_CLOCK)
+    if by_clock is None:
+        return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
+    if asked is Guarantee.EXACTLY_ONCE:
+        raise _not_possible(by_clock, place)
+    reason = f"source {by_clock.name} makes its rows by wall clock, so a repeated batch may hold others"
+    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
+
+
+def _first(analysis: Analysis, replay: Replay) -> Source | None:
+    return next((source for source in analysis.sources if source.replay is replay), None)
+
+
+def _asked_or(possible: Guarantee, reason: str, asked: Guarantee | None) -> Delivery:
+    if asked is None or asked is possible:
+        return Delivery(possible, reason)
+    return Delivery(asked, f"as asked for; {WORDS[possible]} is possible")
+
+
+def _exactly_once(analysis: Analysis) -> str:
+    sink = _SINK_WORDS[analysis.sink.kind]
+    if not analysis.streaming:
+        return f"a batch job appears as a whole; {sink}"
+    return f"all sources can give the same rows again; {sink}"
+
+
+def _not_replayable(source: Source, place: Place | None) -> StatementError:
+    return StatementError(
+        "SOURCE_NOT_REPLAYABLE",
+        f"The source {source.name} ({source.format}) can't give the same rows again, so a restart loses rows.",
+        place=place,
+        hint="Accept that with OPTIONS ('processingGuarantee' = 'none').",
+    )
+
+
+def _not_possible(source: Source, place: Place | None) -> StatementError:
+    return StatementError(
+        "GUARANTEE_NOT_POSSIBLE",
+        f"exactlyOnce is not possible: the source {source.name} ({source.format}) makes its rows by wall clock "
+        "and gives others when a batch is repeated.",
+        place=place,
+        hint="Ask for 'atLeastOnce', or use rate-micro-batch as source.",
+    )

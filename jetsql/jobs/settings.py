@@ -1,0 +1,23 @@
+"""How long things of a job's life may take. All in seconds; the outer settings fill these in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """Deadlines and delays of the manager.
+
+    create_wait_seconds: CREATE JOB waits so long for the first trigger. stop_deadline_seconds: a graceful stop may take
+    so long, then it is forced. statement_wait_seconds: SUSPEND, RESUME, RESTART and DROP wait so long.
+    wait_timeout_seconds: WAIT FOR JOB without TIMEOUT. retry_first_seconds, retry_most_seconds: the delay before a
+    restart doubles from the first to the most.
+    """
+
+    create_wait_seconds: float = 10.0
+    stop_deadline_seconds: float = 30.0
+    statement_wait_seconds: float = 60.0
+    wait_timeout_seconds: float = 300.0
+    retry_first_seconds: float = 1.0
+    retry_most_seconds: float = 60.0
