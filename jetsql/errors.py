@@ -50,6 +50,7 @@ SQLSTATES: Final[dict[str, str]] = {
     "STORE_DAMAGED": "58030",
     "STORE_TOO_NEW": "58030",
     "ENGINE_NOT_STARTED": "58000",
+    "INVALID_SETTING": "22023",
     "INTERNAL_ERROR": "XX000",
 }
 

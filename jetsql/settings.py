@@ -1,0 +1,233 @@
+"""Where the engine's settings come from: flags over environment over file over defaults.
+
+One table (`READERS`) says how each setting is read, whatever it came from, so a bad value gets the same answer
+everywhere: what is wrong, where it stands (the flag, the variable, the key and its file), and what would be right.
+The file is `config.toml` in the platform's configuration folder (Linux: `~/.config/jetsql`), or what JETSQL_CONFIG
+names. Its keys are the names of the settings; Spark's own settings stand in it as they are, since TOML's dotted keys
+spell them the same way: `spark.sql.shuffle.partitions = 4`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from jetsql.errors import EngineError
+from jetsql.jobs.settings import JobSettings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an engine is started with.
+
+    home: the folder of store, checkpoints, warehouse and log. master: Spark's master URL. driver_memory: as Spark
+    writes sizes (`2g`), None leaves it to Spark. spark_conf: further settings of Spark, all of which begin with
+    `spark.`. single_file_bytes: batches up to this size become one file. old_versions_seconds: how long the old
+    version of an overwritten table stays.
+    """
+
+    home: Path
+    master: str = "local[*]"
+    driver_memory: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    single_file_bytes: int = 128 * 1024 * 1024
+    old_versions_seconds: float = 600.0
+    jobs: JobSettings = field(default_factory=JobSettings)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as somebody wrote it. origin: where, as an error names it."""
+
+    name: str
+    value: object
+    origin: str
+
+
+def load(
+    *,
+    home: str | os.PathLike[str] | None = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Settings:
+    """The settings that hold, with what is passed here above everything else.
+
+    conf: Spark's settings; those of file and environment that are not named here hold too.
+    Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
+    """
+    file = _file_table(environ)
+    flags = {"home": None if home is None else os.fspath(home), "master": master}
+    givens = [*_from_file(file, environ), *_from_environment(environ), *_from_flags(flags)]
+    values = {given.name: _read(given) for given in givens}
+    spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
+    jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
+    values.setdefault("home", platformdirs.user_data_path("jetsql", appauthor=False))
+    return Settings(**values, spark_conf=spark_conf, jobs=jobs)
+
+
+def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
+    """Settings of Spark with their values as Spark reads them. Raises EngineError where a key is none of Spark's."""
+    for key in conf:
+        if not re.fullmatch(r"spark(\.[^\s.=]+)+", key):
+            raise _refusal(f"{origin}: {key!r} is no setting of Spark.", "They all begin with `spark.`.")
+    return {key: _spark_text(value) for key, value in conf.items()}
+
+
+def _read(given: Given) -> Any:
+    try:
+        return READERS[given.name](given.value)
+    except ValueError as wrong:
+        raise _refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
+
+
+def _from_flags(flags: Mapping[str, str | None]) -> Iterator[Given]:
+    return (Given(name, value, f"--{name}") for name, value in flags.items() if value is not None)
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+    for name in READERS:
+        variable = f"JETSQL_{name.upper()}"
+        if environ.get(variable):
+            yield Given(name, environ[variable], f"{variable} in the environment")
+
+
+def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[Given]:
+    path = config_file(environ)
+    for name, value in table.items():
+        if name == "spark":
+            continue
+        if name not in READERS:
+            near = get_close_matches(name, [*READERS, "spark"], n=1)
+            known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
+            raise _refusal(f"{path}: there is no setting {name!r}.", known)
+        yield Given(name, _beside(path, value) if name == "home" else value, f"{name} in {path}")
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file that settings are read from, whether or not it exists."""
+    named = environ.get("JETSQL_CONFIG")
+    return Path(named) if named else platformdirs.user_config_path("jetsql", appauthor=False) / "config.toml"
+
+
+def _file_table(environ: Mapping[str, str]) -> dict[str, object]:
+    path = config_file(environ)
+    if not environ.get("JETSQL_CONFIG") and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _refusal(f"{path} can't be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise _refusal(f"{path} is not UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _refusal(f"{path} is not TOML: {error}.") from error
+
+
+def _file_conf(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, str]:
+    spark = table.get("spark", {})
+    path = str(config_file(environ))
+    if not isinstance(spark, Mapping):
+        raise _refusal(f"{path}: spark is {spark!r}.", "Write Spark's settings by their whole names.")
+    return conf_of(dict(_flat(spark, "spark")), path)
+
+
+def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        name = f"{prefix}.{key}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, name)
+        else:
+            yield name, value
+
+
+def _environment_conf(environ: Mapping[str, str]) -> dict[str, str]:
+    """JETSQL_CONF holds `key=value` pairs with blanks between them, quoted as in a shell where a value has some."""
+    origin = "JETSQL_CONF in the environment"
+    try:
+        words = shlex.split(environ.get("JETSQL_CONF", ""))
+    except ValueError as error:
+        raise _refusal(f"{origin} can't be read: {error}.") from error
+    return conf_of(dict(pair(word, origin) for word in words), origin)
+
+
+def pair(text: str, origin: str) -> tuple[str, str]:
+    """`key=value` in its two parts. Raises EngineError where there is no `=` or nothing before it."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise _refusal(f"{origin}: {text!r} is no `key=value`.")
+    return key.strip(), value
+
+
+def _beside(path: Path, value: object) -> object:
+    """A relative folder in a file is meant from that file's place, not from wherever the engine is started."""
+    return str(path.parent.absolute() / Path(value).expanduser()) if isinstance(value, str) and value else value
+
+
+def _spark_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _folder(value: object) -> Path:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError("the path of a folder")
+    return Path(value).expanduser().absolute()
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a master URL of Spark, such as local[*] or spark://host:7077")
+    return value.strip()
+
+
+def _memory(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*[kmgt]b?", value.strip().lower()):
+        raise ValueError("a size such as 900m or 2g")
+    return value.strip().lower()
+
+
+def _bytes(value: object) -> int:
+    wrong = ValueError("a whole number of bytes, 1 or more")
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < 1:
+        raise wrong
+    return int(str(value))
+
+
+def _seconds(value: object) -> float:
+    wrong = ValueError("a number of seconds, 0 or more")
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        raise wrong from None
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise wrong
+    return seconds
+
+
+def _names(settings: type[JobSettings]) -> list[str]:
+    return [entry.name for entry in fields(settings)]
+
+
+def _refusal(message: str, hint: str = "") -> EngineError:
+    return EngineError("INVALID_SETTING", message, hint=hint)
+
+
+# How each setting is read; a ValueError's text completes "It must be ...".
+READERS: Mapping[str, Callable[[object], object]] = {
+    "home": _folder,
+    "master": _word,
+    "driver_memory": _memory,
+    "single_file_bytes": _bytes,
+    "old_versions_seconds": _seconds,
+    **dict.fromkeys(_names(JobSettings), _seconds),
+}
