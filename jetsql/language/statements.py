@@ -138,7 +138,7 @@ class ShowSnapshots:
 
 @dataclass(frozen=True)
 class ShowJobs:
-    """`all_jobs`: ended ones too. `pattern`: a LIKE pattern as in Spark's SHOW TABLES (`*` and `|`) or SQL's `%`, `_`."""
+    """`all_jobs`: ended ones too. `pattern`: as in Spark's SHOW TABLES (`*` and `|`) or SQL's LIKE (`%`, `_`)."""
 
     all_jobs: bool = False
     pattern: str | None = None

@@ -1,0 +1,124 @@
+"""Where `BEGIN ... END` blocks of Spark's SQL scripts begin and end, and where the statements in them begin.
+
+No grammar of the statements inside: a word such as END or IF counts only where a statement can begin (behind `;`,
+THEN, ELSE, DO, LOOP, REPEAT, BEGIN or a label), because Spark ends every statement of a block with a semicolon. So
+columns called `end` or a function `if(...)` don't confuse it, and it stays linear.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from jetsql.language.tokens import Kind, Token
+
+
+class _Frame(Enum):
+    """What is open; the value is the word behind its END, if it has one."""
+
+    BEGIN = ""
+    IF = "IF"
+    WHILE = "WHILE"
+    LOOP = "LOOP"
+    REPEAT = "REPEAT"
+    FOR = "FOR"
+    CASE = "CASE"
+    EXPRESSION = "a CASE expression"
+
+
+_OPENERS: Final = {frame.name: frame for frame in _Frame if frame is not _Frame.EXPRESSION}
+# Frames that begin with an expression; the statements come behind THEN or DO.
+_HEADED: Final = {_Frame.IF: "THEN", _Frame.CASE: "THEN", _Frame.WHILE: "DO", _Frame.FOR: "DO"}
+
+
+def opens_block(lead: list[Token]) -> bool:
+    """Whether a statement that begins with these tokens is a block: BEGIN, or a label and BEGIN."""
+    if len(lead) > 2 and lead[1].text == ":" and lead[0].kind in (Kind.WORD, Kind.QUOTED):
+        return lead[2].word == "BEGIN"
+    return bool(lead) and lead[0].word == "BEGIN"
+
+
+class Blocks:
+    """Follows the tokens of a script, comments left out, and knows what is open."""
+
+    def __init__(self) -> None:
+        self._open: list[_Frame] = []
+        self._begins = True  # the next token begins a statement
+        self._head = False  # within the expression of an IF, CASE, WHILE or FOR
+        self._first = ""  # the first word of the statement at hand
+        self._starter: Token | None = None  # the token it is
+        self._last: Token | None = None
+        self._ends = ""  # the word that may follow an END
+
+    @property
+    def inside(self) -> bool:
+        """Whether a block is open: a semicolon then ends no statement of the script."""
+        return bool(self._open)
+
+    def take(self, token: Token) -> bool:
+        """Go on by one token; True when it begins a statement inside a block."""
+        last, self._last = self._last, token
+        word, ends, begins = token.word, self._ends, self._begins
+        self._ends, self._begins = "", False
+        if token.text == ";":
+            self._semicolon(last)
+        elif begins:
+            self._starter = token
+            return self._begin(word, last)
+        elif not (word and word == ends) and not (last and last.text == "."):
+            self._continue(token, word, last)
+        return False
+
+    def _semicolon(self, last: Token | None) -> None:
+        while self._open and self._open[-1] is _Frame.EXPRESSION:
+            self._open.pop()
+        if last and last.word == "BEGIN" and len(self._open) == 1:
+            self._open.pop()  # `BEGIN;` of other databases is no block
+        self._begins, self._head = True, False
+
+    def _begin(self, word: str, last: Token | None) -> bool:
+        self._first = word
+        inside = self.inside
+        if word in _OPENERS and (inside or word == "BEGIN"):
+            self._push(_OPENERS[word])
+            return False
+        if not inside:
+            return False
+        if word in ("NOT", "ATOMIC") and last and last.word in ("BEGIN", "NOT"):
+            self._begins = True
+        elif word == "END":
+            self._ends = self._open.pop().value
+        elif word in ("ELSEIF", "WHEN"):
+            self._head = True
+        elif word == "ELSE":
+            self._begins = True
+        elif word != "UNTIL":
+            return True
+        return False
+
+    def _continue(self, token: Token, word: str, last: Token | None) -> None:
+        top = self._open[-1] if self._open else None
+        if token.text == ":" and last is self._starter and not self._head:
+            self._begins = True  # behind a label
+        elif top is None:
+            return
+        elif word == "CASE":
+            self._open.append(_Frame.EXPRESSION)
+        elif word == "END":
+            self._end(top)
+        elif self._head and word == _HEADED.get(top):
+            self._begins, self._head = True, False
+        elif word == "BEGIN" and self._first == "DECLARE":
+            self._push(_Frame.BEGIN)  # DECLARE ... HANDLER FOR ... BEGIN
+
+    def _end(self, top: _Frame) -> None:
+        if top is _Frame.EXPRESSION:
+            self._open.pop()
+        elif top is _Frame.REPEAT and self._first == "UNTIL":
+            self._open.pop()
+            self._ends = top.value
+
+    def _push(self, frame: _Frame) -> None:
+        self._open.append(frame)
+        self._head = frame in _HEADED
+        self._begins = not self._head

@@ -1,0 +1,160 @@
+"""From the grammar's tree to statements: one function a rule, found by the rule's name.
+
+The trees are flat to it: within one statement a token's terminal says all, so a rule's parts are never walked.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from jetsql.errors import Place, StatementError
+from jetsql.language import statements as st
+from jetsql.language.insert import read_body
+from jetsql.language.tokens import unquote
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+NAME_LENGTH: Final = 128
+_ID: Final = re.compile(r"[0-9a-fA-F]{4}(-[0-9a-fA-F]{4}){3}")
+# Control characters and lone surrogates: neither can be seen, the latter can't even be stored.
+_UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
+_NUMBER_DIGITS: Final = 18
+_TIMEOUT_DIGITS: Final = 9
+
+
+def build(text: str, tree: Tree[Any]) -> st.Statement:
+    """The statement of a parsed text. Raises StatementError where the words are right and what they say is not."""
+    rule = tree.children[0]
+    parts = _Parts(text, list(rule.scan_values(lambda _: True)))
+    return RULES[rule.data](parts)
+
+
+class _Parts:
+    """A statement's tokens, asked by terminal."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+
+    def has(self, terminal: str) -> bool:
+        return any(token.type == terminal for token in self.tokens)
+
+    def all(self, terminal: str) -> list[Token]:
+        return [token for token in self.tokens if token.type == terminal]
+
+    def one(self, *terminals: str) -> Token:
+        return next(token for token in self.tokens if token.type in terminals)
+
+    @property
+    def job(self) -> st.Name:
+        token = self.one("JOB_NAME", "JOB_ID")
+        return _job_id(token) if token.type == "JOB_ID" else _name(token)
+
+    @property
+    def options(self) -> tuple[st.OptionText, ...]:
+        pairs = zip(self.all("OPTION_KEY"), self.all("OPTION_VALUE"), strict=True)
+        return tuple(st.OptionText(unquote(key), unquote(value), _place(key), _place(value)) for key, value in pairs)
+
+
+def _create_job(parts: _Parts) -> st.CreateJob:
+    if parts.has("REPLACE") and parts.has("IF"):
+        raise StatementError(
+            "PARSE_SYNTAX_ERROR",
+            "OR REPLACE and IF NOT EXISTS exclude each other.",
+            place=_place(parts.one("IF")),
+            hint="Leave one of them out.",
+        )
+    name = _name(parts.one("NEW_JOB"))
+    body = read_body(parts.text, _place(parts.one("BODY")).start)
+    return st.CreateJob(
+        name=name,
+        body=body,
+        text=parts.text[_place(parts.one("CREATE")).start : body.place.stop],
+        or_replace=parts.has("REPLACE"),
+        if_not_exists=parts.has("IF"),
+        comment=unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
+        options=parts.options,
+    )
+
+
+def _drop_job(parts: _Parts) -> st.DropJob:
+    snapshot = _name(parts.one("SNAPSHOT_NAME")) if parts.has("SNAPSHOT_NAME") else None
+    return st.DropJob(parts.job, if_exists=parts.has("IF"), with_snapshot=snapshot)
+
+
+def _wait_for_job(parts: _Parts) -> st.WaitForJob:
+    goal = next((goal for goal in st.WaitGoal if parts.has(goal.value)), None)
+    numbers = parts.all("WHOLE_NUMBER")
+    batch = _number(numbers[0], _NUMBER_DIGITS) if goal is st.WaitGoal.BATCH else None
+    timeout = _number(numbers[-1], _TIMEOUT_DIGITS) if parts.has("TIMEOUT") else None
+    return st.WaitForJob(parts.job, goal, batch, timeout)
+
+
+def _show_jobs(parts: _Parts) -> st.ShowJobs:
+    pattern = unquote(parts.one("PATTERN_TEXT")) if parts.has("PATTERN_TEXT") else None
+    return st.ShowJobs(all_jobs=parts.has("ALL"), pattern=pattern)
+
+
+# Every statement rule of the grammar.
+RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
+    "create_job": _create_job,
+    "suspend_job": lambda parts: st.SuspendJob(parts.job),
+    "resume_job": lambda parts: st.ResumeJob(parts.job),
+    "restart_job": lambda parts: st.RestartJob(parts.job),
+    "alter_job_options": lambda parts: st.AlterJobOptions(parts.job, parts.options, resume=parts.has("RESUME")),
+    "drop_job": _drop_job,
+    "wait_for_job": _wait_for_job,
+    "create_snapshot": lambda parts: st.CreateSnapshot(
+        _name(parts.one("NEW_SNAPSHOT")), parts.job, or_replace=parts.has("REPLACE")
+    ),
+    "drop_snapshot": lambda parts: st.DropSnapshot(_name(parts.one("SNAPSHOT_NAME")), if_exists=parts.has("IF")),
+    "show_snapshots": lambda parts: st.ShowSnapshots(parts.job if parts.has("JOB") else None),
+    "show_jobs": _show_jobs,
+    "describe_job": lambda parts: st.DescribeJob(parts.job, extended=parts.has("EXTENDED")),
+    "show_create_job": lambda parts: st.ShowCreateJob(parts.job),
+    "show_job_history": lambda parts: st.ShowJobHistory(parts.job),
+    "explain_create_job": lambda parts: st.ExplainCreateJob(_create_job(parts), formatted=parts.has("FORMATTED")),
+}
+
+
+def _place(token: Token) -> Place:
+    if token.start_pos is None or token.end_pos is None:  # our lexer sets both
+        raise AssertionError(f"token {token!r} has no place")
+    return Place(token.start_pos, token.end_pos)
+
+
+def _name(token: Token) -> st.Name:
+    text = unquote(token) if token.startswith("`") else str(token)
+    if not text:
+        problem = "A name can't be empty."
+    elif len(text) > NAME_LENGTH:
+        problem = f"A name has at most {NAME_LENGTH} characters, this one has {len(text)}."
+    elif any(unicodedata.category(character) in _UNSEEN for character in text):
+        problem = "A name can't have control characters."
+    elif text != text.strip():
+        problem = "A name can't begin or end with a space."
+    else:
+        return st.Name(text, _place(token))
+    raise StatementError("INVALID_NAME", problem, place=_place(token))
+
+
+def _job_id(token: Token) -> st.Name:
+    text = unquote(token)
+    if not _ID.fullmatch(text):
+        raise StatementError(
+            "INVALID_NAME",
+            f"A string here is a job's id, such as '0401-9f77-b9c0-0001'; {token} is none.",
+            place=_place(token),
+            hint="Write a name without quotes or in back quotes.",
+        )
+    return st.Name(text, _place(token), is_id=True)
+
+
+def _number(token: Token, digits: int) -> int:
+    if len(token) > digits:
+        raise StatementError("PARSE_SYNTAX_ERROR", f"The number has more than {digits} digits.", place=_place(token))
+    return int(token)

@@ -1,0 +1,282 @@
+"""The body of a job: which INSERT it may be, and the text that Spark is handed for it.
+
+Only what decides is read (the verb, the table, where the query begins); the rest is Spark's, verbatim. Spark is handed
+the body with everything before it blanked out, so that its positions are right for the user's whole statement.
+
+SINK INTO is JetSQL's word; Spark is handed INSERT INTO, which is two characters longer. INSERT is written into the
+blanks before INTO, on the line before if need be, so that everything from INTO on keeps its offset, line and column.
+Only where a WITH comes before and leaves no blanks (`)`, and SINK in the next line's first column) INSERT goes right
+behind the parenthesis, paid for by blanks before the body. Then the offsets within the WITH are less by up to six;
+lines hold, and so do columns, except in the body's first line when no line of six characters comes before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Final
+
+from jetsql.errors import Place, StatementError
+from jetsql.language.mistakes import second_statement, shown, unclosed
+from jetsql.language.statements import Body, Verb
+from jetsql.language.tokens import Kind, Token, scan, tokens
+
+_EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
+_EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
+# Words behind which a `:` can only be a parameter; behind any other operand it is a path into a variant or JSON value.
+_NO_OPERAND: Final = frozenset(
+    "ALL AND AS BETWEEN BY CASE DISTINCT DIV ELSE ESCAPE FROM HAVING ILIKE IN INTERVAL INTO JOIN LIKE LIMIT NOT OFFSET"
+    " ON OR QUALIFY REGEXP RLIKE SELECT TABLE THEN USING VALUES WHEN WHERE".split()
+)
+_OPERANDS: Final = frozenset({Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER})
+_QUERY: Final = frozenset({"SELECT", "VALUES", "FROM", "WITH", "MAP", "REDUCE", "TABLE"})
+_CLAUSES: Final = frozenset({"PARTITION", "BY", "REPLACE"})
+_LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE table ..."
+_VERBS: Final = {verb.value: verb for verb in Verb}
+_INSERT: Final = "INSERT"
+_BREAK: Final = re.compile(r"[\r\n]")
+# Spark's own pattern of a substitution; without `$` inside, so that the search stays linear.
+_SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
+
+
+def read_body(text: str, start: int) -> Body:
+    """The body that begins at `start` of the statement `text`.
+
+    Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR at the token at fault.
+    """
+    found = _body_tokens(text, start)
+    top = _top_level(found)
+    at = _verb_index(found, top)
+    verb, table = _read_verb(found, at)
+    last = _read_table(found, table)
+    _refuse_variants(found, [index for index in top if index > last])
+    _refuse_parameters(found)
+    _refuse_substitution(text, start, found[-1].stop)
+    stop = found[-1].stop
+    return Body(
+        verb=verb,
+        text=text[start:stop],
+        place=Place(start, stop),
+        spark_text=_spark_text(text, start, found, at, verb),
+        target=Place(found[table].start, found[last].stop),
+    )
+
+
+def _body_tokens(text: str, start: int) -> list[Token]:
+    """The body's tokens, without the closing semicolons."""
+    found: list[Token] = []
+    closed = False
+    for token in tokens(text, start):
+        if token.kind is Kind.OPEN:
+            raise unclosed(token)
+        if token.text == ";":
+            closed = True
+        elif closed:
+            raise second_statement(token)
+        else:
+            found.append(token)
+    return found
+
+
+def _top_level(found: Sequence[Token]) -> list[int]:
+    """The indexes of the tokens that are in no parentheses; the parentheses themselves count as outside."""
+    top, depth = [], 0
+    for index, token in enumerate(found):
+        if token.text == ")":
+            depth = max(depth - 1, 0)
+        if depth == 0:
+            top.append(index)
+        if token.text == "(":
+            depth += 1
+    return top
+
+
+def _verb_index(found: Sequence[Token], top: Sequence[int]) -> int:
+    """Where the verb is: the first token, or the first one behind the WITH's last closing parenthesis."""
+    if found[0].word != "WITH":
+        return 0
+    for before, index in pairwise(top):
+        behind = found[index]
+        if found[before].text == ")" and behind.word not in ("AS", "MAX") and behind.text not in (",", "("):
+            return index
+    end = found[-1].stop
+    raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Place(end, end), _EXAMPLE)
+
+
+def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
+    """The verb at `at` and the index of the table's first token."""
+    first = found[at].word
+    if first not in ("INSERT", "SINK"):
+        raise _not_an_insert(found, at)
+    verb = _VERBS.get(f"{first} {_word(found, at + 1)}")
+    if verb is None:
+        wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
+        raise _unsupported(f"Expected {wanted} behind {first}, {_found(found, at + 1)}.", _place(found, at + 1))
+    table = at + 2
+    if _word(found, table) == "TABLE" and _names_table(found, table + 1):
+        table += 1
+    return verb, table
+
+
+def _names_table(found: Sequence[Token], index: int) -> bool:
+    """Whether the word TABLE before `index` is the keyword; else it is a table of that name."""
+    return index < len(found) and (
+        found[index].kind is Kind.QUOTED or (bool(found[index].word) and found[index].word not in _QUERY | _CLAUSES)
+    )
+
+
+def _read_table(found: Sequence[Token], table: int) -> int:
+    """The index of the last token of the table's name, which begins at `table`."""
+    if _word(found, table) in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
+        raise _unsupported("A job writes to a table, not to a directory.", found[table].place, _LOCATION)
+    if table >= len(found) or found[table].kind not in (Kind.WORD, Kind.QUOTED):
+        raise _unsupported(f"Expected a table, {_found(found, table)}.", _place(found, table))
+    last = table
+    if found[table].word == "IDENTIFIER" and _sign(found, table + 1) == "(":
+        return _closing(found, table + 1)
+    while _sign(found, last + 1) == "." and last + 2 < len(found):
+        last += 2
+    return last
+
+
+def _writes_directory(found: Sequence[Token], table: int) -> bool:
+    if found[table].word == "LOCAL":
+        return _word(found, table + 1) == "DIRECTORY"
+    return table + 1 < len(found) and (found[table + 1].kind is Kind.STRING or found[table + 1].word == "USING")
+
+
+def _closing(found: Sequence[Token], opening: int) -> int:
+    depth = 0
+    for index in range(opening, len(found)):
+        depth += {"(": 1, ")": -1}.get(found[index].text, 0)
+        if depth == 0:
+            return index
+    return len(found) - 1
+
+
+def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
+    token, message, hint = found[at], f"{_EXPECTED}, {_found(found, at)}.", _EXAMPLE
+    inserts = [index for index in _top_level(found) if index > at and _is_insert(found, index)]
+    if token.word == "FROM":
+        message = "A job's body begins with its INSERT; FROM comes behind the SELECT."
+        if len(inserts) > 1:
+            return _several(found[inserts[1]])
+        hint = "Write INSERT INTO table SELECT ... FROM source."
+    elif token.word in ("OPTIONS", "COMMENT"):
+        hint = f"{token.word} goes before AS."
+    elif token.word in ("SELECT", "VALUES", "TABLE"):
+        message = "A query alone is no job: its rows need a table to go to."
+        hint = f"Write INSERT INTO table {token.word} ..."
+    elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH"), n=1, cutoff=0.7):
+        hint = f"Did you mean {close[0]}?"
+    return _unsupported(message, token.place, hint)
+
+
+def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
+    """Refuse INSERT ... REPLACE WHERE and a second INSERT, in the tokens behind the table."""
+    query = next((at for at, index in enumerate(rest) if found[index].word in _QUERY), len(rest))
+    for index in rest[:query]:
+        if found[index].word == "REPLACE" and _word(found, index + 1) in ("WHERE", "USING", "ON"):
+            kind = f"INSERT INTO ... REPLACE {found[index + 1].word}"
+            raise _unsupported(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
+    for index in rest:
+        if _is_insert(found, index):
+            raise _several(found[index])
+
+
+def _is_insert(found: Sequence[Token], index: int) -> bool:
+    return found[index].word in ("INSERT", "SINK") and _word(found, index + 1) in ("INTO", "OVERWRITE")
+
+
+def _several(second: Token) -> StatementError:
+    message = "A job writes to one table; this is a second INSERT."
+    return _unsupported(message, second.place, "Create a job for each table.")
+
+
+def _refuse_parameters(found: Sequence[Token]) -> None:
+    """Refuse `:name` and `?`: nobody could give their values when the job starts again."""
+    for index, token in enumerate(found):
+        if token.text == "?" and token.kind is Kind.SYMBOL:
+            raise _parameter("A parameter marker", token.place)
+        if token.text == ":" and index + 1 < len(found) and _is_marker(found, index):
+            raise _parameter("A parameter marker", Place(token.start, found[index + 1].stop))
+
+
+def _is_marker(found: Sequence[Token], index: int) -> bool:
+    """Whether the colon at `index` begins a parameter; `a:b` is a path, and a field's type in STRUCT<a: INT>."""
+    if found[index + 1].kind not in (Kind.WORD, Kind.QUOTED):
+        return False
+    before = found[index - 1]
+    if before.stop == found[index].start and before.kind in _OPERANDS:
+        return False
+    return not (before.text in (")", "]") or (before.kind in _OPERANDS and before.word not in _NO_OPERAND))
+
+
+def _refuse_substitution(text: str, start: int, stop: int) -> None:
+    """Refuse Spark's `${name}`, also within strings: Spark would put in the value of whatever session runs the job."""
+    comments = (token for token in scan(text, start) if token.kind is Kind.COMMENT)
+    comment = next(comments, None)
+    for found in _SUBSTITUTION.finditer(text, start, stop):
+        while comment is not None and comment.stop <= found.start():
+            comment = next(comments, None)
+        if comment is None or found.start() < comment.start:
+            raise _parameter("A substitution", Place(*found.span()))
+
+
+def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb) -> str:
+    stop = found[-1].stop
+    if verb is not Verb.SINK_INTO:
+        return _blank(text[:start]) + text[start:stop]
+    into = found[at + 1].start
+    # Before the body everything is blank anyway, so without a WITH the whole of it is room for the word INSERT.
+    room_from = found[at - 1].stop if at else 0
+    head = _blank(text[:start]) + text[start:room_from] if at else ""
+    room = _blank(text[room_from:into])
+    for place in range(len(room) - len(_INSERT) - 1, -1, -1):
+        if _BREAK.search(room, place, place + len(_INSERT)) is None:
+            return head + room[:place] + _INSERT + room[place + len(_INSERT) :] + text[into:stop]
+    line_end = _BREAK.search(room)
+    fitted = _INSERT + (room[line_end.start() :] if line_end else " ")
+    return _shortened(head, len(fitted) - len(room)) + fitted + text[into:stop]
+
+
+def _shortened(head: str, by: int) -> str:
+    """`head` without `by` of its first blanks in a row; there are that many, where the word CREATE was."""
+    blanks = re.search(f"[^\\r\\n]{{{by}}}", head)
+    at = blanks.start() if blanks else 0
+    return head[:at] + head[at + by :]
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\r\n]", " ", text)
+
+
+def _unsupported(message: str, place: Place, hint: str = _EXAMPLE) -> StatementError:
+    return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
+
+
+def _parameter(what: str, place: Place) -> StatementError:
+    return StatementError(
+        "PARAMETER_IN_BODY",
+        f"{what} can't be used in a job: its value would be unknown when the job starts again.",
+        place=place,
+        hint="Write the value itself.",
+    )
+
+
+def _word(found: Sequence[Token], index: int) -> str:
+    return found[index].word if index < len(found) else ""
+
+
+def _sign(found: Sequence[Token], index: int) -> str:
+    return found[index].text if index < len(found) and found[index].kind is Kind.SYMBOL else ""
+
+
+def _place(found: Sequence[Token], index: int) -> Place:
+    return found[index].place if index < len(found) else Place(found[-1].stop, found[-1].stop)
+
+
+def _found(found: Sequence[Token], index: int) -> str:
+    return f"found {shown(found[index].text)}" if index < len(found) else "the statement ends here"

@@ -1,0 +1,91 @@
+"""Whether a statement is meant for JetSQL, told from its first few words: everything else goes to Spark untouched.
+
+A near miss (`SUSPEND JOBS x`, `RESUM JOB x`) counts as ours, so that its error says what was expected. What Spark
+itself takes never does: a table called `job` can still be described, dropped and queried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher, get_close_matches
+from typing import Final
+
+from jetsql.language.tokens import Token
+
+# How many tokens decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one behind.
+LEAD: Final = 7
+
+_VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
+_ONLY_OURS: Final = frozenset({"SUSPEND", "RESUME", "RESTART", "WAIT"})
+# First words of Spark's own statements: none of them is a slip of the pen for one of ours (RESET job, TABLE job).
+_SPARK_VERBS: Final = frozenset(
+    "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
+    " INSERT LIST LOAD LOCK MAP MERGE MSCK OPEN REDUCE REFRESH REPAIR REPLACE RESET REVOKE ROLLBACK SELECT SET START"
+    " TABLE TRUNCATE UNCACHE UNLOCK UPDATE USE VALUES WITH".split()
+)
+# What other systems call it, where Spark has no such statement either.
+SYNONYMS: Final = {
+    "PAUSE": "SUSPEND",
+    "STOP": "SUSPEND",
+    "START": "RESUME",
+    "UNPAUSE": "RESUME",
+    "CONTINUE": "RESUME",
+    "CANCEL": "DROP",
+    "KILL": "DROP",
+    "DELETE": "DROP",
+    "REMOVE": "DROP",
+    "REPLACE": "CREATE OR REPLACE",
+    "SUBMIT": "CREATE",
+    "AWAIT": "WAIT",
+}
+
+
+def is_ours(lead: Sequence[Token]) -> bool:
+    """Whether a statement that begins with these tokens (up to `LEAD`, without comments) is JetSQL's to answer."""
+    if not lead:
+        return False
+    verb, second = lead[0].word, _word(lead, 1)
+    if verb in _ONLY_OURS:
+        return True
+    if verb in ("CREATE", "ALTER", "DROP"):
+        object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
+        return _near(_word(lead, object_at), "JOB", "SNAPSHOT")
+    if verb == "SHOW":
+        return _is_our_show(lead, second)
+    if verb in ("DESCRIBE", "DESC"):
+        return second == "JOB" and not _describes_table(lead[2:])
+    if verb == "EXPLAIN":
+        behind = 2 if second in ("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL") else 1
+        return is_ours(lead[behind:])
+    return second in ("JOB", "JOBS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
+
+
+def _is_our_show(lead: Sequence[Token], second: str) -> bool:
+    if second in ("ALL", "CREATE"):
+        return _near(_word(lead, 2), "JOB")
+    return _near(second, "JOB", "SNAPSHOT")
+
+
+def _describes_table(rest: Sequence[Token]) -> bool:
+    """Whether Spark's DESCRIBE of a table called job goes on like this; a lone further word is a job's name."""
+    if not rest or rest[0].text in (";", "."):
+        return True
+    second = _word(rest, 1)
+    return (rest[0].word == "AS" and second == "JSON") or (
+        rest[0].word == "PARTITION" and len(rest) > 1 and rest[1].text == "("
+    )
+
+
+def _is_slip(word: str) -> bool:
+    return bool(word) and word not in _SPARK_VERBS and bool(get_close_matches(word, _VERBS, n=1, cutoff=0.75))
+
+
+def _near(word: str, *objects: str) -> bool:
+    """Whether a word is one of `objects`, its plural or a slip of the pen for it."""
+    return bool(word) and any(
+        abs(len(word) - len(known)) <= 2 and SequenceMatcher(None, word, known).ratio() > 0.65 for known in objects
+    )
+
+
+def _word(lead: Sequence[Token], index: int) -> str:
+    return lead[index].word if index < len(lead) else ""

@@ -1,0 +1,57 @@
+"""Text -> statement.
+
+A look at the first few tokens decides whose statement it is; nothing more of Spark's own statements is read, however
+long they are. Only a block (`BEGIN ... END`) is read whole, for job statements within it.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from jetsql.errors import StatementError
+from jetsql.language.blocks import Blocks, opens_block
+from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.statements import Statement
+from jetsql.language.tokens import Kind, tokens
+
+
+def parse(text: str) -> Statement | None:
+    """The JetSQL statement that `text` is, None when it is none of ours: then it goes to Spark untouched.
+
+    `text` is one statement; comments anywhere and closing semicolons are fine, and places count from its beginning.
+    Raises StatementError, and nothing else: PARSE_SYNTAX_ERROR, INVALID_NAME, UNSUPPORTED_BODY, PARAMETER_IN_BODY or
+    JOB_IN_BLOCK, at the very token.
+    """
+    lead = list(islice(tokens(text), LEAD))
+    if opens_block(lead):
+        _refuse_jobs_inside(text)
+        return None
+    return _statement(text) if is_ours(lead) else None
+
+
+def _statement(text: str) -> Statement:
+    from lark import UnexpectedToken
+
+    from jetsql.language.builder import build
+    from jetsql.language.grammar import parser
+    from jetsql.language.mistakes import syntax_error
+
+    try:
+        tree = parser().parse(text)
+    except UnexpectedToken as error:
+        raise syntax_error(text, error) from None
+    return build(text, tree)
+
+
+def _refuse_jobs_inside(text: str) -> None:
+    blocks, found = Blocks(), list(tokens(text))
+    for index, token in enumerate(found):
+        if blocks.take(token) and token.kind is Kind.WORD and is_ours(found[index : index + LEAD]):
+            if index + 1 < len(found) and found[index + 1].text == ":":
+                continue  # a label
+            raise StatementError(
+                "JOB_IN_BLOCK",
+                f"{token.word} of a job or snapshot can't be in a BEGIN ... END block.",
+                place=token.place,
+                hint="Write the statement outside the block.",
+            )
