@@ -39,7 +39,8 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Place 
     asked = options.output_mode
     place = options.value_place("outputMode") or target
     if not analysis.streaming:
-        return _no_mode(asked, place)
+        _check_not_asked(asked, place)
+        return None
     if asked is not None and asked not in _MODES[verb]:
         message = f"{verb.value} can't write in output mode '{asked.value}'."
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[asked])
@@ -52,7 +53,7 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Place 
     raise _none_possible(analysis, candidates, place)
 
 
-def _no_mode(asked: OutputMode | None, place: Place | None) -> None:
+def _check_not_asked(asked: OutputMode | None, place: Place | None) -> None:
     if asked is not None:
         raise StatementError(
             "NO_OUTPUT_MODE",

@@ -33,6 +33,15 @@ def show(options: Mapping[str, str]) -> dict[str, str]:
     return {name: _shown(name, value) for name, value in options.items()}
 
 
+def hide(text: str, options: Mapping[str, str]) -> str:
+    """A message about a job with these options, as it may be shown."""
+    hidden = hide_in_text(text)
+    for name, value in options.items():
+        if _shown(name, value) == HIDDEN and value:
+            hidden = hidden.replace(value, HIDDEN)
+    return hidden
+
+
 def _shown(name: str, value: str) -> str:
     if value.startswith("secret:"):
         return value

@@ -12,7 +12,7 @@ class JobSettings:
     create_wait_seconds: CREATE JOB waits so long for the first trigger. stop_deadline_seconds: a graceful stop may take
     so long, then it is forced. statement_wait_seconds: SUSPEND, RESUME, RESTART and DROP wait so long.
     wait_timeout_seconds: WAIT FOR JOB without TIMEOUT. retry_first_seconds, retry_most_seconds: the delay before a
-    restart doubles from the first to the most.
+    restart doubles from the first to the most. store_retry_seconds: an event that could not be stored is tried again.
     """
 
     create_wait_seconds: float = 10.0
@@ -21,3 +21,4 @@ class JobSettings:
     wait_timeout_seconds: float = 300.0
     retry_first_seconds: float = 1.0
     retry_most_seconds: float = 60.0
+    store_retry_seconds: float = 1.0

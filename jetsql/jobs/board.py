@@ -1,0 +1,112 @@
+"""What everybody may see of the jobs at this moment, and where statements wait for a change.
+
+Only the manager's writer puts something on it. Readers get frozen jobs and never touch the store for those that live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition
+from time import monotonic
+
+from jetsql.errors import EngineError
+from jetsql.jobs.model import Job
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a live job's runs have told beside its state; not kept over an engine's end.
+
+    rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
+    something, or found nothing (seconds since the epoch). stop_words: how the last stop went. words: of the newest
+    history row.
+    """
+
+    rows_per_second: float | None = None
+    batch_trigger: float | None = None
+    idle_trigger: float | None = None
+    input_rows: int = 0
+    late_rows: int = 0
+    stop_words: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class View:
+    """A job as it was at one moment, with its facts."""
+
+    job: Job
+    facts: Facts = Facts()
+
+
+class Board:
+    """Views by job id. Ended jobs stay as long as somebody waits for them.
+
+    ended: finds a job that is not here any more.
+    """
+
+    def __init__(self, ended: Callable[[str], Job | None]) -> None:
+        self._ended = ended
+        self._closed = False
+        self._views: dict[str, View] = {}
+        self._waiting: dict[str, int] = {}
+        self._changed = Condition()
+
+    def put(self, view: View) -> None:
+        """Show a job's new state and wake who waits for it."""
+        with self._changed:
+            self._views[view.job.id] = view
+            self._forget(view.job.id)
+            self._changed.notify_all()
+
+    def get(self, job_id: str) -> View | None:
+        with self._changed:
+            return self._views.get(job_id)
+
+    def live(self) -> tuple[View, ...]:
+        """The jobs that have not ended, newest first."""
+        with self._changed:
+            views = [view for view in self._views.values() if view.job.live]
+        return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
+
+    def wait(self, view: View, reached: Callable[[View], bool], seconds: float) -> View:
+        """Wait until the job looks as wanted or the time is up; the job as it is then.
+
+        view: as it is known so far. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile.
+        """
+        job_id = view.job.id
+        until = monotonic() + seconds
+        with self._changed:
+            self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
+            try:
+                while not reached(self._current(view)) and (left := until - monotonic()) > 0:
+                    self._check_open()
+                    self._changed.wait(left)
+                return self._current(view)
+            finally:
+                self._waiting[job_id] -= 1
+                self._forget(job_id)
+
+    def close(self) -> None:
+        """Send away everybody who still waits."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("ENGINE_NOT_STARTED", "The engine was closed while the statement was waiting.")
+
+    def _current(self, view: View) -> View:
+        shown = self._views.get(view.job.id)
+        if shown is not None or not view.job.live:
+            return shown or view
+        ended = self._ended(view.job.id)
+        return view if ended is None else View(ended)
+
+    def _forget(self, job_id: str) -> None:
+        if not self._waiting.get(job_id):
+            self._waiting.pop(job_id, None)
+            if job_id in self._views and not self._views[job_id].job.live:
+                del self._views[job_id]

@@ -1,0 +1,145 @@
+"""CREATE JOB and EXPLAIN CREATE JOB: from a statement to a plan, and from the plan to a job that runs.
+
+Everything that can be refused is refused before the job is made; what fails before its first trigger has gone through
+is the statement's error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jetsql.errors import StatementError
+from jetsql.jobs.board import View
+from jetsql.jobs.delivery import WORDS
+from jetsql.jobs.engine import UserSession
+from jetsql.jobs.lookup import live_named
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Job, Plan, Status
+from jetsql.jobs.options import Options, parse_options
+from jetsql.jobs.planning import make_plan
+from jetsql.jobs.results import Result, cause_words
+from jetsql.jobs.secrets import show
+from jetsql.jobs.tables import Table
+from jetsql.jobs.transitions import joined
+from jetsql.language.statements import CreateJob
+
+
+def create(manager: Manager, statement: CreateJob, session: UserSession) -> Table:
+    """Make the job, start it and wait for its first trigger.
+
+    Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and whatever options, analysis and plan are refused with.
+    """
+    options = parse_options(statement.options)
+    live = live_named(manager, statement.name.text)
+    if live is not None:
+        return _exists_already(live, statement, options).table()
+    plan = plan_of(manager, statement, options, session)
+    _check_reachable(manager, statement, plan)
+    job = Job(
+        id=manager.new_id(),
+        name=statement.name.text,
+        text=statement.text,
+        body=statement.body,
+        plan=plan,
+        submitted=manager.clock(),
+        comment=statement.comment,
+        versions=manager.engine.versions(),
+    )
+    try:
+        view = manager.submit(job)
+    except StatementError as error:
+        return _lost_race(manager, statement, options, error)
+    return _first_trigger(manager, view).table()
+
+
+def plan_of(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Plan:
+    """The plan of a statement; nothing is made."""
+    analysis = manager.engine.analyse(statement.body, session)
+    return make_plan(analysis, options, statement.body.verb, statement.body.target)
+
+
+def _check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
+    try:
+        manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
+    except StatementError as error:
+        raise error.at(statement.body.target) from None
+
+
+def _lost_race(manager: Manager, statement: CreateJob, options: Options, error: StatementError) -> Table:
+    """Another session made a job of the same name in the meantime."""
+    live = live_named(manager, statement.name.text)
+    if live is None or error.condition != "JETSQL.JOB_ALREADY_EXISTS":
+        raise error.at(statement.name.place)
+    return _exists_already(live, statement, options).table()
+
+
+def _exists_already(live: View, statement: CreateJob, options: Options) -> Result:
+    job = live.job
+    if statement.or_replace:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"Replacing the live job {job.name} is not supported yet; it goes on as it is.",
+            place=statement.name.place,
+            hint="DROP JOB and CREATE JOB make it anew, without its state.",
+        )
+    if not statement.if_not_exists:
+        raise StatementError(
+            "JOB_ALREADY_EXISTS",
+            f"There is a job named {job.name} already, with status {job.status.value}.",
+            place=statement.name.place,
+            hint="Use another name, DROP JOB first, or CREATE JOB IF NOT EXISTS.",
+        )
+    differences = " ".join(_differences(job, statement, options))
+    return Result(job, f"There is a job of this name already. {differences or 'It is the same.'}")
+
+
+def _differences(job: Job, statement: CreateJob, options: Options) -> Iterator[str]:
+    if " ".join(job.body.text.split()) != " ".join(statement.body.text.split()):
+        yield "Its statement behind AS is another one: see SHOW CREATE JOB."
+    if job.comment != statement.comment:
+        yield "Its comment is another one."
+    yield from _other_options(job.plan.options, options.given)
+
+
+def _other_options(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    shown_old, shown_new = show(old), show(new)
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            there = f"is '{shown_old[name]}'" if name in old else "is not set"
+            here = f"'{shown_new[name]}'" if name in new else "left out"
+            yield f"Its option '{name}' {there}, here it is {here}."
+
+
+def _first_trigger(manager: Manager, view: View) -> Result:
+    seconds = manager.settings.create_wait_seconds
+    after = manager.board.wait(view, _through, seconds)
+    job = after.job
+    if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
+        raise StatementError("JOB_FAILED", _failure(job))
+    return Result(job, joined("Created.", _progress(after, seconds), _delivery(job)))
+
+
+def _through(view: View) -> bool:
+    return view.job.established or not view.job.live or view.job.status is Status.SUSPENDED
+
+
+def _failure(job: Job) -> str:
+    return f"Job {job.name} failed before anything was committed: {cause_words(job.cause)}"
+
+
+def _progress(view: View, seconds: float) -> str:
+    job = view.job
+    if job.status is Status.COMPLETED:
+        return view.facts.words or "It has completed."
+    if job.status is Status.SUSPENDED:
+        return "Another statement suspended it."
+    if job.batch is not None:
+        return "The first batch is committed."
+    if job.established:
+        return "There is nothing to read yet."
+    what = "The first batch" if job.plan.analysis.streaming else "It"
+    return f"{what} is still running after {seconds:g} s; SHOW JOBS tells how it goes on."
+
+
+def _delivery(job: Job) -> str:
+    return f"Delivery: {WORDS[job.plan.guarantee]}."

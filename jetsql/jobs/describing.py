@@ -1,0 +1,130 @@
+"""DESCRIBE JOB, SHOW CREATE JOB and SHOW JOB HISTORY: everything known of a job, without its secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from jetsql.jobs.board import View
+from jetsql.jobs.delivery import WORDS
+from jetsql.jobs.explaining import sink_words, source_words, trigger_words, write_words
+from jetsql.jobs.lookup import find
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Job
+from jetsql.jobs.results import cause_words
+from jetsql.jobs.secrets import hide_in_text, show
+from jetsql.jobs.tables import Column, Table
+from jetsql.language.statements import DescribeJob, ShowCreateJob, ShowJobHistory
+
+FACT_COLUMNS: Final = (Column("key"), Column("value"))
+TEXT_COLUMNS: Final = (Column("create_statement"),)
+HISTORY_COLUMNS: Final = (
+    Column("time", "timestamp"),
+    Column("event"),
+    Column("from_status"),
+    Column("to_status"),
+    Column("run", "bigint"),
+    Column("message"),
+)
+
+Fact = tuple[str, str | None]
+
+
+def describe(manager: Manager, statement: DescribeJob) -> Table:
+    """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
+    view = find(manager, statement.name)
+    facts = (*_facts(view), *(_more_facts(view) if statement.extended else ()))
+    return Table(FACT_COLUMNS, facts)
+
+
+def _facts(view: View) -> Iterator[Fact]:
+    job, plan = view.job, view.job.plan
+    yield "id", job.id
+    yield "name", job.name
+    yield "comment", job.comment
+    yield "status", _status(job)
+    yield "submission time", _time(job.submitted)
+    yield "end time", _time(job.ended)
+    yield "last error", cause_words(job.cause) or None
+    yield "kind", "streaming" if plan.analysis.streaming else "batch"
+    for source in plan.analysis.sources:
+        yield "source", source_words(source)
+    yield "sink", f"{sink_words(plan.analysis.sink)}; {write_words(plan)}"
+    yield "delivery", f"{WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+    if plan.analysis.streaming:
+        yield "trigger", trigger_words(plan)
+        yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
+    for name, value in show(plan.options).items():
+        yield f"option {name}", value
+    yield "statement", hide_in_text(job.body.text)
+
+
+def _more_facts(view: View) -> Iterator[Fact]:
+    job, facts = view.job, view.facts
+    yield "run", str(job.run)
+    yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
+    yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
+    yield "newest batch", None if job.batch is None else str(job.batch)
+    yield "newest batch began", _time(facts.batch_trigger)
+    yield "last found nothing", _time(facts.idle_trigger)
+    yield "rows read since the engine started", str(facts.input_rows)
+    yield "rows too late since the engine started", str(facts.late_rows)
+    session = job.plan.analysis.session
+    yield "catalog", session.catalog
+    yield "schema", session.schema
+    yield from _pairs("session", show(session.confs))
+    for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
+        yield f"fingerprint {number}", hide_in_text(fact)
+    yield from _pairs("version of", job.versions)
+
+
+def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
+    for name in sorted(values):
+        yield f"{prefix} {name}", values[name]
+
+
+def _status(job: Job) -> str:
+    return f"{job.status.value} ({job.stop_goal.value})" if job.stop_goal is not None else job.status.value
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
+    """The statement that makes the job again, with the options that it has now."""
+    return Table(TEXT_COLUMNS, ((create_text(find(manager, statement.name).job),),))
+
+
+def create_text(job: Job) -> str:
+    """The body is as the user wrote it; secrets are hidden, and a comment says so."""
+    lines = [f"CREATE JOB {_quoted_name(job.name)}"]
+    if job.comment is not None:
+        lines.append(f"COMMENT {_literal(job.comment)}")
+    if job.plan.options:
+        pairs = (f"  {_literal(name)} = {_literal(value)}" for name, value in show(job.plan.options).items())
+        lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
+    lines.append(f"AS {hide_in_text(job.body.text)}")
+    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
+    note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
+    return "\n".join((*note, *lines))
+
+
+def _quoted_name(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"
+
+
+def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
+    """Every event with its cause, oldest first."""
+    job = find(manager, statement.name).job
+    rows = tuple(
+        (row.time, row.title, row.before.value if row.before else None, row.after.value, row.run, row.words)
+        for row in manager.store.history(job.id)
+    )
+    return Table(HISTORY_COLUMNS, rows)

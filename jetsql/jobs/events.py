@@ -1,0 +1,169 @@
+"""What can happen to a job, and what is to be done about it: the words that `lifecycle` speaks.
+
+Events come from users, from a run (see `engine`) and from the manager; those of a run carry it, so that late ones can
+be told apart. Actions are carried out by worker threads, except ScheduleRetry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from jetsql.jobs.engine import EngineEvent
+from jetsql.jobs.model import Cause, Job, Plan, RunId
+
+
+@dataclass(frozen=True)
+class Submit:
+    """A new job is to start."""
+
+
+@dataclass(frozen=True)
+class Suspend:
+    pass
+
+
+@dataclass(frozen=True)
+class Resume:
+    pass
+
+
+@dataclass(frozen=True)
+class Restart:
+    pass
+
+
+@dataclass(frozen=True)
+class Cancel:
+    pass
+
+
+@dataclass(frozen=True)
+class AlterOptions:
+    """changed: the names of the options that were given."""
+
+    plan: Plan
+    changed: tuple[str, ...] = ()
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class Started:
+    run: RunId
+
+
+@dataclass(frozen=True)
+class StartFailed:
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The run has ended because it was told to; graceful: at a batch boundary."""
+
+    run: RunId
+    graceful: bool
+
+
+@dataclass(frozen=True)
+class StopFailed:
+    """The engine could not end the run; it may still be going on."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class FilesDiscarded:
+    """Checkpoint and staged rows of an ended job are gone."""
+
+    run: RunId
+
+
+@dataclass(frozen=True)
+class CleanupFailed:
+    """Recovering the sink or deleting files failed. doing: which, as a phrase."""
+
+    run: RunId
+    doing: str
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class EngineUp:
+    """The engine has started and takes over what the store says."""
+
+
+@dataclass(frozen=True)
+class EngineDown:
+    """The engine is going to end; jobs continue with its next start."""
+
+
+@dataclass(frozen=True)
+class RetryDue:
+    """The delay after this run's failure is over."""
+
+    run: RunId
+
+
+UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions
+RunEvent = EngineEvent | Started | StartFailed | Stopped | StopFailed | FilesDiscarded | CleanupFailed | RetryDue
+Event = UserEvent | RunEvent | EngineUp | EngineDown
+
+
+@dataclass(frozen=True)
+class StartRun:
+    """Start `job.run`."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class StopRun:
+    job: Job
+
+
+@dataclass(frozen=True)
+class RecoverSink:
+    job: Job
+
+
+@dataclass(frozen=True)
+class DiscardFiles:
+    job: Job
+
+
+@dataclass(frozen=True)
+class ScheduleRetry:
+    """RetryDue of the run at this time, seconds since the epoch."""
+
+    run: RunId
+    at: float
+
+
+Action = StartRun | StopRun | RecoverSink | DiscardFiles | ScheduleRetry
+
+
+class Outcome(Enum):
+    MOVED = "moved"
+    KEPT = "kept"
+    REFUSED = "refused"
+    LATE = "late"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an event does to a job.
+
+    job: afterwards. message, hint: for who sent the event: what is the matter when nothing moved. title, words: the
+    history row; without a title none is written and the step need not be stored.
+    """
+
+    job: Job
+    outcome: Outcome
+    actions: tuple[Action, ...] = ()
+    message: str = ""
+    hint: str = ""
+    title: str = ""
+    words: str = ""

@@ -1,0 +1,62 @@
+"""EXPLAIN CREATE JOB: what was decided for a job and why, then Spark's own plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from jetsql.jobs.creating import plan_of
+from jetsql.jobs.delivery import WORDS
+from jetsql.jobs.engine import UserSession
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Plan, Sink, Source, Trigger
+from jetsql.jobs.options import parse_options
+from jetsql.jobs.secrets import hide, hide_in_text
+from jetsql.jobs.tables import Column, Table
+from jetsql.language.statements import ExplainCreateJob
+
+PLAN_COLUMNS: Final = (Column("plan"),)
+
+
+def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession) -> Table:
+    """One row with all of it as text. Raises what CREATE JOB would refuse the statement with."""
+    create = statement.create
+    plan = plan_of(manager, create, parse_options(create.options), session)
+    spark = manager.engine.explain(create.body, plan, session, statement.formatted)
+    text = "\n".join((*decisions(plan), "", hide(spark, plan.options).rstrip()))
+    return Table(PLAN_COLUMNS, ((text,),))
+
+
+def decisions(plan: Plan) -> Iterator[str]:
+    """One line a decision."""
+    kind = "streaming" if plan.analysis.streaming else "batch: runs once"
+    yield f"Job:         {kind}"
+    for source in plan.analysis.sources:
+        yield f"Source:      {source_words(source)}"
+    yield f"Sink:        {sink_words(plan.analysis.sink)}; {write_words(plan)}"
+    yield f"Delivery:    {WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+    if plan.analysis.streaming:
+        yield f"Trigger:     {trigger_words(plan)}"
+        yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
+        yield f"State:       {'; '.join(plan.analysis.fingerprint) if plan.analysis.stateful else 'none'}"
+
+
+def source_words(source: Source) -> str:
+    return f"{source.name} ({source.format}, {hide_in_text(source.location)}), replayable: {source.replay.value}"
+
+
+def sink_words(sink: Sink) -> str:
+    partitions = f", partitioned by {', '.join(sink.partition_columns)}" if sink.partition_columns else ""
+    return f"{sink.table} ({sink.provider}, {hide_in_text(sink.location)}{partitions})"
+
+
+def write_words(plan: Plan) -> str:
+    if plan.upsert:
+        return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
+    return "each result replaces what is there" if plan.overwrite else "rows are added"
+
+
+def trigger_words(plan: Plan) -> str:
+    if plan.trigger is Trigger.AVAILABLE_NOW:
+        return "availableNow: reads what is there, then completes"
+    return f"{plan.trigger.value}: every {plan.interval_millis} ms"

@@ -1,0 +1,231 @@
+"""The manager owns the jobs: it turns statements and what runs report into steps of the life cycle.
+
+One writer thread applies a step, commits it to the store, shows it on the board and only then hands its actions to the
+workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.board import Board, Facts, View
+from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
+from jetsql.jobs.events import (
+    Action,
+    EngineDown,
+    EngineUp,
+    Event,
+    Outcome,
+    RetryDue,
+    RunEvent,
+    ScheduleRetry,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+    Submit,
+    UserEvent,
+)
+from jetsql.jobs.history import HistoryRow
+from jetsql.jobs.ids import IdMaker
+from jetsql.jobs.lifecycle import step
+from jetsql.jobs.model import Job, Status
+from jetsql.jobs.secrets import hide
+from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.transitions import Moment
+from jetsql.jobs.workers import Workers
+from jetsql.jobs.writer import Writer
+
+if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
+    from jetsql.jobs.store import Store
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Manager:
+    """All jobs of one store on one engine.
+
+    clock: seconds since the epoch. The store stays its owner's to close.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        settings: JobSettings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.engine = engine
+        self.settings = settings or JobSettings()
+        self.clock = clock
+        self.new_id = IdMaker(clock, after=store.newest_id())
+        self.board = Board(store.job)
+        self.workers = Workers(engine, self._report, self.settings.stop_deadline_seconds)
+        self._writer = Writer(clock)
+        self._open = False
+
+    def start(self) -> None:
+        """Take over what the store says: live jobs start again, half-finished stops are finished."""
+        self._open = True
+        self._writer.start()
+        self._writer.ask(self._engine_up).result()
+
+    def close(self) -> None:
+        """Stop all runs gracefully, side by side, and end; their jobs continue with the next start."""
+        if not self._open:
+            return
+        self._writer.ask(self._engine_down).result()
+        while not self._writer.ask(self.workers.idle).result():
+            self.workers.wait_all()
+        self.board.close()
+        self.workers.close()
+        self._writer.close()
+
+    def submit(self, job: Job) -> View:
+        """Make a new job and start it. Raises StatementError JOB_ALREADY_EXISTS."""
+        return self._writer.ask(lambda: self._submit(job)).result()
+
+    def apply(self, job: Job, event: UserEvent) -> Step:
+        """Do to a job what a user asks for. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS."""
+        return self._writer.ask(lambda: self._apply_for_user(job.id, event)).result()
+
+    def view(self, job: Job) -> View:
+        """The job as it is now."""
+        return self.board.get(job.id) or View(self.store.job(job.id) or job)
+
+    # --- on the writer's thread --------------------------------------------------------------------------------------
+
+    def _engine_up(self) -> None:
+        left_over = self.store.jobs_with_files()
+        for job in (*self.store.live_jobs(), *left_over):
+            self.board.put(View(job))
+            self._apply_or_log(job.id, EngineUp())
+
+    def _engine_down(self) -> None:
+        self._open = False
+        self._writer.drop_timers()
+        for view in self.board.live():
+            if not self._apply_or_log(view.job.id, EngineDown()):
+                self.workers.do(StopRun(view.job))
+
+    def _apply_or_log(self, job_id: str, event: Event) -> bool:
+        """For the engine's own life: one job's trouble with the store must not keep the others."""
+        try:
+            self._apply(job_id, event)
+        except Exception:
+            _LOG.exception("Job %s: %s could not be stored", job_id, event)
+            return False
+        return True
+
+    def _submit(self, job: Job) -> View:
+        self._check_open()
+        self._check_name(job)
+        taken = self._step(job, Submit())
+        self.store.add(taken.job, self._row(job, taken, first=True))
+        return self._show(taken, Facts())
+
+    def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
+        self._check_open()
+        taken = self._apply(job_id, event)
+        if taken.outcome is Outcome.REFUSED:
+            message = f"Job {taken.job.name} {taken.message}."
+            raise StatementError("WRONG_STATUS", message, hint=taken.hint)
+        return taken
+
+    def _apply(self, job_id: str, event: Event) -> Step:
+        view = self.board.get(job_id) or self._stored(job_id)
+        taken = self._step(view.job, event)
+        if taken.outcome in (Outcome.LATE, Outcome.REFUSED):
+            _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, event, taken.outcome.value)
+            return taken
+        if taken.job.live and not view.job.live:
+            self._check_name(view.job)
+        if taken.title:
+            self.store.save(taken.job, self._row(view.job, taken))
+        self._show(taken, _facts(view.facts, event, taken))
+        return taken
+
+    def _step(self, job: Job, event: Event) -> Step:
+        settings = self.settings
+        taken = step(job, event, Moment(self.clock(), settings.retry_first_seconds, settings.retry_most_seconds))
+        options = taken.job.plan.options
+        shown = replace(taken, words=hide(taken.words, options))
+        cause = taken.job.cause
+        if cause is None or cause is job.cause:
+            return shown
+        return replace(shown, job=replace(taken.job, cause=replace(cause, message=hide(cause.message, options))))
+
+    def _stored(self, job_id: str) -> View:
+        job = self.store.job(job_id)
+        if job is None:
+            raise StatementError("JOB_NOT_FOUND", f"There is no job {job_id}.")
+        return View(job)
+
+    def _show(self, taken: Step, facts: Facts) -> View:
+        view = View(taken.job, facts)
+        self.board.put(view)
+        for action in taken.actions:
+            self._do(action)
+        return view
+
+    def _do(self, action: Action) -> None:
+        if isinstance(action, ScheduleRetry):
+            due = RetryDue(action.run)
+            self._writer.at(action.at, lambda: self._on_event(due))
+        else:
+            self.workers.do(action)
+
+    def _row(self, before: Job, taken: Step, *, first: bool = False) -> HistoryRow:
+        after = taken.job
+        status = None if first else before.status
+        return HistoryRow(after.id, self.clock(), taken.title, status, after.status, after.run, taken.words)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise EngineError("ENGINE_NOT_STARTED", "The engine is closed.")
+
+    def _check_name(self, job: Job) -> None:
+        """A name belongs to one live job; an ended one lives on only when it is the newest of its name."""
+        newest = self.store.newest_named(job.name)
+        if newest is not None and newest.id != job.id and (newest.live or newest.id > job.id):
+            raise StatementError(
+                "JOB_ALREADY_EXISTS",
+                f"There is a newer job named {newest.name}, {newest.id}, with status {newest.status.value}.",
+                hint="Use another name, or DROP JOB first.",
+            )
+
+    def _report(self, event: RunEvent) -> None:
+        """From any thread: what a run or a worker has to tell."""
+        self._writer.ask(lambda: self._on_event(event))
+
+    def _on_event(self, event: RunEvent) -> None:
+        try:
+            self._apply(event.run.job, event)
+        except Exception:
+            _LOG.exception("Run %s: %s could not be stored; trying again", event.run, event)
+            self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._on_event(event))
+
+
+def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
+    """What is known of the job's runs after an event."""
+    if taken.title:
+        facts = replace(facts, words=taken.words)
+    if isinstance(event, BatchCommitted):
+        return replace(
+            facts,
+            rows_per_second=event.rows_per_second,
+            batch_trigger=event.trigger_time,
+            input_rows=facts.input_rows + event.input_rows,
+            late_rows=facts.late_rows + event.late_rows,
+        )
+    if isinstance(event, RunIdle):
+        return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time)
+    if isinstance(event, Stopped | StopFailed):
+        return replace(facts, stop_words=taken.words)
+    return facts if taken.job.status is Status.RUNNING else replace(facts, rows_per_second=None)

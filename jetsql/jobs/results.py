@@ -1,0 +1,37 @@
+"""What a command gives back: the job as it is now, and what is to be said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.jobs.model import Cause, Job
+from jetsql.jobs.tables import Column, Table
+
+COMMAND_COLUMNS: Final = (Column("id"), Column("name"), Column("status"), Column("message"))
+
+
+@dataclass(frozen=True)
+class Result:
+    job: Job
+    message: str
+
+    def table(self) -> Table:
+        return Table(COMMAND_COLUMNS, ((self.job.id, self.job.name, self.job.status.value, self.message),))
+
+
+def no_job(name: str, message: str) -> Table:
+    """The row of a command that found no job to do something to, and need not."""
+    return Table(COMMAND_COLUMNS, ((None, name, None, message),))
+
+
+def cause_words(cause: Cause | None) -> str:
+    """Why, with the error's class in front as errors are shown elsewhere."""
+    if cause is None:
+        return ""
+    return f"[{cause.condition}] {cause.message}" if cause.condition else cause.message
+
+
+def capitalized(message: str) -> str:
+    """A message of the life cycle, which has the job as its subject, as a sentence of its own."""
+    return f"The job {message}" if message else ""

@@ -1,0 +1,132 @@
+"""WAIT FOR JOB: until it completed, committed a batch, or has nothing left of what was there when the statement began.
+
+It ends early with an error when the job fails or is suspended, and on its deadline with what is known of the lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from jetsql.errors import StatementError
+from jetsql.jobs.board import View
+from jetsql.jobs.lookup import find
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Job, Status, Trigger
+from jetsql.jobs.results import Result, cause_words
+from jetsql.jobs.tables import Table
+from jetsql.jobs.transitions import run_of
+from jetsql.language.statements import Name, WaitForJob, WaitGoal
+
+_DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAILED)
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """reached: the goal. words: what is waited for. watch_idle: runs must be asked to tell that they are idle."""
+
+    reached: Callable[[View], bool]
+    words: str
+    watch_idle: bool = False
+
+
+def wait_for(manager: Manager, statement: WaitForJob) -> Table:
+    """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
+    begun = manager.clock()
+    view = find(manager, statement.name)
+    wait = _goal(view.job, statement, begun)
+    seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
+    after = _until(manager, view, wait, seconds)
+    if not wait.reached(after):
+        raise _not_reached(after, wait, seconds, statement.name, manager.clock())
+    return Result(after.job, _done_words(after)).table()
+
+
+def _goal(job: Job, statement: WaitForJob, begun: float) -> _Wait:
+    ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
+    match statement.goal:
+        case WaitGoal.BATCH:
+            return _batch(statement.batch or 0)
+        case WaitGoal.COMPLETED if not ends:
+            raise StatementError(
+                "WRONG_STATUS",
+                f"Job {job.name} never completes: it is a streaming job with trigger {job.plan.trigger.value}.",
+                place=statement.name.place,
+                hint="Use UNTIL IDLE or UNTIL BATCH n.",
+            )
+        case WaitGoal.IDLE if not ends:
+            return _idle(job, begun)
+        case None if not ends:
+            return _Wait(lambda view: view.job.batch is not None, "its first batch")
+        case _:
+            return _Wait(lambda view: view.job.status is Status.COMPLETED, "its end")
+
+
+def _batch(number: int) -> _Wait:
+    return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
+
+
+def _idle(job: Job, begun: float) -> _Wait:
+    """A source that never falls idle gives all it has to each batch, unless its batches are limited."""
+    sources = job.plan.analysis.sources
+    whole_batches = any(source.endless for source in sources) and not any(source.rate_limited for source in sources)
+
+    def reached(view: View) -> bool:
+        times = (view.facts.idle_trigger, view.facts.batch_trigger if whole_batches else None)
+        return any(time is not None and time >= begun for time in times)
+
+    return _Wait(reached, "everything that was there to be committed", watch_idle=True)
+
+
+def _until(manager: Manager, view: View, wait: _Wait, seconds: float) -> View:
+    """Wait, and ask each new run of the job to tell when it is idle."""
+    until = monotonic() + seconds
+    while True:
+        watched = run_of(view.job)
+        if wait.watch_idle and view.job.status in (Status.STARTING, Status.RUNNING):
+            manager.workers.watch_idle(watched)
+
+        def settled(now: View, watched: object = watched) -> bool:
+            moved_on = wait.watch_idle and run_of(now.job) != watched
+            return wait.reached(now) or _is_dead_end(now) or moved_on
+
+        view = manager.board.wait(view, settled, until - monotonic())
+        if wait.reached(view) or _is_dead_end(view) or monotonic() >= until:
+            return view
+
+
+def _is_dead_end(view: View) -> bool:
+    return view.job.status in _DEAD_ENDS or view.job.status is Status.COMPLETED
+
+
+def _not_reached(view: View, wait: _Wait, seconds: float, name: Name, now: float) -> StatementError:
+    job = view.job
+    if job.status is Status.FAILED:
+        return StatementError("JOB_FAILED", f"Job {job.name} failed: {cause_words(job.cause)}", place=name.place)
+    if job.status is Status.COMPLETED:
+        return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
+    if job.status in _DEAD_ENDS:
+        why = f": {cause_words(job.cause)}" if job.cause else "."
+        message = f"Job {job.name} is {job.status.value}{why}"
+        return StatementError("WRONG_STATUS", message, place=name.place, hint="Start it with RESUME JOB.")
+    message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(view, now)}"
+    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job goes on; nothing was changed.")
+
+
+def _lag(view: View, now: float) -> str:
+    job, facts = view.job, view.facts
+    batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
+    began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
+    rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
+    error = f" Its last error: {cause_words(job.cause)}" if job.cause else ""
+    return f"It is {job.status.value}; {batch}{began}{rate}.{error}"
+
+
+def _done_words(view: View) -> str:
+    job = view.job
+    if job.status is Status.COMPLETED:
+        return view.facts.words or "The job has completed."
+    if job.batch is None:
+        return "There was nothing to read."
+    return f"Batch {job.batch} is committed."

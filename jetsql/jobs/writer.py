@@ -1,0 +1,89 @@
+"""The one thread that changes jobs: operations come through a queue, timers are part of waiting for the next one.
+
+Nothing else in a process writes, so no step ever sees half of another. An operation may not block on the engine.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import count
+from queue import Empty, SimpleQueue
+from threading import Thread, current_thread
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Operation:
+    work: Callable[[], Any]
+    result: Future[Any]
+
+    def run(self) -> None:
+        try:
+            self.result.set_result(self.work())
+        except BaseException as error:  # the error belongs to who waits for the result; the thread goes on
+            self.result.set_exception(error)
+
+
+@dataclass(order=True)
+class _Timer:
+    at: float
+    number: int
+    work: Callable[[], Any] = field(compare=False)
+
+
+class Writer:
+    """Runs operations one after another. clock: seconds since the epoch, for the timers."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._queue: SimpleQueue[_Operation | None] = SimpleQueue()
+        self._timers: list[_Timer] = []
+        self._numbers = count()
+        self._thread = Thread(target=self._loop, name="jetsql-jobs", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self, work: Callable[[], T]) -> Future[T]:
+        """Run the operation on the thread; its result or error is in the future."""
+        result: Future[T] = Future()
+        self._queue.put(_Operation(work, result))
+        return result
+
+    def at(self, time: float, work: Callable[[], Any]) -> None:
+        """Run the operation when the time (seconds since the epoch) has come. On the thread itself only."""
+        heapq.heappush(self._timers, _Timer(time, next(self._numbers), work))
+
+    def drop_timers(self) -> None:
+        """On the thread itself only."""
+        self._timers.clear()
+
+    def close(self) -> None:
+        """End the thread when everything asked so far is done."""
+        self._queue.put(None)
+        if current_thread() is not self._thread:
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while True:
+            try:
+                operation = self._queue.get(timeout=self._seconds_left())
+            except Empty:
+                self._run_due()
+                continue
+            if operation is None:
+                return
+            operation.run()
+            self._run_due()
+
+    def _seconds_left(self) -> float | None:
+        return max(0.0, self._timers[0].at - self._clock()) if self._timers else None
+
+    def _run_due(self) -> None:
+        while self._timers and self._timers[0].at <= self._clock():
+            _Operation(heapq.heappop(self._timers).work, Future()).run()

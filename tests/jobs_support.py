@@ -1,0 +1,112 @@
+"""A manager over the engine's twin, for stories told in statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_engine import MemoryEngine, Session
+
+from jetsql.errors import Place
+from jetsql.jobs.commands import execute
+from jetsql.jobs.engine import Engine
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Job, Status
+from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.store import Store
+from jetsql.jobs.tables import Table
+from jetsql.language.statements import Body, CreateJob, Name, OptionText, Statement, Verb
+
+QUICK = JobSettings(retry_first_seconds=0.0, retry_most_seconds=0.0, store_retry_seconds=0.0, create_wait_seconds=20.0)
+
+
+def name(text: str, *, is_id: bool = False) -> Name:
+    return Name(text, Place(4, 4 + len(text)), is_id)
+
+
+def body(verb: Verb = Verb.INSERT_INTO, table: str = "out", query: str = "SELECT * FROM STREAM src") -> Body:
+    text = f"{verb.value} {table} {query}"
+    return Body(verb, text, Place(50, 50 + len(text)), " " * 50 + text, Place(62, 62 + len(table)))
+
+
+def option(key: str, value: str, at: int = 20) -> OptionText:
+    return OptionText(key, value, Place(at, at + len(key)), Place(at + 100, at + 100 + len(value)))
+
+
+def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> CreateJob:
+    made = body()
+    given = {
+        "options": tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items())),
+        "text": f"CREATE JOB {job} AS {made.text}",
+        "body": made,
+        **changes,
+    }
+    return CreateJob(name=name(job), **given)  # type: ignore[arg-type]
+
+
+@dataclass
+class World:
+    """A running manager with its engine and store."""
+
+    engine: MemoryEngine
+    manager: Manager
+    store: Store
+
+    def run(self, statement: Statement) -> Table:
+        return execute(self.manager, statement, Session())
+
+    def row(self, statement: Statement) -> dict[str, object]:
+        table = self.run(statement)
+        assert len(table.rows) == 1
+        return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
+
+    def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
+        """Create a job; its id."""
+        return str(self.row(create(job, options, **changes))["id"])
+
+    def job(self, job_id: str) -> Job:
+        job = self.store.job(job_id)
+        assert job is not None
+        return self.manager.view(job).job
+
+    def wait_status(self, job_id: str, *statuses: Status) -> Job:
+        """Wait until the job has one of these statuses."""
+        view = self.manager.view(self.job(job_id))
+        after = self.manager.board.wait(view, lambda now: now.job.status in statuses, 20.0)
+        assert after.job.status in statuses, after
+        return after.job
+
+    def wait_run(self, job_id: str, run: int) -> Job:
+        """Wait until this run of the job is running."""
+        view = self.manager.view(self.job(job_id))
+
+        def runs(now: object) -> bool:
+            job = now.job  # type: ignore[attr-defined]
+            return job.run == run and job.status is Status.RUNNING
+
+        after = self.manager.board.wait(view, runs, 20.0)
+        assert runs(after), after
+        return after.job
+
+    def titles(self, job_id: str) -> list[str]:
+        return [row.title for row in self.store.history(job_id)]
+
+
+@contextmanager
+def world(
+    path: Path, engine: MemoryEngine | None = None, settings: JobSettings = QUICK, store: Store | None = None
+) -> Iterator[World]:
+    engine = engine or MemoryEngine()
+    opened = store or Store(path / "jetsql.db")
+    as_protocol: Engine = engine
+    manager = Manager(opened, as_protocol, settings)
+    manager.start()
+    try:
+        yield World(engine, manager, opened)
+    finally:
+        for gate in engine.gates.values():
+            gate.set()
+        manager.close()
+        opened.close()

@@ -1,0 +1,209 @@
+"""The engine's twin in memory: runs are records, and the tests say what happens to them.
+
+By default a run commits batch 0 as soon as it is started. Faults are set before; `gates` hold a call until the test
+opens them, so that no test has to sleep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Event, RLock
+
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.engine import (
+    BatchCommitted,
+    EngineEvent,
+    Report,
+    RestartWanted,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+    SinkNoticed,
+    UserSession,
+)
+from jetsql.jobs.model import (
+    Analysis,
+    CapturedSession,
+    Cause,
+    Job,
+    OutputMode,
+    Plan,
+    Replay,
+    RunId,
+    Sink,
+    SinkKind,
+    Source,
+)
+from jetsql.language.statements import Body
+
+GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
+
+
+class Session:
+    """A session that nobody looks into."""
+
+
+def source(name: str = "spark_catalog.default.src", **changes: object) -> Source:
+    return replace(Source(name, "parquet", f"file:/tables/{name}", Replay.YES), **changes)
+
+
+def sink(table: str = "spark_catalog.default.out", **changes: object) -> Sink:
+    return replace(Sink(table, SinkKind.FILES, "parquet", f"file:/tables/{table}", 1), **changes)
+
+
+def analysis(**changes: object) -> Analysis:
+    made = Analysis(
+        streaming=True,
+        sources=(source(),),
+        sink=sink(),
+        session=CapturedSession("spark_catalog", "default", {"spark.sql.session.timeZone": "UTC"}),
+        modes={
+            OutputMode.APPEND: None,
+            OutputMode.UPDATE: None,
+            OutputMode.COMPLETE: "Complete output mode not supported when there are no streaming aggregations",
+        },
+        fingerprint=("reads spark_catalog.default.src",),
+    )
+    return replace(made, **changes)
+
+
+@dataclass
+class Run:
+    """One started run."""
+
+    job: Job
+    report: Report
+    batch: int = -1
+    alive: bool = True
+
+
+@dataclass
+class MemoryEngine:
+    """analysis: of every body. start_errors: raised by the next starts, in turn. quiet: runs commit nothing by
+    themselves. graceful: what a stop returns."""
+
+    analysis: Analysis = field(default_factory=analysis)
+    start_errors: list[Exception] = field(default_factory=list)
+    stop_errors: list[Exception] = field(default_factory=list)
+    recover_errors: list[Exception] = field(default_factory=list)
+    discard_errors: list[Exception] = field(default_factory=list)
+    unreachable: StatementError | None = None
+    quiet: bool = False
+    graceful: bool = True
+    runs: dict[str, Run] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    gates: dict[str, Event] = field(default_factory=dict)
+    entered: dict[str, Event] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+    # --- the protocol ------------------------------------------------------------------------------------------------
+
+    def analyse(self, body: Body, session: UserSession) -> Analysis:
+        self._pass("analyse")
+        return self.analysis
+
+    def check_reachable(self, plan: Plan) -> None:
+        self._pass("check_reachable")
+        if self.unreachable is not None:
+            raise self.unreachable
+
+    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
+        return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n"
+
+    def start(self, job: Job, report: Report) -> None:
+        self._pass("start", job)
+        with self.lock:
+            if self.start_errors:
+                raise self.start_errors.pop(0)
+            self.runs[job.id] = Run(job, report, -1 if job.batch is None else job.batch)
+        if not self.quiet:
+            self.commit(job.id)
+
+    def stop(self, run: RunId, deadline_seconds: float) -> bool:
+        self._pass("stop", run)
+        if self.stop_errors:
+            raise self.stop_errors.pop(0)
+        with self.lock:
+            running = self.runs.get(run.job)
+            if running is None or running.job.run != run.run or not running.alive:
+                return True
+            running.alive = False
+        return self.graceful
+
+    def watch_idle(self, run: RunId) -> None:
+        self._pass("watch_idle", run)
+
+    def recover(self, job: Job) -> None:
+        self._pass("recover", job)
+        if self.recover_errors:
+            raise self.recover_errors.pop(0)
+
+    def discard(self, job: Job) -> None:
+        self._pass("discard", job)
+        if self.discard_errors:
+            raise self.discard_errors.pop(0)
+
+    def cause_of(self, error: Exception) -> Cause:
+        if isinstance(error, JetSQLError):
+            heals = error.condition not in ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
+            return Cause(error.message, error.condition, error.sqlstate, heals=heals)
+        return Cause(str(error), type(error).__name__, heals=not isinstance(error, ValueError))
+
+    def versions(self) -> dict[str, str]:
+        return {"jetsql": "0", "spark": "0"}
+
+    # --- what tests do -----------------------------------------------------------------------------------------------
+
+    def tell(self, job_id: str, event: EngineEvent) -> None:
+        self.runs[job_id].report(event)
+
+    def run_id(self, job_id: str) -> RunId:
+        return RunId(job_id, self.runs[job_id].job.run)
+
+    def commit(self, job_id: str, rows: int = 10, trigger_time: float = 0.0, rate: float = 10.0) -> None:
+        """The run commits its next batch."""
+        run = self.runs[job_id]
+        run.batch += 1
+        self.tell(job_id, BatchCommitted(self.run_id(job_id), run.batch, trigger_time, rows, rate))
+
+    def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
+        self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time))
+
+    def fail(self, job_id: str, cause: Cause) -> None:
+        self.runs[job_id].alive = False
+        self.tell(job_id, RunFailed(self.run_id(job_id), cause))
+
+    def complete(self, job_id: str, message: str = "") -> None:
+        self.runs[job_id].alive = False
+        self.tell(job_id, RunCompleted(self.run_id(job_id), message))
+
+    def notice(self, job_id: str, message: str) -> None:
+        self.tell(job_id, SinkNoticed(self.run_id(job_id), message))
+
+    def want_restart(self, job_id: str, message: str) -> None:
+        self.runs[job_id].alive = False
+        self.tell(job_id, RestartWanted(self.run_id(job_id), message))
+
+    @contextmanager
+    def gate(self, call: str) -> Iterator[Event]:
+        """Hold calls of this name until the block ends or the given event is set; `entered` tells of the first."""
+        opened = self.gates[call] = Event()
+        self.entered[call] = Event()
+        try:
+            yield opened
+        finally:
+            opened.set()
+
+    def wait_entered(self, call: str) -> None:
+        assert self.entered[call].wait(GATE_SECONDS), f"{call} was never called"
+
+    def _pass(self, call: str, about: Job | RunId | None = None) -> None:
+        run = f" {about.run}" if about is not None else ""
+        with self.lock:
+            self.calls.append(f"{call}{run}")
+        gate = self.gates.get(call)
+        if gate is not None:
+            self.entered[call].set()
+            assert gate.wait(GATE_SECONDS), f"the gate of {call} was never opened"
