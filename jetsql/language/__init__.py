@@ -1,8 +1,24 @@
 """The language: text to statements, scripts to fragments, variables and completion. No Spark, nothing but text.
 
-Importing it is cheap: the grammar is loaded and Lark imported at the first job statement.
+Importing it is cheap: the grammar is loaded and Lark imported at the first job statement or completion.
 """
 
+from jetsql.language.bodies import find_function, find_name
+from jetsql.language.completion import Expected, completions
+from jetsql.language.grammar import Slot
 from jetsql.language.parser import parse
+from jetsql.language.scripts import Fragment, split
+from jetsql.language.variables import Substituted, substitute
 
-__all__ = ["parse"]
+__all__ = [
+    "Expected",
+    "Fragment",
+    "Slot",
+    "Substituted",
+    "completions",
+    "find_function",
+    "find_name",
+    "parse",
+    "split",
+    "substitute",
+]

@@ -8,6 +8,7 @@ if what follows could come behind a name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,23 +24,27 @@ GRAMMAR_FILE: Final = "jetsql.lark"
 BODY: Final = "BODY"
 END: Final = "$END"
 
-# What people call the terminals that aren't keywords, in "expected ..." and for a shell's completion.
-SLOTS: Final = {
-    "NEW_JOB": "a name for the job",
-    "JOB_NAME": "a job's name",
-    "JOB_ID": "a job's id in quotes",
-    "NEW_SNAPSHOT": "a name for the snapshot",
-    "SNAPSHOT_NAME": "a snapshot's name",
-    "COMMENT_TEXT": "a text in quotes",
-    "OPTION_KEY": "an option's name in quotes",
-    "OPTION_VALUE": "the option's value in quotes",
-    "PATTERN_TEXT": "a pattern in quotes",
-    "WHOLE_NUMBER": "a whole number",
-    BODY: "INSERT INTO, INSERT OVERWRITE, SINK INTO or WITH",
-}
+
+class Slot(Enum):
+    """What a user fills in, named as its terminal; the value is what people call it."""
+
+    NEW_JOB = "a name for the job"
+    JOB_NAME = "a job's name"
+    JOB_ID = "a job's id in quotes"
+    NEW_SNAPSHOT = "a name for the snapshot"
+    SNAPSHOT_NAME = "a snapshot's name"
+    COMMENT_TEXT = "a text in quotes"
+    OPTION_KEY = "an option's name in quotes"
+    OPTION_VALUE = "the option's value in quotes"
+    PATTERN_TEXT = "a pattern in quotes"
+    WHOLE_NUMBER = "a whole number"
+    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO or WITH"
+
+
+SLOTS: Final = {slot.name: slot for slot in Slot}
 MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "="}
 NAMES: Final = frozenset({"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME"})
-_STRINGS: Final = frozenset({"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT"})
+STRINGS: Final = frozenset({"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT"})
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
 # No terminal of the grammar has this name: the parser stops at such a token.
 _STRAY: Final = "STRAY"
@@ -98,13 +103,37 @@ def acceptable(state: Any) -> frozenset[str]:
     return frozenset(taken)
 
 
+def expected_after(found: Sequence[lexis.Token]) -> frozenset[str]:
+    """The terminals that can follow these tokens; none when they are no beginning of a statement, or reach its body.
+
+    A last word that is both a keyword and a name (`DROP JOB IF`) counts as both.
+    """
+    from lark import Token, UnexpectedToken
+
+    state: Any = parser().parse_interactive().parser_state
+    expected: frozenset[str] = frozenset()
+    for index, token in enumerate(found):
+        terminal = _terminal(found, index, state)
+        if index == len(found) - 1 and terminal in NAMES and token.word in acceptable(state):
+            trial = state.copy()
+            trial.feed_token(Token(token.word, token.text))
+            expected = acceptable(trial)
+        try:
+            state.feed_token(Token(terminal, token.text))
+        except UnexpectedToken:
+            return frozenset()
+        if terminal == BODY:
+            return frozenset()
+    return expected | acceptable(state)
+
+
 def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     """The terminal that a token stands for in the parser's `state`."""
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
     names = sorted(NAMES & accepted)
-    keyword = token.word in accepted and token.word not in SLOTS and token.word != _STRAY
+    keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
     if keyword and names:
         following = found[index + 1] if index + 1 < len(found) else None
         return names[0] if _fits(following, _after(state, names[0])) else token.word
@@ -117,7 +146,7 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
 
 def _valued(token: lexis.Token, accepted: frozenset[str]) -> str:
     if token.kind is Kind.STRING:
-        return next(iter(_STRINGS & accepted), _STRAY)
+        return next(iter(STRINGS & accepted), _STRAY)
     if token.kind is Kind.NUMBER and token.text.isdecimal() and "WHOLE_NUMBER" in accepted:
         return "WHOLE_NUMBER"
     return _MARK_TERMINALS.get(token.text, _STRAY) if token.kind is Kind.SYMBOL else _STRAY

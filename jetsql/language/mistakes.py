@@ -77,7 +77,9 @@ def listed(terminals: Iterable[str]) -> str:
     """Terminals as people read them: keywords first, then what is to be filled in, then signs."""
     names = set(terminals)
     words = sorted(name for name in names if name not in SLOTS and name not in MARKS and name != END)
-    slots = [SLOTS[name] for name in SLOTS if name in names and not (name == "JOB_ID" and "JOB_NAME" in names)]
+    slots = [
+        slot.value for name, slot in SLOTS.items() if name in names and not (name == "JOB_ID" and "JOB_NAME" in names)
+    ]
     marks = [f"'{mark}'" for name, mark in MARKS.items() if name in names and name != "SEMICOLON"]
     end = ["the end of the statement"] if END in names else []
     said = words + slots + marks + end

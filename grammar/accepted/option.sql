@@ -1,0 +1,2 @@
+ALTER JOB j OPTIONS ("a" == "b");
+ALTER JOB j OPTIONS ('spark.sql.x' = '');

@@ -1,0 +1,2 @@
+SHOW JOB HISTORY j;
+SHOW JOB HISTORY history;

@@ -1,0 +1,6 @@
+SUSPEND JOB j;
+suspend job `a job`;
+SUSPEND JOB '0401-9f77-b9c0-0001';
+SUSPEND JOB suspend;
+ALTER JOB j SUSPEND;
+ALTER JOB suspend SUSPEND;

@@ -1,0 +1,8 @@
+-- error: PARSE_SYNTAX_ERROR at 1:32: RESUME
+ALTER JOB j OPTIONS ('a' = 'b') SUSPEND
+
+-- error: PARSE_SYNTAX_ERROR at 1:12: OPTIONS, RESTART, RESUME or SUSPEND
+ALTER JOB j SET OPTIONS ('a' = 'b')
+
+-- error: PARSE_SYNTAX_ERROR at 1:11: the statement ends here
+ALTER JOB j

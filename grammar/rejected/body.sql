@@ -1,0 +1,82 @@
+-- error: UNSUPPORTED_BODY at 1:16: A query alone is no job
+CREATE JOB j AS SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:37: A query alone is no job
+CREATE JOB j AS WITH a AS (SELECT 1) SELECT * FROM a
+
+-- error: UNSUPPORTED_BODY at 1:36: behind this WITH there is none
+CREATE JOB j AS WITH a AS (SELECT 1)
+
+-- error: UNSUPPORTED_BODY at 2:0: A job's body is INSERT INTO
+CREATE JOB j AS
+CREATE TABLE t (a INT)
+
+-- error: UNSUPPORTED_BODY at 1:16: found 'MERGE'
+CREATE JOB j AS MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE
+
+-- error: UNSUPPORTED_BODY at 1:16: found 'DELETE'
+CREATE JOB j AS DELETE FROM t
+
+-- error: UNSUPPORTED_BODY at 1:16: FROM comes behind the SELECT
+CREATE JOB j AS FROM s INSERT INTO t SELECT a
+
+-- error: UNSUPPORTED_BODY at 1:46: A job writes to one table
+CREATE JOB j AS FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:39: Create a job for each table
+CREATE JOB j AS INSERT INTO t SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:30: REPLACE WHERE is not supported
+CREATE JOB j AS INSERT INTO t REPLACE WHERE a = 1 SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:33: not to a directory
+CREATE JOB j AS INSERT OVERWRITE DIRECTORY '/tmp/x' USING parquet SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:33: not to a directory
+CREATE JOB j AS INSERT OVERWRITE LOCAL DIRECTORY '/tmp/x' SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:23: Expected INTO or OVERWRITE
+CREATE JOB j AS INSERT t SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:21: Expected INTO behind SINK
+CREATE JOB j AS SINK t SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:21: Expected INTO behind SINK
+CREATE JOB j AS SINK OVERWRITE t SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:22: the statement ends here
+CREATE JOB j AS INSERT
+
+-- error: UNSUPPORTED_BODY at 1:27: Expected a table
+CREATE JOB j AS INSERT INTO
+
+-- error: UNSUPPORTED_BODY at 1:28: Expected a table
+CREATE JOB j AS INSERT INTO 't' SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:16: Did you mean INSERT?
+CREATE JOB j AS INSRT INTO t SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:16: OPTIONS goes before AS
+CREATE JOB j AS OPTIONS ('a' = 'b') INSERT INTO t SELECT 1
+
+-- error: PARAMETER_IN_BODY at 1:56: A parameter marker
+CREATE JOB j AS INSERT INTO t SELECT * FROM s WHERE a > :low
+
+-- error: PARAMETER_IN_BODY at 2:10: A parameter marker
+CREATE JOB j AS INSERT INTO t SELECT * FROM s
+WHERE a > ?
+
+-- error: PARAMETER_IN_BODY at 1:38: A substitution
+CREATE JOB j AS INSERT INTO t SELECT '${day}'
+
+-- error: PARAMETER_IN_BODY at 1:55: A substitution
+CREATE JOB j AS INSERT INTO t /* ${a} */ SELECT * FROM ${env:table}
+
+-- error: PARSE_SYNTAX_ERROR at 1:37: never ends
+CREATE JOB j AS INSERT INTO t SELECT 'late
+
+-- error: PARSE_SYNTAX_ERROR at 1:30: Close it with */
+CREATE JOB j AS INSERT INTO t /* SELECT /* 1 */
+
+-- error: PARSE_SYNTAX_ERROR at 1:40: Expected the end of the statement
+CREATE JOB j AS INSERT INTO t SELECT 1; DROP TABLE t

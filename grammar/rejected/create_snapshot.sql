@@ -1,0 +1,8 @@
+-- error: PARSE_SYNTAX_ERROR at 1:18: Expected FOR
+CREATE SNAPSHOT s OF JOB j
+
+-- error: PARSE_SYNTAX_ERROR at 1:17: Expected FOR, the statement ends here
+CREATE SNAPSHOT s
+
+-- error: PARSE_SYNTAX_ERROR at 1:20: FOR was taken as the name
+CREATE SNAPSHOT FOR JOB j

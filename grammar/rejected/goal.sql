@@ -1,0 +1,5 @@
+-- error: PARSE_SYNTAX_ERROR at 1:21: BATCH, COMPLETED or IDLE
+WAIT FOR JOB j UNTIL DONE
+
+-- error: PARSE_SYNTAX_ERROR at 1:26: Expected a whole number
+WAIT FOR JOB j UNTIL BATCH

@@ -1,0 +1,14 @@
+-- error: PARSE_SYNTAX_ERROR at 1:21: Expected an option's name in quotes
+ALTER JOB j OPTIONS ()
+
+-- error: PARSE_SYNTAX_ERROR at 1:20: Expected '('
+ALTER JOB j OPTIONS 'a' = 'b'
+
+-- error: PARSE_SYNTAX_ERROR at 1:31: ','
+ALTER JOB j OPTIONS ('a' = 'b' 'c' = 'd')
+
+-- error: PARSE_SYNTAX_ERROR at 1:31: Expected an option's name
+ALTER JOB j OPTIONS ('a' = 'b',)
+
+-- error: PARSE_SYNTAX_ERROR at 1:30: the statement ends here
+ALTER JOB j OPTIONS ('a' = 'b'
