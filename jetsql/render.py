@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Protocol
 
-from wcwidth import wcswidth
-
 from jetsql.jobs.tables import Column
 from jetsql.values import as_json, as_text
 
@@ -65,6 +63,10 @@ def lines(result: Rows, form: Format) -> Iterator[str]:
 
 def width(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
+    if text.isascii():
+        return len(text)
+    from wcwidth import wcswidth  # its tables take 30 ms to load, which `--help` and plain results need not wait for
+
     return max(wcswidth(text), 0)
 
 

@@ -1,0 +1,79 @@
+"""What is wrong in a script, as people read it.
+
+    flights.sql:12:14: [JETSQL.JOB_NOT_FOUND] There is no job carrier_delay.
+       12 | SUSPEND JOB carrier_delay;
+          |             ^
+    Did you mean carrier_delays?
+
+The first line is what compilers print, so that editors jump to the place. Places are offsets into the script as it was
+written; lines and columns (from 1) are worked out only here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetsql.render import printable, width
+
+CONTEXT = 100
+"""So many characters of a line are shown before its fault and after it: lines of generated scripts have no end."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A text of statements. name: how messages call it, a file's path as the user wrote it."""
+
+    name: str
+    text: str
+
+    def line(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
+
+    def column(self, offset: int) -> int:
+        return offset - self.text.rfind("\n", 0, offset)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Something wrong at a place of a script. condition: empty where the error has none of its own."""
+
+    script: Script
+    offset: int
+    condition: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        script, offset = self.script, self.offset
+        place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}:"
+        condition = f" [{self.condition}]" if self.condition else ""
+        return "\n".join([f"{place}{condition} {_safe(self.message)}", *self._pointer(), *_hint_lines(self.hint)])
+
+    def _pointer(self) -> list[str]:
+        before, after = _around(self.script.text, self.offset)
+        number = f"{self.script.line(self.offset):>5}"
+        return [
+            f"{number} | {before}{after}".rstrip(),
+            f"{' ' * len(number)} | {' ' * width(before)}^",
+        ]
+
+
+def _around(text: str, offset: int) -> tuple[str, str]:
+    """The line of a place in two parts, printable and of a length that a person can look at."""
+    end = text.find("\n", offset)
+    before = text[text.rfind("\n", 0, offset) + 1 : offset]
+    after = text[offset : end if end >= 0 else len(text)].rstrip()
+    if len(before) > CONTEXT:
+        before = "..." + before[-CONTEXT:]
+    if len(after) > CONTEXT:
+        after = after[:CONTEXT] + "..."
+    return printable(before.replace("\t", " ")), printable(after.replace("\t", " "))
+
+
+def _hint_lines(hint: str) -> list[str]:
+    return [_safe(hint)] if hint else []
+
+
+def _safe(message: str) -> str:
+    """Messages quote what users wrote; their line breaks stay, nothing else in them may drive the terminal."""
+    return "\n".join(printable(line.replace("\t", "    ")) for line in message.rstrip().split("\n"))

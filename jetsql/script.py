@@ -1,0 +1,197 @@
+"""Run scripts of statements: split, fill in variables, run one after the other, show results and mistakes.
+
+Everything that can be wrong without an engine (an open quote, a variable that is not set) is found by `prepare` before
+one is started. What the engine is handed is the statement with everything before it in its file blanked out, line
+breaks kept: so the line numbers in Spark's own messages, which we can't rewrite, are those of the file. Where a
+variable was filled in, `Step.origin` leads from the text that ran back to the text that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from jetsql import render
+from jetsql.errors import EngineError, JetSQLError
+from jetsql.language import Fragment, split, substitute
+from jetsql.mistakes import Mistake, Script
+from jetsql.render import Format, Rows
+
+VARIABLE_PREFIX = "JETSQL_VAR_"
+
+
+class Report(Protocol):
+    """An error of any origin, taken apart. line, column: from 1 in the text that ran, None where it names no place."""
+
+    @property
+    def condition(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def column(self) -> int | None: ...
+
+
+class Engine(Protocol):
+    """What statements run on: `jetsql.open()` gives one."""
+
+    def run(self, text: str) -> Rows:
+        """Run one statement. Raises JetSQLError or Spark's own errors, also while the rows are read."""
+
+    def error(self, exc: Exception, text: str) -> Report:
+        """What an error of `run` says of the text."""
+
+    def close(self) -> None:
+        """Stop the live jobs gracefully and end; they continue with the next start on this home."""
+
+
+class Surface(Protocol):
+    """Where a run shows itself. Its own failures (nobody reads any more) must be `SurfaceLost`."""
+
+    def result(self, line: str) -> None:
+        """One line of a result."""
+
+    def mistake(self, text: str) -> None:
+        """What is wrong, in one or more lines."""
+
+    def busy(self, what: str) -> AbstractContextManager[object]:
+        """Tell that `what` is under way, should the block take long."""
+
+    def flush(self) -> None:
+        """Let people see what has been shown so far."""
+
+
+class SurfaceLost(Exception):
+    """Nobody reads the output any more."""
+
+
+class Outcome(Enum):
+    FINE = "fine"
+    FAILED = "failed"
+    ENGINE_LOST = "engine lost"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement, ready to run. start: its offset in the script. origin: from an offset in text to one in it."""
+
+    script: Script
+    start: int
+    text: str
+    origin: Callable[[int], int]
+
+
+def variables(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """The variables of scripts: those of the environment (JETSQL_VAR_name), overridden by those given."""
+    prefix = len(VARIABLE_PREFIX)
+    named = {name[prefix:]: value for name, value in environ.items() if name.startswith(VARIABLE_PREFIX)}
+    return {**named, **given}
+
+
+def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[Step | Mistake]:
+    """The statements of all scripts in their order, each ready to run or with what keeps it from running."""
+    return [step for script in scripts for step in _steps(script, values)]
+
+
+def run(steps: Sequence[Step | Mistake], engine: Engine, surface: Surface, form: Format, keep_going: bool) -> Outcome:
+    """Run the steps and show what they give; end at the first that fails unless `keep_going`.
+
+    Raises SurfaceLost, and KeyboardInterrupt where a person interrupts.
+    """
+    outcome = Outcome.FINE
+    printer = _Printer(surface, form)
+    for step in steps:
+        mistake = step if isinstance(step, Mistake) else _run_step(step, engine, printer)
+        surface.flush()
+        if mistake is None:
+            continue
+        surface.mistake(str(mistake))
+        outcome = Outcome.FAILED
+        if isinstance(mistake, _EngineMistake):
+            return Outcome.ENGINE_LOST
+        if not keep_going:
+            break
+    return outcome
+
+
+class _EngineMistake(Mistake):
+    """The engine is at fault, not the statement: the next one would meet the same."""
+
+
+class _Printer:
+    """Shows results, with an empty line between two of them where nothing else parts them."""
+
+    def __init__(self, surface: Surface, form: Format) -> None:
+        self.surface = surface
+        self._form = form
+        self._parts = form is not Format.JSON
+        self._shown = False
+
+    def show(self, rows: Rows) -> None:
+        for index, line in enumerate(render.lines(rows, self._form)):
+            if index == 0 and self._shown and self._parts:
+                self.surface.result("")
+            self._shown = True
+            self.surface.result(line)
+
+
+def _run_step(step: Step, engine: Engine, printer: _Printer) -> Mistake | None:
+    try:
+        with printer.surface.busy(f"{step.script.name}:{step.script.line(step.start)}: running"):
+            printer.show(engine.run(step.text))
+    except SurfaceLost:
+        raise
+    except Exception as error:
+        # The outermost loop of this surface: whatever a statement raises, Spark's Java errors included, is its answer.
+        return _mistake_of(step, engine.error(error, step.text), isinstance(error, EngineError))
+    return None
+
+
+def _mistake_of(step: Step, report: Report, engine_lost: bool) -> Mistake:
+    kind = _EngineMistake if engine_lost else Mistake
+    return kind(step.script, _offset(step, report), report.condition, report.message, report.hint)
+
+
+def _offset(step: Step, report: Report) -> int:
+    if report.line is None:
+        return step.start
+    before = 0
+    for _ in range(report.line - 1):
+        before = step.text.find("\n", before) + 1
+    return step.origin(min(before + (report.column or 1) - 1, len(step.text)))
+
+
+def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake]:
+    """A script that can't be split is one mistake: where its statements end is a guess from the open quote on."""
+    try:
+        fragments = split(script.text, strict=True)
+    except JetSQLError as error:
+        yield _mistake_before(script, 0, error)
+        return
+    for fragment in fragments:
+        try:
+            yield _step(script, fragment, values)
+        except JetSQLError as error:
+            yield _mistake_before(script, fragment.start, error)
+
+
+def _step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step:
+    filled = substitute(fragment.text, values)
+    before = "\n" * (fragment.line - 1) + " " * fragment.column
+
+    def origin(offset: int) -> int:
+        return fragment.start + filled.original(max(offset - len(before), 0))
+
+    return Step(script, fragment.start, before + filled.text, origin)
+
+
+def _mistake_before(script: Script, start: int, error: JetSQLError) -> Mistake:
+    """A mistake found before anything ran. start: the offset that the error's place is counted from."""
+    offset = start + (error.place.start if error.place else 0)
+    return Mistake(script, offset, error.condition, error.message, error.hint)

@@ -1,0 +1,94 @@
+"""An engine without Spark for the outer surfaces: statements that it knows by their first word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jetsql.errors import EngineError, JetSQLError, Place, StatementError
+from jetsql.jobs.tables import Column
+
+
+class SparkError(Exception):
+    """As Spark's own: the condition and the place stand in the error, from 1."""
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True)
+class Result:
+    columns: tuple[Column, ...]
+    rows: Iterator[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Report:
+    condition: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass
+class FakeEngine:
+    """`texts`: what it was handed; `closed`: how often it was closed.
+
+    SELECT a, b ...   one row of these words          COUNT n           n rows
+    FAIL WORD         a JetSQL error at WORD          SPARK WORD        Spark's error at WORD
+    LATE              an error behind the first row   NOTHING           no columns
+    NOWHERE           an error without a place        CRASH             the engine is gone
+    INTERRUPT         a person presses Ctrl-C
+    """
+
+    texts: list[str] = field(default_factory=list)
+    closed: int = 0
+
+    def run(self, text: str) -> Result:
+        self.texts.append(text)
+        verb, rest = (*text.split(maxsplit=1), "")[:2]
+        match verb.upper():
+            case "SELECT":
+                values = tuple(word.strip() for word in rest.split(","))
+                return Result(tuple(Column(f"c{index}") for index, _ in enumerate(values)), iter([values]))
+            case "COUNT":
+                return Result((Column("n", "int"),), ((number,) for number in range(int(rest))))
+            case "LATE":
+                return Result((Column("n", "int"),), self._late())
+            case "NOTHING":
+                return Result((), iter(()))
+            case _:
+                raise self._error(verb.upper(), rest, text)
+
+    def error(self, exc: Exception, text: str) -> Report:
+        if isinstance(exc, JetSQLError):
+            place = exc.place
+            line, column = (place.line(text), place.column(text) + 1) if place else (None, None)
+            return Report(exc.condition, exc.message, exc.hint, line, column)
+        if isinstance(exc, SparkError):
+            return Report("TABLE_OR_VIEW_NOT_FOUND", str(exc), "", exc.line, exc.column)
+        return Report("", f"{type(exc).__name__}: {exc}")
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def _late(self) -> Iterator[tuple[object, ...]]:
+        yield (1,)
+        raise SparkError("the second row is broken")
+
+    def _error(self, verb: str, rest: str, text: str) -> BaseException:
+        at = text.find(rest.split()[-1]) if rest.strip() else 0
+        place = Place(at, at + 1)
+        match verb:
+            case "FAIL":
+                return StatementError("JOB_NOT_FOUND", "There is no such job.", place=place, hint="See SHOW JOBS.")
+            case "SPARK":
+                return SparkError("There is no such table.", place.line(text), place.column(text) + 1)
+            case "CRASH":
+                return EngineError("ENGINE_NOT_STARTED", "The engine is gone.")
+            case "INTERRUPT":
+                return KeyboardInterrupt()
+        return ValueError(f"unknown: {verb}")

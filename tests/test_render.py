@@ -1,0 +1,254 @@
+"""Rendering, through `render.lines`: what people and programs read of a result."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from jetsql.jobs.tables import Column
+from jetsql.render import ROWS_LOOKED_AT, Format, lines, width
+
+
+@dataclass
+class Result:
+    columns: tuple[Column, ...]
+    rows: Iterator[tuple[object, ...]]
+
+
+class SparkRow(tuple[object, ...]):
+    """As pyspark.sql.Row: a tuple that knows its fields."""
+
+    __fields__: list[str]
+
+
+def row(**fields: object) -> SparkRow:
+    made = SparkRow(fields.values())
+    made.__fields__ = list(fields)
+    return made
+
+
+def shown(form: Format, columns: dict[str, str], *rows: tuple[object, ...]) -> list[str]:
+    return list(lines(Result(tuple(Column(name, kind) for name, kind in columns.items()), iter(rows)), form))
+
+
+def one(form: Format, value: object, kind: str = "string") -> str:
+    """The value alone, as CSV field or JSON member."""
+    last = shown(form, {"v": kind}, (value,))[-1]
+    return last.removeprefix('{"v":').removesuffix("}") if form is Format.JSON else last
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    import time as clock
+
+    monkeypatch.setenv("TZ", "America/New_York")
+    clock.tzset()
+    yield
+    monkeypatch.undo()
+    clock.tzset()
+
+
+def test_table_aligns_numbers_right_and_text_left() -> None:
+    assert shown(Format.TABLE, {"id": "bigint", "name": "string"}, (7, "x"), (100, "long name")) == [
+        " id | name",
+        "----+----------",
+        "  7 | x",
+        "100 | long name",
+    ]
+
+
+def test_table_tells_null_from_the_text_null_and_the_empty_text() -> None:
+    table = shown(Format.TABLE, {"a": "string", "b": "int"}, (None, None), ("NULL", 1), ("", 2))
+    assert table[2:] == ["NULL   | NULL", '"NULL" |    1', "       |    2"]
+
+
+def test_table_without_rows_says_so_and_without_columns_shows_nothing() -> None:
+    assert shown(Format.TABLE, {"a": "string"}) == ["a", "-", "(no rows)"]
+    assert [shown(form, {}) for form in Format] == [[], [], [], []]
+
+
+def test_rows_without_columns_are_read_all_the_same() -> None:
+    read = []
+    list(lines(Result((), (read.append(number) or () for number in range(2))), Format.CSV))
+    assert read == [0, 1]
+
+
+def test_wide_characters_are_aligned() -> None:
+    table = shown(Format.TABLE, {"city": "string", "n": "int"}, ("東京", 1), ("Zürich", 2), ("e\u0301", 3), ("👩‍🚀", 4))
+    assert len({width(line[: line.rindex("|")]) for line in [table[0], *table[2:]]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a\nb", "a\\nb"),
+        ("a\tb\r", "a\\tb\\r"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\x00\x7f\x9b", "\\x00\\x7f\\x9b"),
+        ("abc\u202edef", "abc\\u202edef"),
+        ("line\u2028end", "line\\u2028end"),
+        ("\ud800", "\\ud800"),
+        ("नमस्ते 👩‍🚀", "नमस्ते 👩‍🚀"),
+    ],
+)
+def test_table_and_header_escape_what_would_drive_the_terminal(text: str, cell: str) -> None:
+    table = shown(Format.TABLE, {"v": "string", text: "int"}, (text, 1))
+    assert table[0].endswith(cell)
+    assert table[2].startswith(cell)
+    assert shown(Format.VERTICAL, {text: "int"}, (1,))[1] == f"{cell} | 1"
+
+
+def test_a_lone_text_keeps_its_lines() -> None:
+    assert shown(Format.TABLE, {"plan": "string"}, ("one\n  two\x1b\n",)) == ["plan", "----", "one", "  two\\x1b"]
+
+
+def test_table_looks_ahead_only_so_far() -> None:
+    taken = []
+    rows = ((taken.append(number) or f"row {number}",) for number in range(10**9))
+    table = lines(Result((Column("v"),), rows), Format.TABLE)
+    assert next(table) == "v"
+    assert len(taken) == ROWS_LOOKED_AT
+
+
+def test_a_wider_cell_further_down_widens_its_own_line() -> None:
+    rows = [("x", 1)] * ROWS_LOOKED_AT + [("much longer", 1)]
+    assert shown(Format.TABLE, {"a": "string", "b": "int"}, *rows)[-2:] == ["x | 1", "much longer | 1"]
+
+
+@pytest.mark.parametrize("form", [Format.VERTICAL, Format.CSV, Format.JSON])
+def test_the_other_formats_hold_no_rows_back(form: Format) -> None:
+    taken = []
+    rows = ((taken.append(number) or number,) for number in range(10**9))
+    text = lines(Result((Column("v", "int"),), rows), form)
+    [next(text) for _ in range(4)]
+    assert len(taken) <= 4
+
+
+def test_vertical_lists_columns_under_each_other() -> None:
+    rows = [("job", "first\nsecond"), (None, "x")]
+    assert shown(Format.VERTICAL, {"name": "string", "last_error": "string"}, *rows) == [
+        "-- row 1 --",
+        "name       | job",
+        "last_error | first",
+        "           | second",
+        "-- row 2 --",
+        "name       | NULL",
+        "last_error | x",
+    ]
+    assert shown(Format.VERTICAL, {"name": "string"}) == ["(no rows)"]
+
+
+def test_csv_quotes_what_needs_it_and_tells_null_from_the_empty_text() -> None:
+    rows = [("plain", 1), ('say "hi", now', 2), ("two\nlines\r", 3), ("", 4), (None, None)]
+    assert shown(Format.CSV, {"a,b": "string", "n": "int"}, *rows) == [
+        '"a,b",n',
+        "plain,1",
+        '"say ""hi"", now",2',
+        '"two\nlines\r",3',
+        '"",4',
+        ",",
+    ]
+
+
+@given(some.lists(some.tuples(some.text(some.characters(codec="utf-8")), some.text(some.characters(codec="utf-8")))))
+def test_csv_can_be_read_back(rows: list[tuple[str, str]]) -> None:
+    text = "".join(line + "\n" for line in shown(Format.CSV, {"a": "string", "b": "string"}, *rows))
+    assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [list(row) for row in rows]
+
+
+@given(some.text(some.characters(codec="utf-8")))
+def test_json_texts_can_be_read_back_from_one_line(text: str) -> None:
+    (line,) = shown(Format.JSON, {text: "string"}, (text,))
+    assert "\n" not in line
+    assert json.loads(line) == {text: text}
+
+
+def test_json_names_that_come_again_get_a_number() -> None:
+    kinds = [Column("id", "int"), Column("id", "int"), Column("id_2", "int"), Column("id", "int")]
+    (line,) = lines(Result(tuple(kinds), iter([(1, 2, 3, 4)])), Format.JSON)
+    assert line == '{"id":1,"id_3":2,"id_2":3,"id_4":4}'
+
+
+VALUES: list[tuple[Any, str, str, str]] = [
+    (None, "int", "", "null"),
+    (True, "boolean", "true", "true"),
+    (9223372036854775807, "bigint", "9223372036854775807", "9223372036854775807"),
+    (0.1, "double", "0.1", "0.1"),
+    (0.10000000149011612, "float", "0.1", "0.1"),
+    (3.4028234663852886e38, "float", "3.4028235e+38", "3.4028235e+38"),
+    (float("nan"), "double", "NaN", '"NaN"'),
+    (float("-inf"), "double", "-Infinity", '"-Infinity"'),
+    (Decimal("12345678901234567890.1234567890"), "decimal(30,10)", *["12345678901234567890.1234567890"] * 2),
+    (Decimal("1E+3"), "decimal(4,0)", "1000", "1000"),
+    (Decimal("0E-7"), "decimal(10,7)", "0.0000000", "0.0000000"),
+    (date(2013, 1, 2), "date", "2013-01-02", '"2013-01-02"'),
+    (time(1, 2, 3, 4), "time(6)", "01:02:03.000004", '"01:02:03.000004"'),
+    (datetime(2013, 1, 2, 3, 4), "timestamp_ntz", "2013-01-02T03:04:00", '"2013-01-02T03:04:00"'),
+    (timedelta(days=1, hours=2, seconds=3.5), "interval day to second", "1 02:00:03.5", '"1 02:00:03.5"'),
+    (-timedelta(minutes=1), "interval day to second", "-0 00:01:00", '"-0 00:01:00"'),
+    (bytearray(b"\x00\xff"), "binary", "00ff", '"AP8="'),
+    ([1, None, "x"], "array<string>", '"[1,null,""x""]"', '[1,null,"x"]'),
+    ({"k": Decimal("1.10"), 2: b"a"}, "map<string,string>", '"{""k"":1.10,""2"":""YQ==""}"', '{"k":1.10,"2":"YQ=="}'),
+    (
+        row(a=1, b=row(c=None)),
+        "struct<a:int,b:struct<c:int>>",
+        '"{""a"":1,""b"":{""c"":null}}"',
+        '{"a":1,"b":{"c":null}}',
+    ),
+    (
+        row(t=datetime(2013, 1, 2)),
+        "struct<t:timestamp_ntz>",
+        '"{""t"":""2013-01-02T00:00:00""}"',
+        '{"t":"2013-01-02T00:00:00"}',
+    ),
+    (SimpleNamespace(a=1), "some_type", "namespace(a=1)", '"namespace(a=1)"'),
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "field", "member"), VALUES, ids=[f"{kind}-{field}" for _, kind, field, _ in VALUES]
+)
+def test_values_keep_all_their_digits(value: object, kind: str, field: str, member: str) -> None:
+    assert one(Format.CSV, value, kind) == field
+    assert one(Format.JSON, value, kind) == member
+
+
+def test_a_variant_is_json_already() -> None:
+    class Variant:
+        def __str__(self) -> str:
+            return '{"a":[1]}'
+
+    assert one(Format.JSON, Variant(), "variant") == '{"a":[1]}'
+
+
+@pytest.mark.usefixtures("new_york")
+@pytest.mark.parametrize("moment", [datetime(2013, 7, 1, 8, 30), datetime(2013, 7, 1, 12, 30, tzinfo=UTC), 1372681800])
+def test_moments_carry_their_offset_for_programs_and_are_local_for_people(moment: object) -> None:
+    assert one(Format.JSON, moment, "timestamp") == '"2013-07-01T08:30:00-04:00"'
+    assert one(Format.CSV, moment, "timestamp") == "2013-07-01T08:30:00-04:00"
+    assert one(Format.TABLE, moment, "timestamp") == "2013-07-01 08:30:00"
+
+
+@pytest.mark.usefixtures("new_york")
+def test_nested_moments_and_the_first_day_of_time() -> None:
+    assert one(Format.JSON, [datetime(2013, 1, 1, 5)], "array<timestamp>") == '["2013-01-01T05:00:00-05:00"]'
+    assert one(Format.JSON, datetime.min, "timestamp").startswith('"0001-01-01T00:00:00')
+
+
+def test_an_error_while_rows_are_read_passes_through() -> None:
+    def rows() -> Iterator[tuple[object, ...]]:
+        yield (1,)
+        raise OSError("the batch failed")
+
+    for form in Format:
+        with pytest.raises(OSError, match="the batch failed"):
+            list(lines(Result((Column("v", "int"),), rows()), form))

@@ -1,0 +1,203 @@
+"""Scripts: what the engine is handed, what is shown, and where mistakes are said to be."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from fake_engine import FakeEngine
+from jetsql.mistakes import Mistake, Script
+from jetsql.render import Format
+from jetsql.script import Outcome, SurfaceLost, prepare, run, variables
+
+
+class Screen:
+    """A surface that remembers. full: it refuses lines after so many."""
+
+    def __init__(self, full: int | None = None) -> None:
+        self.lines: list[str] = []
+        self.mistakes: list[str] = []
+        self.began: list[str] = []
+        self._full = full
+
+    def result(self, line: str) -> None:
+        if len(self.lines) == self._full:
+            raise SurfaceLost
+        self.lines.append(line)
+
+    def mistake(self, text: str) -> None:
+        self.mistakes.append(text)
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        self.began.append(what)
+        yield
+
+    def flush(self) -> None:
+        self.lines = list(self.lines)
+
+
+def play(
+    text: str, form: Format = Format.CSV, keep_going: bool = False, **values: str
+) -> tuple[FakeEngine, Screen, Outcome]:
+    engine, screen = FakeEngine(), Screen()
+    outcome = run(prepare([Script("f.sql", text)], values), engine, screen, form, keep_going)
+    return engine, screen, outcome
+
+
+def mistake(text: str, **values: str) -> list[str]:
+    """The lines of the only mistake in a script, whether found before it ran or after."""
+    (step,) = [step for step in prepare([Script("f.sql", text)], values) if isinstance(step, Mistake)] or [None]
+    return (str(step) if step else play(text, **values)[1].mistakes[0]).split("\n")
+
+
+def test_statements_run_in_order_with_an_empty_line_between_their_results() -> None:
+    engine, screen, outcome = play("SELECT a;\n-- talk\nNOTHING;\nSELECT b, c")
+    assert screen.lines == ["c0", "a", "", "c0,c1", "b,c"]
+    assert [text.strip() for text in engine.texts] == ["SELECT a", "NOTHING", "SELECT b, c"]
+    assert outcome is Outcome.FINE
+    assert screen.began == ["f.sql:1: running", "f.sql:3: running", "f.sql:4: running"]
+
+
+def test_json_results_follow_each_other_directly() -> None:
+    assert play("SELECT a; SELECT b", Format.JSON)[1].lines == ['{"c0":"a"}', '{"c0":"b"}']
+
+
+def test_the_engine_gets_each_statement_at_its_place_in_the_file() -> None:
+    text = "SELECT a; /* é */ SELECT b;\n\n\tSELECT\n c;"
+    engine, _, _ = play(text)
+    for handed, statement in zip(engine.texts, ["SELECT a", "SELECT b", "SELECT\n c"], strict=True):
+        start = text.index(statement)
+        assert handed.endswith(statement)
+        assert len(handed.split("\n")[-1]) == len(text[: start + len(statement)].split("\n")[-1])
+        assert handed.count("\n") == text.count("\n", 0, start + len(statement))
+        assert handed.removesuffix(statement).strip(" \n") == ""
+
+
+@pytest.mark.parametrize("verb", ["FAIL", "SPARK"])
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "VERB @here",
+        "SELECT a;\n\n  VERB @here;",
+        "SELECT a; VERB @here",
+        "SELECT a;\nVERB\n @here;",
+        "VERB ${v} @here",
+        "SELECT 1; VERB '${v}' @here ;SELECT 1",
+        "VERB $${v} ${unset:-} @here",
+        "SELECT ${v};VERB ${v} ${v} @here",
+        "SELECT a;\r\nVERB @here;\r\n",
+        "VERB ${v}\n  ${v} @here",
+        "VERB @${within}",
+    ],
+)
+def test_mistakes_point_into_the_file_as_written(verb: str, marked: str) -> None:
+    marked = marked.replace("VERB", verb)
+    before, text = marked.split("@")[0], marked.replace("@", "")
+    number, line = before.count("\n") + 1, before.split("\n")[-1]
+    shown = mistake(text, v="a value\nof two lines", within="x here")
+    assert shown[0].startswith(f"f.sql:{number}:{len(line) + 1}: [")
+    assert shown[1] == f"{number:>5} | {text.splitlines()[number - 1]}"
+    assert shown[2] == "      | " + " " * len(line) + "^"
+
+
+def test_a_mistake_tells_condition_message_line_caret_and_hint() -> None:
+    assert mistake("SELECT a;\n  FAIL job;") == [
+        "f.sql:2:8: [JETSQL.JOB_NOT_FOUND] There is no such job.",
+        "    2 |   FAIL job;",
+        "      |        ^",
+        "See SHOW JOBS.",
+    ]
+
+
+def test_an_error_without_place_or_condition_is_the_statements() -> None:
+    assert mistake("SELECT a;\n  NOWHERE") == [
+        "f.sql:2:3: ValueError: unknown: NOWHERE",
+        "    2 |   NOWHERE",
+        "      |   ^",
+    ]
+
+
+def test_the_caret_stands_under_wide_characters_and_tabs() -> None:
+    text, caret = mistake("\tFAIL 東京 x")[1:3]
+    assert text == "    1 |  FAIL 東京 x"
+    assert caret == "      | " + " " * 11 + "^"
+
+
+def test_lines_without_end_are_cut_around_the_place() -> None:
+    shown = mistake(f"FAIL {'a, ' * 10_000} x {'b, ' * 10_000} ;")[1:3]
+    assert all(len(line) < 250 for line in shown)
+    assert shown[0].startswith("    1 | ")
+
+
+def test_nothing_in_a_message_drives_the_terminal() -> None:
+    assert "\x1b" not in "".join(mistake("NOPE\x1b[31m;"))
+
+
+def test_a_failure_ends_the_run() -> None:
+    engine, screen, outcome = play("SELECT a; FAIL x; SELECT b")
+    assert (len(engine.texts), len(screen.mistakes), outcome) == (2, 1, Outcome.FAILED)
+
+
+def test_a_failure_does_not_end_the_run_when_it_is_to_go_on() -> None:
+    engine, screen, outcome = play("SELECT a; FAIL x; SPARK y; SELECT b", keep_going=True)
+    assert (len(engine.texts), len(screen.mistakes), outcome) == (4, 2, Outcome.FAILED)
+    assert screen.lines[-1] == "b"
+
+
+def test_an_engine_that_is_gone_ends_the_run_in_any_case() -> None:
+    engine, screen, outcome = play("CRASH; SELECT b", keep_going=True)
+    assert (len(engine.texts), outcome) == (1, Outcome.ENGINE_LOST)
+    assert screen.mistakes[0].startswith("f.sql:1:1: [JETSQL.ENGINE_NOT_STARTED]")
+
+
+def test_an_error_behind_the_first_row_is_the_statements() -> None:
+    _, screen, outcome = play("LATE; SELECT b")
+    assert screen.lines == ["n", "1"]
+    assert (len(screen.mistakes), outcome) == (1, Outcome.FAILED)
+
+
+def test_nobody_reading_is_no_mistake_of_the_statement() -> None:
+    screen = Screen(full=3)
+    with pytest.raises(SurfaceLost):
+        run(prepare([Script("f.sql", "COUNT 10")], {}), FakeEngine(), screen, Format.CSV, True)
+    assert screen.mistakes == []
+
+
+def test_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play("INTERRUPT", keep_going=True)
+
+
+def test_variables_are_filled_in() -> None:
+    engine, _, _ = play("SELECT ${a}, '${b:-none}', $${c} -- ${unset}\n", a="1")
+    assert engine.texts == ["SELECT 1, 'none', ${c}"]
+
+
+def test_variables_come_from_the_environment_and_those_given_win() -> None:
+    environ = {"JETSQL_VAR_a": "1", "JETSQL_VAR_b": "2", "PATH": "/bin", "JETSQL_HOME": "/h"}
+    assert variables(environ, {"b": "3"}) == {"a": "1", "b": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ("SELECT a;\nSELECT ${unset};", "f.sql:2:8: [JETSQL.VARIABLE_NOT_SET]"),
+        ("SELECT a;\n  SELECT 'open;\n", "f.sql:2:10: [JETSQL.PARSE_SYNTAX_ERROR]"),
+        ("SELECT a;\n/* open", "f.sql:2:1: [JETSQL.PARSE_SYNTAX_ERROR]"),
+    ],
+)
+def test_what_needs_no_engine_is_found_before_one_starts(text: str, head: str) -> None:
+    (found,) = [step for step in prepare([Script("f.sql", text)], {}) if isinstance(step, Mistake)]
+    assert str(found).startswith(head)
+
+
+def test_a_variable_that_is_not_set_keeps_only_its_statement_from_running() -> None:
+    engine, screen, outcome = play("SELECT a; SELECT ${unset}; SELECT b", keep_going=True)
+    assert [text.strip() for text in engine.texts] == ["SELECT a", "SELECT b"]
+    assert (len(screen.mistakes), outcome) == (1, Outcome.FAILED)
+
+
+@pytest.mark.parametrize("text", ["", ";;", "-- nothing\n", "/* nothing */ ;"])
+def test_an_empty_script_does_nothing(text: str) -> None:
+    assert prepare([Script("f.sql", text)], {}) == []

@@ -1,0 +1,120 @@
+"""Settings: which source wins, and what a mistake in each of them says."""
+
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import EngineError
+from jetsql.jobs.settings import JobSettings
+from jetsql.settings import Settings, load
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """An environment whose file of settings exists and is empty."""
+    file = tmp_path / "config.toml"
+    file.touch()
+    return {"JETSQL_CONFIG": str(file)}
+
+
+def write(environ: dict[str, str], text: str) -> None:
+    Path(environ["JETSQL_CONFIG"]).write_text(text, encoding="utf-8")
+
+
+def test_defaults(environ: dict[str, str]) -> None:
+    settings = load(environ=environ)
+    assert settings == Settings(home=settings.home)
+    assert settings.home.is_absolute()
+    assert (settings.master, settings.single_file_bytes, settings.old_versions_seconds) == ("local[*]", 2**27, 600)
+    assert settings.jobs == JobSettings()
+
+
+def test_flags_win_over_environment_over_file(environ: dict[str, str], tmp_path: Path) -> None:
+    write(environ, "home = '/file'\nmaster = 'local[1]'\ncreate_wait_seconds = 1\nstop_deadline_seconds = 2\n")
+    environ |= {"JETSQL_MASTER": "local[2]", "JETSQL_CREATE_WAIT_SECONDS": "1.5", "JETSQL_HOME": "/environment"}
+    settings = load(home=tmp_path, environ=environ)
+    assert settings.home == tmp_path
+    assert settings.master == "local[2]"
+    assert settings.jobs == JobSettings(create_wait_seconds=1.5, stop_deadline_seconds=2)
+
+
+def test_sparks_settings_come_from_all_three_and_are_joined(environ: dict[str, str]) -> None:
+    write(environ, "spark.ui.enabled = true\n[spark.sql]\nshuffle.partitions = 4\n'ansi.enabled' = false\n")
+    environ["JETSQL_CONF"] = "spark.a='two words' spark.sql.shuffle.partitions=5"
+    assert load(conf={"spark.sql.shuffle.partitions": "6"}, environ=environ).spark_conf == {
+        "spark.ui.enabled": "true",
+        "spark.sql.ansi.enabled": "false",
+        "spark.a": "two words",
+        "spark.sql.shuffle.partitions": "6",
+    }
+
+
+def test_an_empty_variable_is_none(environ: dict[str, str]) -> None:
+    assert load(environ={**environ, "JETSQL_MASTER": ""}).master == "local[*]"
+
+
+def test_a_relative_home_in_the_file_is_meant_from_there(environ: dict[str, str], tmp_path: Path) -> None:
+    write(environ, "home = 'engine'")
+    assert load(environ=environ).home == tmp_path / "engine"
+
+
+def test_there_need_be_no_file(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+        patch.setenv("HOME", str(tmp_path / "none"))
+        assert load(environ={}).master == "local[*]"
+
+
+def refusal(environ: dict[str, str], **flags: object) -> str:
+    with pytest.raises(EngineError) as refused:
+        load(environ=environ, **flags)  # type: ignore[arg-type]
+    assert refused.value.condition == "JETSQL.INVALID_SETTING"
+    return refused.value.explanation
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("create_wait = 3", "there is no setting 'create_wait'. Did you mean create_wait_seconds?"),
+        ("colour = 3", "There are: home, master,"),
+        ("create_wait_seconds = 'soon'", "a number of seconds, 0 or more"),
+        ("create_wait_seconds = true", "a number of seconds, 0 or more"),
+        ("stop_deadline_seconds = nan", "a number of seconds, 0 or more"),
+        ("stop_deadline_seconds = -1", "a number of seconds, 0 or more"),
+        ("single_file_bytes = 1.5", "a whole number of bytes"),
+        ("single_file_bytes = 0", "a whole number of bytes"),
+        ("driver_memory = 2", "a size such as 900m or 2g"),
+        ("driver_memory = 'much'", "a size such as 900m or 2g"),
+        ("home = 3", "the path of a folder"),
+        ("home = ''", "the path of a folder"),
+        ("master = ' '", "a master URL"),
+        ("spark = 3", "whole names"),
+        ("spark.'a b' = 3", "no setting of Spark"),
+        ("= 3", "is not TOML"),
+    ],
+)
+def test_a_mistake_in_the_file_names_it(environ: dict[str, str], text: str, part: str) -> None:
+    write(environ, text)
+    message = refusal(environ)
+    assert part in message
+    assert environ["JETSQL_CONFIG"] in message
+
+
+def test_a_file_that_cannot_be_read(environ: dict[str, str], tmp_path: Path) -> None:
+    assert "can't be read" in refusal({"JETSQL_CONFIG": str(tmp_path / "missing.toml")})
+    assert "can't be read" in refusal({"JETSQL_CONFIG": str(tmp_path)})
+    Path(environ["JETSQL_CONFIG"]).write_bytes(b"\xff")
+    assert "not UTF-8" in refusal(environ)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("JETSQL_DRIVER_MEMORY", "2"), ("JETSQL_STOP_DEADLINE_SECONDS", "x"), ("JETSQL_CONF", "a"), ("JETSQL_CONF", "'")],
+)
+def test_a_mistake_in_the_environment_names_the_variable(environ: dict[str, str], variable: str, value: str) -> None:
+    assert refusal({**environ, variable: value}).startswith(f"{variable} in the environment")
+
+
+def test_a_mistake_in_a_flag_names_it(environ: dict[str, str]) -> None:
+    assert refusal(environ, home="").startswith("--home")
+    assert refusal(environ, conf={"shuffle.partitions": "3"}).startswith("--conf: 'shuffle.partitions'")
