@@ -7,18 +7,20 @@ On the deadline the statement tells what is still going on and nothing is undone
 from __future__ import annotations
 
 from time import monotonic
+from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
-from jetsql.jobs.events import AlterOptions, Cancel, Outcome, Restart, Resume, Suspend
+from jetsql.jobs.confs import refusal
+from jetsql.jobs.events import AlterOptions, Cancel, Outcome, Restart, Resume, Step, Suspend, UserEvent
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.model import Guarantee, Job, Status
+from jetsql.jobs.moves import joined, restart_words
 from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job
 from jetsql.jobs.tables import Table
-from jetsql.jobs.transitions import joined, restart_words
 from jetsql.language.statements import (
     AlterJobOptions,
     DropJob,
@@ -29,10 +31,20 @@ from jetsql.language.statements import (
     SuspendJob,
 )
 
+_NO_RUN: Final = (Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
+
+
+def _ask(manager: Manager, name: Name, event: UserEvent) -> Step:
+    """The step that the event made of the job. Raises StatementError JOB_NOT_FOUND, WRONG_STATUS at the name."""
+    job = find(manager, name).job
+    try:
+        return manager.apply(job, event)
+    except StatementError as error:
+        raise error.at(name.place) from None
+
 
 def suspend(manager: Manager, statement: SuspendJob) -> Table:
-    view = find(manager, statement.name)
-    step = manager.apply(view.job, Suspend())
+    step = _ask(manager, statement.name, Suspend())
     if step.job.status is not Status.COMPLETING:
         message = capitalized(step.message) or step.words
         return Result(step.job, message).table()
@@ -70,44 +82,37 @@ def _otherwise(job: Job, wanted: str) -> StatementError:
 
 
 def resume(manager: Manager, statement: ResumeJob) -> Table:
-    view = find(manager, statement.name)
-    step = manager.apply(view.job, Resume())
-    if step.outcome is Outcome.KEPT and step.job.status is Status.RUNNING:
-        return Result(step.job, capitalized(step.message)).table()
-    return _wait_for_run(manager, step.job, "Resumed.")
+    return _wait_for_run(manager, _ask(manager, statement.name, Resume()), "Resumed.")
 
 
 def restart(manager: Manager, statement: RestartJob) -> Table:
-    view = find(manager, statement.name)
-    step = manager.apply(view.job, Restart())
-    return _wait_for_run(manager, step.job, "Restarted.")
+    return _wait_for_run(manager, _ask(manager, statement.name, Restart()), "Restarted.")
 
 
-def _wait_for_run(manager: Manager, job: Job, done: str) -> Table:
-    """Until the job runs, or is where it won't run from by itself."""
-    least = job.run + 1 if job.status is Status.COMPLETING else job.run
-    ends = (Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
+def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
+    """Until the job runs (a run that is to be stopped first does not count), or won't any more by itself."""
+    least = step.job.run + (step.job.status is Status.COMPLETING)
 
     def settled(view: View) -> bool:
-        if view.job.status is Status.RUNNING:
-            return view.job.run >= least or view.job.stop_goal is None
-        return view.job.status in ends
+        return view.job.status is Status.RUNNING or view.job.status in _NO_RUN
 
-    after = manager.board.wait(View(job), settled, manager.settings.statement_wait_seconds)
-    if (after.job.status in ends and after.job.status is not Status.COMPLETED) or after.job.run < least:
-        if settled(after):
-            raise _otherwise(after.job, "started")
-    return Result(after.job, _run_words(after, manager, done)).table()
+    after = manager.board.wait(View(step.job), settled, manager.settings.statement_wait_seconds)
+    job = after.job
+    if settled(after) and (job.run < least or job.status in (Status.SUSPENDED, Status.FAILED)):
+        raise _otherwise(job, "started")
+    said = capitalized(step.message) if step.outcome is Outcome.KEPT else done
+    stop = after.facts.stop_words if step.job.status is Status.COMPLETING else ""
+    return Result(job, _run_words(after, manager, joined(said, stop))).table()
 
 
-def _run_words(view: View, manager: Manager, done: str) -> str:
-    status = view.job.status
-    if status is Status.COMPLETED:
-        return joined(done, view.facts.words)
-    if status is Status.RUNNING:
-        return joined(done, view.facts.stop_words, restart_words(view.job))
-    error = f"Its last error: {cause_words(view.job.cause)}" if view.job.cause else ""
-    doing = "being stopped first" if status is Status.COMPLETING else "starting"
+def _run_words(view: View, manager: Manager, said: str) -> str:
+    job = view.job
+    if job.status is Status.COMPLETED:
+        return joined(said, view.facts.words)
+    if job.status is Status.RUNNING:
+        return joined(said, restart_words(job))
+    error = f"Its last error: {cause_words(job.cause)}" if job.cause else ""
+    doing = "being stopped before it starts" if job.status is Status.COMPLETING else "starting"
     return joined(_still(manager, doing), error)
 
 
@@ -118,13 +123,18 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
         _check_changeable(job, text)
     options = parse_options(statement.options, before=job.plan.options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
-    step = manager.apply(job, AlterOptions(plan, tuple(options.texts), statement.resume))
-    if step.job.status is Status.STARTING:
-        return _wait_for_run(manager, step.job, "Options changed; resumed.")
+    event = AlterOptions(plan, tuple(options.texts), statement.resume)
+    step = _ask(manager, statement.name, event)
+    if statement.resume:
+        return _wait_for_run(manager, step, "Options changed; resumed.")
     return Result(step.job, "Options changed. They hold from the next RESUME JOB on.").table()
 
 
 def _check_changeable(job: Job, text: OptionText) -> None:
+    reason = refusal(text.key.strip(), has_state=_has_state(job))
+    if reason is not None:
+        message = f"'{text.key}' can't change for job {job.name}: {reason}."
+        raise StatementError("OPTION_NOT_CHANGEABLE", message, place=text.key_place)
     spec = spec_of(text.key)
     if spec is not None and not spec.changeable:
         raise StatementError(
@@ -135,23 +145,28 @@ def _check_changeable(job: Job, text: OptionText) -> None:
         )
 
 
+def _has_state(job: Job) -> bool:
+    analysis = job.plan.analysis
+    return job.run > 0 and (analysis.stateful or analysis.aggregates) and job.plan.guarantee is not Guarantee.NONE
+
+
 def drop(manager: Manager, statement: DropJob) -> Table:
     """Returns when the job has ended and its files are gone."""
     try:
-        view = find(manager, statement.name)
+        find(manager, statement.name)
     except StatementError:
         if statement.if_exists:
             return no_job(statement.name.text, f"There is no job {_quoted(statement.name)}; nothing to drop.")
         raise
     until = monotonic() + manager.settings.statement_wait_seconds
-    step = manager.apply(view.job, Cancel())
+    step = _ask(manager, statement.name, Cancel())
     after = manager.board.wait(View(step.job), _ended, until - monotonic())
     if after.job.status is Status.RUNNING:
         raise _otherwise(after.job, "dropped")
     cleaned = manager.workers.wait_idle(after.job.id, until - monotonic())
-    if not after.job.live and step.outcome is Outcome.KEPT and not view.job.live:
-        return Result(after.job, capitalized(step.message)).table()
-    return Result(after.job, _drop_words(after, manager, cleaned)).table()
+    stopped = step.job.status is Status.COMPLETING
+    how = after.facts.stop_words if stopped else step.words
+    return Result(after.job, _drop_words(after, manager, how, cleaned) if how else capitalized(step.message)).table()
 
 
 def _quoted(name: Name) -> str:
@@ -163,8 +178,8 @@ def _ended(view: View) -> bool:
     return not view.job.live or view.job.status is Status.RUNNING
 
 
-def _drop_words(view: View, manager: Manager, cleaned: bool) -> str:
+def _drop_words(view: View, manager: Manager, how: str, cleaned: bool) -> str:
     if view.job.live:
         return _still(manager, "being dropped: its running batch is not finished yet")
     files = "" if cleaned else "Its files are still being deleted."
-    return joined("Dropped.", view.facts.stop_words or view.facts.words, files)
+    return joined("Dropped.", how, files)

@@ -15,12 +15,12 @@ from jetsql.jobs.engine import UserSession
 from jetsql.jobs.lookup import live_named
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Job, Plan, Status
+from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options, parse_options
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.results import Result, cause_words
 from jetsql.jobs.secrets import show
 from jetsql.jobs.tables import Table
-from jetsql.jobs.transitions import joined
 from jetsql.language.statements import CreateJob
 
 

@@ -66,10 +66,11 @@ def _more_facts(view: View) -> Iterator[Fact]:
     yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
     yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
     yield "newest batch", None if job.batch is None else str(job.batch)
-    yield "newest batch began", _time(facts.batch_trigger)
-    yield "last found nothing", _time(facts.idle_trigger)
-    yield "rows read since the engine started", str(facts.input_rows)
-    yield "rows too late since the engine started", str(facts.late_rows)
+    if job.live:
+        yield "newest batch began", _time(facts.batch_trigger)
+        yield "last found nothing", _time(facts.idle_trigger)
+        yield "rows read since the engine started", str(facts.input_rows)
+        yield "rows too late since the engine started", str(facts.late_rows)
     session = job.plan.analysis.session
     yield "catalog", session.catalog
     yield "schema", session.schema

@@ -107,9 +107,14 @@ class RetryDue:
     run: RunId
 
 
+@dataclass(frozen=True)
+class Superseded:
+    """A newer job has taken the name of an ended one, which therefore can't run again."""
+
+
 UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions
 RunEvent = EngineEvent | Started | StartFailed | Stopped | StopFailed | FilesDiscarded | CleanupFailed | RetryDue
-Event = UserEvent | RunEvent | EngineUp | EngineDown
+Event = UserEvent | RunEvent | EngineUp | EngineDown | Superseded
 
 
 @dataclass(frozen=True)

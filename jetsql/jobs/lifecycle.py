@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from jetsql.jobs import transitions as to
+from jetsql.jobs import answers, failures, starts, stops
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
     AlterOptions,
@@ -31,10 +31,11 @@ from jetsql.jobs.events import (
     StopFailed,
     Stopped,
     Submit,
+    Superseded,
     Suspend,
 )
 from jetsql.jobs.model import Job, RunId, Status
-from jetsql.jobs.transitions import Moment
+from jetsql.jobs.moves import Moment
 
 Handler = Callable[[Job, Any, Moment], Step]
 Row = Mapping[Status, Handler]
@@ -70,10 +71,10 @@ def _run_row(*, not_running: Handler, starting: Handler, running: Handler, compl
         starting=starting,
         running=running,
         completing=completing,
-        suspended=to.late,
-        exporting=to.late,
-        failed=to.late,
-        completed=to.late,
+        suspended=answers.late,
+        exporting=answers.late,
+        failed=answers.late,
+        completed=answers.late,
     )
 
 
@@ -83,132 +84,142 @@ def _same(handler: Handler) -> Row:
 
 TABLE: Final[Mapping[type, Row]] = {
     Submit: _row(
-        not_running=to.submit,
-        starting=to.submitted_before,
-        running=to.submitted_before,
-        completing=to.submitted_before,
-        suspended=to.submitted_before,
-        exporting=to.submitted_before,
-        failed=to.submitted_before,
-        completed=to.submitted_before,
+        not_running=starts.submit,
+        starting=answers.submitted_before,
+        running=answers.submitted_before,
+        completing=answers.submitted_before,
+        suspended=answers.submitted_before,
+        exporting=answers.submitted_before,
+        failed=answers.submitted_before,
+        completed=answers.submitted_before,
     ),
     Suspend: _row(
-        not_running=to.suspend_at_once,
-        starting=to.suspend,
-        running=to.suspend,
-        completing=to.suspend_while_stopping,
-        suspended=to.suspended_already,
-        exporting=to.suspended_already,
-        failed=to.ended,
-        completed=to.ended,
+        not_running=stops.suspend_at_once,
+        starting=stops.suspend,
+        running=stops.suspend,
+        completing=stops.suspend_while_stopping,
+        suspended=answers.suspended_already,
+        exporting=answers.suspended_already,
+        failed=answers.ended,
+        completed=answers.ended,
     ),
     Resume: _row(
-        not_running=to.start_at_once,
-        starting=to.starting_already,
-        running=to.running_already,
-        completing=to.start_after_stop,
-        suspended=to.resume,
-        exporting=to.wait_for_snapshot,
-        failed=to.ended,
-        completed=to.run_again,
+        not_running=starts.start_at_once,
+        starting=answers.starting_already,
+        running=answers.running_already,
+        completing=stops.start_after_stop,
+        suspended=starts.resume,
+        exporting=answers.wait_for_snapshot,
+        failed=answers.ended,
+        completed=starts.run_again,
     ),
     Restart: _row(
-        not_running=to.start_at_once,
-        starting=to.starting_already,
-        running=to.restart,
-        completing=to.start_after_stop,
-        suspended=to.restart_of_suspended,
-        exporting=to.wait_for_snapshot,
-        failed=to.ended,
-        completed=to.run_again,
+        not_running=starts.start_at_once,
+        starting=answers.starting_already,
+        running=stops.restart,
+        completing=stops.start_after_stop,
+        suspended=answers.restart_of_suspended,
+        exporting=answers.wait_for_snapshot,
+        failed=answers.ended,
+        completed=starts.run_again,
     ),
     Cancel: _row(
-        not_running=to.cancel_at_once,
-        starting=to.cancel,
-        running=to.cancel,
-        completing=to.cancel_while_stopping,
-        suspended=to.cancel_at_once,
-        exporting=to.wait_for_snapshot,
-        failed=to.ended_already,
-        completed=to.forget,
+        not_running=stops.cancel_at_once,
+        starting=stops.cancel,
+        running=stops.cancel,
+        completing=stops.cancel_while_stopping,
+        suspended=stops.cancel_at_once,
+        exporting=answers.wait_for_snapshot,
+        failed=answers.ended_already,
+        completed=stops.forget,
     ),
     AlterOptions: _row(
-        not_running=to.alter_refused,
-        starting=to.alter_refused,
-        running=to.alter_refused,
-        completing=to.alter_refused,
-        suspended=to.alter,
-        exporting=to.wait_for_snapshot,
-        failed=to.ended,
-        completed=to.ended,
+        not_running=answers.alter_refused,
+        starting=answers.alter_refused,
+        running=answers.alter_refused,
+        completing=answers.alter_refused,
+        suspended=starts.alter,
+        exporting=answers.wait_for_snapshot,
+        failed=answers.ended,
+        completed=answers.ended,
     ),
-    Started: _run_row(
-        not_running=to.keep, starting=to.started, running=to.keep, completing=to.keep
-    ),
+    Started: _run_row(not_running=answers.keep, starting=starts.started, running=answers.keep, completing=answers.keep),
     StartFailed: _run_row(
-        not_running=to.failed_while_engine_stops,
-        starting=to.start_failed,
-        running=to.start_failed,
-        completing=to.failed_while_stopping,
+        not_running=failures.failed_while_engine_stops,
+        starting=failures.start_failed,
+        running=failures.start_failed,
+        completing=failures.failed_while_stopping,
     ),
     Stopped: _run_row(
-        not_running=to.stopped_with_engine, starting=to.late, running=to.late, completing=to.stopped
+        not_running=stops.stopped_with_engine, starting=answers.late, running=answers.late, completing=stops.stopped
     ),
     StopFailed: _run_row(
-        not_running=to.stop_failed_with_engine, starting=to.late, running=to.late, completing=to.stop_failed
+        not_running=stops.stop_failed_with_engine,
+        starting=answers.late,
+        running=answers.late,
+        completing=stops.stop_failed,
     ),
     BatchCommitted: _run_row(
-        not_running=to.batch, starting=to.batch, running=to.batch, completing=to.batch
+        not_running=starts.batch, starting=starts.batch, running=starts.batch, completing=starts.batch
     ),
-    RunIdle: _run_row(
-        not_running=to.idle, starting=to.idle, running=to.idle, completing=to.idle
-    ),
+    RunIdle: _run_row(not_running=starts.idle, starting=starts.idle, running=starts.idle, completing=starts.idle),
     RunCompleted: _run_row(
-        not_running=to.complete, starting=to.complete, running=to.complete, completing=to.completed_while_stopping
+        not_running=starts.complete,
+        starting=starts.complete,
+        running=starts.complete,
+        completing=stops.completed_while_stopping,
     ),
     RunFailed: _run_row(
-        not_running=to.failed_while_engine_stops,
-        starting=to.run_failed,
-        running=to.run_failed,
-        completing=to.failed_while_stopping,
+        not_running=failures.failed_while_engine_stops,
+        starting=failures.run_failed,
+        running=failures.run_failed,
+        completing=failures.failed_while_stopping,
     ),
     RestartWanted: _run_row(
-        not_running=to.keep, starting=to.restart_wanted, running=to.restart_wanted, completing=to.keep
+        not_running=answers.keep, starting=starts.restart_wanted, running=starts.restart_wanted, completing=answers.keep
     ),
-    SinkNoticed: _same(to.sink_noticed),
+    SinkNoticed: _same(answers.sink_noticed),
     FilesDiscarded: _row(
-        not_running=to.late,
-        starting=to.late,
-        running=to.late,
-        completing=to.late,
-        suspended=to.late,
-        exporting=to.late,
-        failed=to.files_discarded,
-        completed=to.files_discarded,
+        not_running=answers.late,
+        starting=answers.late,
+        running=answers.late,
+        completing=answers.late,
+        suspended=answers.late,
+        exporting=answers.late,
+        failed=starts.files_discarded,
+        completed=starts.files_discarded,
     ),
-    CleanupFailed: _same(to.cleanup_failed),
-    RetryDue: _run_row(
-        not_running=to.retry, starting=to.late, running=to.late, completing=to.late
+    CleanupFailed: _same(answers.cleanup_failed),
+    RetryDue: _run_row(not_running=starts.retry, starting=answers.late, running=answers.late, completing=answers.late),
+    Superseded: _row(
+        not_running=answers.keep,
+        starting=answers.keep,
+        running=answers.keep,
+        completing=answers.keep,
+        suspended=answers.keep,
+        exporting=answers.keep,
+        failed=answers.keep,
+        completed=starts.superseded,
     ),
     EngineUp: _row(
-        not_running=to.continue_run,
-        starting=to.continue_run,
-        running=to.continue_run,
-        completing=to.finish_stop,
-        suspended=to.keep,
-        exporting=to.give_up_snapshot,
-        failed=to.clean_up,
-        completed=to.clean_up,
+        not_running=starts.continue_run,
+        starting=starts.continue_run,
+        running=starts.continue_run,
+        completing=stops.finish_stop,
+        suspended=answers.keep,
+        exporting=starts.give_up_snapshot,
+        failed=starts.clean_up,
+        completed=starts.clean_up,
     ),
     EngineDown: _row(
-        not_running=to.keep,
-        starting=to.stop_with_engine,
-        running=to.stop_with_engine,
-        completing=to.stopping_with_engine,
-        suspended=to.keep,
-        exporting=to.keep,
-        failed=to.keep,
-        completed=to.keep,
+        not_running=answers.keep,
+        starting=stops.stop_with_engine,
+        running=stops.stop_with_engine,
+        completing=stops.stopping_with_engine,
+        suspended=answers.keep,
+        exporting=answers.keep,
+        failed=answers.keep,
+        completed=answers.keep,
     ),
 }
 
@@ -216,5 +227,5 @@ TABLE: Final[Mapping[type, Row]] = {
 def step(job: Job, event: Event, moment: Moment) -> Step:
     """What the event does to the job. Never raises."""
     if isinstance(event, get_args(RunEvent)) and event.run != RunId(job.id, job.run):
-        return to.late(job, event, moment)
+        return answers.late(job, event, moment)
     return TABLE[type(event)][job.status](job, event, moment)

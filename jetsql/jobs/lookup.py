@@ -9,13 +9,14 @@ from jetsql.errors import StatementError
 from jetsql.jobs.board import View
 from jetsql.jobs.ids import canonical_id
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import name_key
 from jetsql.language.statements import Name
 
 
 def live_named(manager: Manager, name: str) -> View | None:
     """The job of this name that has not ended."""
-    key = name.casefold()
-    return next((view for view in manager.board.live() if view.job.name.casefold() == key), None)
+    key = name_key(name)
+    return next((view for view in manager.board.live() if name_key(view.job.name) == key), None)
 
 
 def find(manager: Manager, name: Name) -> View:
@@ -47,8 +48,8 @@ def _by_id(manager: Manager, name: Name) -> View:
 
 
 def _not_found(manager: Manager, name: Name) -> StatementError:
-    names = {view.job.name.casefold(): view.job.name for view in manager.board.live()}
-    close = get_close_matches(name.text.casefold(), names, n=1)
+    names = {name_key(view.job.name): view.job.name for view in manager.board.live()}
+    close = get_close_matches(name_key(name.text), names, n=1)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists those that there are."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
 

@@ -29,15 +29,16 @@ from jetsql.jobs.events import (
     Stopped,
     StopRun,
     Submit,
+    Superseded,
     UserEvent,
 )
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.model import Job, Status, name_key
+from jetsql.jobs.moves import Moment
 from jetsql.jobs.secrets import hide
 from jetsql.jobs.settings import JobSettings
-from jetsql.jobs.transitions import Moment
 from jetsql.jobs.workers import Workers
 from jetsql.jobs.writer import Writer
 
@@ -125,10 +126,13 @@ class Manager:
 
     def _submit(self, job: Job) -> View:
         self._check_open()
-        self._check_name(job)
         taken = self._step(job, Submit())
         self.store.add(taken.job, self._row(job, taken, first=True))
-        return self._show(taken, Facts())
+        view = self._show(taken, Facts(words=taken.words))
+        for older in self.store.jobs_with_files():
+            if name_key(older.name) == name_key(job.name):
+                self._apply_or_log(older.id, Superseded())
+        return view
 
     def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
         self._check_open()
@@ -145,7 +149,7 @@ class Manager:
             _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, event, taken.outcome.value)
             return taken
         if taken.job.live and not view.job.live:
-            self._check_name(view.job)
+            self._check_newest(view.job)
         if taken.title:
             self.store.save(taken.job, self._row(view.job, taken))
         self._show(taken, _facts(view.facts, event, taken))
@@ -190,10 +194,10 @@ class Manager:
         if not self._open:
             raise EngineError("ENGINE_NOT_STARTED", "The engine is closed.")
 
-    def _check_name(self, job: Job) -> None:
-        """A name belongs to one live job; an ended one lives on only when it is the newest of its name."""
+    def _check_newest(self, job: Job) -> None:
+        """An ended job lives on only when it is the newest of its name."""
         newest = self.store.newest_named(job.name)
-        if newest is not None and newest.id != job.id and (newest.live or newest.id > job.id):
+        if newest is not None and newest.id != job.id:
             raise StatementError(
                 "JOB_ALREADY_EXISTS",
                 f"There is a newer job named {newest.name}, {newest.id}, with status {newest.status.value}.",

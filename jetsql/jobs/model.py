@@ -220,6 +220,11 @@ class Job:
         return not self.status.final
 
 
+def name_key(name: str) -> str:
+    """A job's name as it is compared."""
+    return name.casefold()
+
+
 @dataclass(frozen=True)
 class RunId:
     """One execution of a job."""

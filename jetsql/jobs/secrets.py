@@ -12,6 +12,8 @@ from typing import Final
 
 HIDDEN: Final = "***"
 
+_LEAST_HIDDEN: Final = 3  # hiding every "a" in a message would protect nothing
+
 _WORDS: Final = r"password|passwd|secret|token|credential|jaas|access.?key|private.?key"
 _SECRET_NAME: Final = re.compile(_WORDS, re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
@@ -37,7 +39,7 @@ def hide(text: str, options: Mapping[str, str]) -> str:
     """A message about a job with these options, as it may be shown."""
     hidden = hide_in_text(text)
     for name, value in options.items():
-        if _shown(name, value) == HIDDEN and value:
+        if _shown(name, value) == HIDDEN and len(value) >= _LEAST_HIDDEN:
             hidden = hidden.replace(value, HIDDEN)
     return hidden
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.model import Job, Status, name_key
 
 VERSION: Final = 1
 
@@ -57,11 +57,6 @@ _HISTORY: Final = sa.Table(
     sa.Column("run", sa.Integer, nullable=False),
     sa.Column("words", sa.Text, nullable=False),
 )
-
-
-def name_key(name: str) -> str:
-    """A job's name as it is compared."""
-    return name.casefold()
 
 
 class Store:

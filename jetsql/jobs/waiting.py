@@ -14,9 +14,9 @@ from jetsql.jobs.board import View
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Job, Status, Trigger
+from jetsql.jobs.moves import run_of
 from jetsql.jobs.results import Result, cause_words
 from jetsql.jobs.tables import Table
-from jetsql.jobs.transitions import run_of
 from jetsql.language.statements import Name, WaitForJob, WaitGoal
 
 _DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAILED)

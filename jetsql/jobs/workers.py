@@ -29,7 +29,7 @@ from jetsql.jobs.events import (
     StopRun,
 )
 from jetsql.jobs.model import Cause, Job, RunId
-from jetsql.jobs.transitions import run_of
+from jetsql.jobs.moves import run_of
 
 T = TypeVar("T")
 Work = Callable[[], None]

@@ -1,0 +1,90 @@
+"""What the cells of the life cycle are made of: facts about a job, and the kinds of step.
+
+Messages to users begin with the job as subject ("is suspended already"): who shows them puts the name in front.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from jetsql.jobs.events import (
+    Action,
+    DiscardFiles,
+    Outcome,
+    RecoverSink,
+    StartRun,
+    Step,
+)
+from jetsql.jobs.model import Cause, Guarantee, Job, RunId, Status, Trigger
+
+CANCELLED: Final = Cause("cancelled by user", heals=False)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds."""
+
+    now: float
+    retry_first: float = 1.0
+    retry_most: float = 60.0
+
+    def retry_at(self, attempts: int) -> float:
+        """When to try again after so many restarts without progress."""
+        return self.now + min(self.retry_first * 2.0 ** min(attempts, 60), self.retry_most)
+
+
+def run_of(job: Job) -> RunId:
+    return RunId(job.id, job.run)
+
+
+def runs_again(job: Job) -> bool:
+    """Whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
+    return (
+        job.status is Status.COMPLETED
+        and job.files
+        and job.plan.analysis.streaming
+        and job.plan.trigger is Trigger.AVAILABLE_NOW
+    )
+
+
+def restart_words(job: Job) -> str:
+    """What people should know before the job starts the next time; empty when it just goes on."""
+    if not job.plan.analysis.streaming:
+        return "A batch job starts over when it is resumed."
+    if job.plan.guarantee is Guarantee.NONE:
+        return "With processingGuarantee 'none' every start is from scratch."
+    return ""
+
+
+def joined(*sentences: str) -> str:
+    """Sentences of which some may be empty."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def kept(job: Job, message: str) -> Step:
+    return Step(job, Outcome.KEPT, message=message)
+
+
+def refused(job: Job, message: str, hint: str) -> Step:
+    return Step(job, Outcome.REFUSED, message=message, hint=hint)
+
+
+def noted(job: Job, title: str, words: str) -> Step:
+    return Step(job, Outcome.KEPT, title=title, words=words)
+
+
+def start(job: Job, title: str, words: str, before: tuple[Action, ...] = ()) -> Step:
+    """The job's next run; what went wrong before stays known until progress is made."""
+    next_job = replace(job, status=Status.STARTING, stop_goal=None, run=job.run + 1, files=True, ended=None)
+    return Step(next_job, Outcome.MOVED, (*before, StartRun(next_job)), title=title, words=words)
+
+
+def end_failed(job: Job, moment: Moment, words: str, title: str = "failed") -> Step:
+    failed = replace(job, status=Status.FAILED, stop_goal=None, ended=moment.now)
+    return Step(failed, Outcome.MOVED, clean(failed), title=title, words=words)
+
+
+def clean(job: Job) -> tuple[Action, ...]:
+    """Finish what is half moved into the sink before its files go."""
+    return (RecoverSink(job), DiscardFiles(job)) if job.files else ()

@@ -1,0 +1,128 @@
+"""Cells of the life cycle that start a run, and those of its progress and its good end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jetsql.jobs.answers import ended, keep
+from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunIdle
+from jetsql.jobs.events import (
+    Action,
+    AlterOptions,
+    DiscardFiles,
+    Event,
+    Outcome,
+    RecoverSink,
+    Step,
+)
+from jetsql.jobs.model import Cause, Job, Status
+from jetsql.jobs.moves import (
+    Moment,
+    clean,
+    joined,
+    restart_words,
+    runs_again,
+    start,
+)
+
+
+def submit(job: Job, event: Event, moment: Moment) -> Step:
+    return start(job, "submitted", f"Delivery: {job.plan.guarantee_reason}.")
+
+
+def resume(job: Job, event: Event, moment: Moment) -> Step:
+    return start(replace(job, cause=None, attempts=0), "resumed", joined("Resumed by user.", restart_words(job)))
+
+
+def start_at_once(job: Job, event: Event, moment: Moment) -> Step:
+    return start(replace(job, attempts=0), "started by user", "Started at once, without waiting for the next retry.")
+
+
+def run_again(job: Job, event: Event, moment: Moment) -> Step:
+    if not runs_again(job):
+        return ended(job, event, moment)
+    return start(replace(job, cause=None, attempts=0), "run again", "Started again by user, to read what is new.")
+
+
+def alter(job: Job, event: AlterOptions, moment: Moment) -> Step:
+    changed = replace(job, plan=event.plan)
+    words = f"Options changed by user: {', '.join(event.changed)}."
+    if event.resume:
+        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words)
+    return Step(changed, Outcome.MOVED, title="options changed", words=words)
+
+
+def retry(job: Job, event: Event, moment: Moment) -> Step:
+    return start(job, "retry", f"Restart {job.attempts} of {job.plan.restart_attempts} after the error.")
+
+
+def restart_wanted(job: Job, event: RestartWanted, moment: Moment) -> Step:
+    return start(job, "restarted", event.message)
+
+
+def continue_run(job: Job, event: Event, moment: Moment) -> Step:
+    before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
+    return start(replace(job, attempts=0), "continued", "The engine has started; the job continues.", before)
+
+
+def started(job: Job, event: Event, moment: Moment) -> Step:
+    running = replace(job, status=Status.RUNNING)
+    return Step(running, Outcome.MOVED, title="running", words=f"Run {job.run} has started.")
+
+
+def batch(job: Job, event: BatchCommitted, moment: Moment) -> Step:
+    words = f"Batch {event.batch} is committed."
+    return _progress(replace(job, batch=event.batch, attempts=0, cause=_after_progress(job)), job, words)
+
+
+def idle(job: Job, event: RunIdle, moment: Moment) -> Step:
+    return _progress(job, job, "There was nothing to read yet.")
+
+
+def _after_progress(job: Job) -> Cause | None:
+    """A job that is being stopped keeps what it is stopped for."""
+    return job.cause if job.status is Status.COMPLETING else None
+
+
+def _progress(job: Job, before: Job, words: str) -> Step:
+    """Only what matters to a later start gets a history row: the first progress, and the way out of an error."""
+    running = Status.RUNNING if job.status is Status.STARTING else job.status
+    after = replace(job, status=running, established=True)
+    if not before.established:
+        return Step(after, Outcome.MOVED, title="first trigger", words=words)
+    if before.cause is not None and after.cause is None:
+        return Step(after, Outcome.MOVED, title="recovered", words=words)
+    if running is not before.status:
+        return Step(after, Outcome.MOVED, title="running", words=words)
+    return Step(after, Outcome.KEPT)
+
+
+def complete(job: Job, event: RunCompleted, moment: Moment) -> Step:
+    done = replace(
+        job, status=Status.COMPLETED, stop_goal=None, established=True, attempts=0, cause=None, ended=moment.now
+    )
+    actions: tuple[Action, ...] = () if runs_again(done) else (DiscardFiles(done),)
+    return Step(done, Outcome.MOVED, actions, title="completed", words=event.message or "Everything is committed.")
+
+
+def give_up_snapshot(job: Job, event: Event, moment: Moment) -> Step:
+    words = "The engine ended while a snapshot was being written; there is no such snapshot."
+    return Step(replace(job, status=Status.SUSPENDED), Outcome.MOVED, title="suspended", words=words)
+
+
+def clean_up(job: Job, event: Event, moment: Moment) -> Step:
+    """An ended job whose files outlived an engine."""
+    if runs_again(job) or not job.files:
+        return keep(job, event, moment)
+    actions = (DiscardFiles(job),) if job.status is Status.COMPLETED else clean(job)
+    return Step(job, Outcome.KEPT, actions)
+
+
+def files_discarded(job: Job, event: Event, moment: Moment) -> Step:
+    cleaned = replace(job, files=False)
+    return Step(cleaned, Outcome.MOVED, title="cleaned up", words="Checkpoint and staged rows are deleted.")
+
+
+def superseded(job: Job, event: Event, moment: Moment) -> Step:
+    """Only the newest job of a name runs again, so the state of an older one is of no use any more."""
+    return Step(job, Outcome.KEPT, (DiscardFiles(job),) if job.files else ())

@@ -1,0 +1,187 @@
+"""Cells of the life cycle that stop a run: by a user, with the engine, and what comes after the stop.
+
+A stop goes on once begun; other statements only change what comes after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from jetsql.jobs.answers import ended_already, keep
+from jetsql.jobs.engine import RunCompleted
+from jetsql.jobs.events import (
+    Action,
+    DiscardFiles,
+    Event,
+    Outcome,
+    RecoverSink,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+)
+from jetsql.jobs.model import Job, Status, StopGoal, Trigger
+from jetsql.jobs.moves import (
+    CANCELLED,
+    Moment,
+    end_failed,
+    joined,
+    kept,
+    noted,
+    refused,
+    restart_words,
+    runs_again,
+    start,
+)
+from jetsql.jobs.starts import complete
+
+_GOAL_WORDS: Final = {
+    StopGoal.SUSPEND: "suspended",
+    StopGoal.RESTART: "restarted",
+    StopGoal.CANCEL: "dropped",
+}
+
+
+def _stop(job: Job, goal: StopGoal, title: str) -> Step:
+    stopping = replace(job, status=Status.COMPLETING, stop_goal=goal)
+    words = "The running batch is finished first." if job.plan.analysis.streaming else "Its query is ended."
+    return Step(stopping, Outcome.MOVED, (StopRun(stopping),), title=title, words=words)
+
+
+def _other_goal(job: Job, goal: StopGoal) -> Step:
+    words = f"The job was to be {_GOAL_WORDS[_goal(job)]}; now it will be {_GOAL_WORDS[goal]}."
+    return Step(replace(job, stop_goal=goal), Outcome.MOVED, title=f"to be {_GOAL_WORDS[goal]}", words=words)
+
+
+def _goal(job: Job) -> StopGoal:
+    """A COMPLETING job's goal; suspending is what loses nothing should a record lack it."""
+    return job.stop_goal or StopGoal.SUSPEND
+
+
+def _being_dropped(job: Job) -> Step:
+    return refused(job, "is being dropped", "Create it again with CREATE JOB when it has ended.")
+
+
+def suspend(job: Job, event: Event, moment: Moment) -> Step:
+    return _stop(job, StopGoal.SUSPEND, "suspend asked for")
+
+
+def restart(job: Job, event: Event, moment: Moment) -> Step:
+    return _stop(job, StopGoal.RESTART, "restart asked for")
+
+
+def cancel(job: Job, event: Event, moment: Moment) -> Step:
+    return _stop(job, StopGoal.CANCEL, "drop asked for")
+
+
+def suspend_at_once(job: Job, event: Event, moment: Moment) -> Step:
+    words = joined("Suspended by user while it was waiting to start.", restart_words(job))
+    return Step(replace(job, status=Status.SUSPENDED, attempts=0), Outcome.MOVED, title="suspended", words=words)
+
+
+def cancel_at_once(job: Job, event: Event, moment: Moment) -> Step:
+    return end_failed(replace(job, cause=CANCELLED), moment, "Cancelled by user; its state is deleted.", "dropped")
+
+
+def forget(job: Job, event: Event, moment: Moment) -> Step:
+    """DROP of a completed job that could run again: its state goes, its history stays."""
+    if not runs_again(job):
+        return ended_already(job, event, moment)
+    words = "Dropped by user: its state is deleted, so it can't run again."
+    return Step(job, Outcome.MOVED, (DiscardFiles(job),), title="dropped", words=words)
+
+
+def suspend_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
+    goal = _goal(job)
+    if goal is StopGoal.CANCEL:
+        return _being_dropped(job)
+    if goal is StopGoal.SUSPEND:
+        return kept(job, "is being suspended already.")
+    return _other_goal(job, StopGoal.SUSPEND)
+
+
+def start_after_stop(job: Job, event: Event, moment: Moment) -> Step:
+    """RESUME or RESTART while a stop is under way: the stop ends cleanly, then the job starts. Refusing a RESUME would
+    only make people poll for SUSPENDED."""
+    goal = _goal(job)
+    if goal is StopGoal.CANCEL:
+        return _being_dropped(job)
+    if goal is StopGoal.RESTART:
+        return kept(job, "is being restarted already.")
+    return _other_goal(job, StopGoal.RESTART)
+
+
+def cancel_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
+    if _goal(job) is StopGoal.CANCEL:
+        return kept(job, "is being dropped already.")
+    return _other_goal(job, StopGoal.CANCEL)
+
+
+def stopped(job: Job, event: Stopped, moment: Moment) -> Step:
+    how = _stop_words(job, event.graceful)
+    recover: tuple[Action, ...] = () if event.graceful else (RecoverSink(job),)
+    return _reach_goal(job, moment, how, recover)
+
+
+def finish_stop(job: Job, event: Event, moment: Moment) -> Step:
+    """The engine ended in the middle of a stop: its run is gone, so the goal is reached now."""
+    words = "The engine ended while the job was being stopped."
+    return _reach_goal(job, moment, words, (RecoverSink(job),))
+
+
+def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...]) -> Step:
+    goal = _goal(job)
+    if goal is StopGoal.CANCEL:
+        return end_failed(replace(job, cause=CANCELLED), moment, f"Cancelled by user. {how}", "dropped")
+    if goal is StopGoal.RESTART:
+        return start(replace(job, attempts=0), "restarted", how, recover)
+    suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, attempts=0)
+    return Step(suspended, Outcome.MOVED, recover, title="suspended", words=joined(how, restart_words(job)))
+
+
+def _stop_words(job: Job, graceful: bool) -> str:
+    if not job.plan.analysis.streaming:
+        return "Its query was ended."
+    if graceful:
+        return "The running batch was finished first."
+    return "Stopped by force after the deadline; the batch that was running will be repeated."
+
+
+def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
+    """The run may be alive still, so nothing that needs its end may follow: it counts as running again."""
+    running = replace(job, status=Status.RUNNING, stop_goal=None, cause=event.cause)
+    words = f"The job could not be stopped and goes on: {event.cause.message}"
+    return Step(running, Outcome.MOVED, title="stop failed", words=words)
+
+
+def completed_while_stopping(job: Job, event: RunCompleted, moment: Moment) -> Step:
+    """The end came first. It stands, except where the stop's goal goes beyond it: to drop, or to read what is new."""
+    goal = _goal(job)
+    reads_on = goal is StopGoal.RESTART and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
+    if goal is StopGoal.CANCEL or reads_on:
+        return noted(job, "completed", "Everything is committed; the stop that was asked for goes on.")
+    return complete(job, event, moment)
+
+
+def stop_with_engine(job: Job, event: Event, moment: Moment) -> Step:
+    waiting = replace(job, status=Status.NOT_RUNNING)
+    words = "The engine stopped; the job continues with its next start."
+    return Step(waiting, Outcome.MOVED, (StopRun(waiting),), title="engine stopped", words=words)
+
+
+def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
+    """Suspending and dropping end as asked for; a restart waits for the next engine."""
+    if _goal(job) is not StopGoal.RESTART:
+        return keep(job, event, moment)
+    words = "The engine stopped; the job restarts with its next start."
+    waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None)
+    return Step(waiting, Outcome.MOVED, title="engine stopped", words=words)
+
+
+def stopped_with_engine(job: Job, event: Stopped, moment: Moment) -> Step:
+    return keep(job, event, moment) if event.graceful else noted(job, "stopped", _stop_words(job, False))
+
+
+def stop_failed_with_engine(job: Job, event: StopFailed, moment: Moment) -> Step:
+    return noted(job, "stop failed", f"The job could not be stopped with the engine: {event.cause.message}")
