@@ -147,7 +147,8 @@ class ScheduleRetry:
     at: float
 
 
-Action = StartRun | StopRun | RecoverSink | DiscardFiles | ScheduleRetry
+WorkerAction = StartRun | StopRun | RecoverSink | DiscardFiles
+Action = WorkerAction | ScheduleRetry
 
 
 class Outcome(Enum):

@@ -16,7 +16,6 @@ from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
-    Action,
     EngineDown,
     EngineUp,
     Event,
@@ -85,7 +84,6 @@ class Manager:
         while not self._writer.ask(self.workers.idle).result():
             self.workers.wait_all()
         self.board.close()
-        self.workers.close()
         self._writer.close()
 
     def submit(self, job: Job) -> View:
@@ -113,7 +111,7 @@ class Manager:
         self._writer.drop_timers()
         for view in self.board.live():
             if not self._apply_or_log(view.job.id, EngineDown()):
-                self.workers.do(StopRun(view.job))
+                self.workers.do([StopRun(view.job)])
 
     def _apply_or_log(self, job_id: str, event: Event) -> bool:
         """For the engine's own life: one job's trouble with the store must not keep the others."""
@@ -172,18 +170,17 @@ class Manager:
         return View(job)
 
     def _show(self, taken: Step, facts: Facts) -> View:
+        """Hand on the actions before anybody hears of the step, so that who waits for it can wait for them too."""
+        self.workers.do([action for action in taken.actions if not isinstance(action, ScheduleRetry)])
+        for action in taken.actions:
+            if isinstance(action, ScheduleRetry):
+                self._retry_later(action)
         view = View(taken.job, facts)
         self.board.put(view)
-        for action in taken.actions:
-            self._do(action)
         return view
 
-    def _do(self, action: Action) -> None:
-        if isinstance(action, ScheduleRetry):
-            due = RetryDue(action.run)
-            self._writer.at(action.at, lambda: self._on_event(due))
-        else:
-            self.workers.do(action)
+    def _retry_later(self, action: ScheduleRetry) -> None:
+        self._writer.at(action.at, lambda: self._on_event(RetryDue(action.run)))
 
     def _row(self, before: Job, taken: Step, *, first: bool = False) -> HistoryRow:
         after = taken.job

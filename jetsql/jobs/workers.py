@@ -2,20 +2,23 @@
 
 The actions of one job run one after another in their order (a stop never overtakes its start), those of different jobs
 side by side. An action that fails becomes an event; nothing is lost.
+
+Threads are made as needed and are daemons, not those of an executor: an executor takes no work once the interpreter is
+ending, and that is when an engine that nobody closed still has to stop its runs.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Condition
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import groupby
+from threading import BoundedSemaphore, Condition, Thread
 from typing import Final, TypeVar
 
 from jetsql.jobs.engine import Engine, EngineEvent
 from jetsql.jobs.events import (
-    Action,
     CleanupFailed,
     DiscardFiles,
     FilesDiscarded,
@@ -27,13 +30,14 @@ from jetsql.jobs.events import (
     StopFailed,
     Stopped,
     StopRun,
+    WorkerAction,
 )
 from jetsql.jobs.model import Cause, Job, RunId
 from jetsql.jobs.moves import run_of
 
 T = TypeVar("T")
 Work = Callable[[], None]
-_THREADS: Final = 64  # stops wait in them, so as many as may be asked for at once; threads are made as needed
+_STARTS_AT_ONCE: Final = 8  # a start plans a query; with many jobs all at once would only take turns
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -44,28 +48,42 @@ class Workers:
         self._engine = engine
         self._report = report
         self._stop_deadline = stop_deadline
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="jetsql-worker")
+        self._starting = BoundedSemaphore(_STARTS_AT_ONCE)
         self._chains: dict[str, deque[Work]] = {}
         self._changed = Condition()
 
-    def do(self, action: Action) -> None:
-        """Carry out an action after those that its job has already."""
-        if isinstance(action, StartRun):
-            self._chain(action.job.id, lambda: self._start(action.job))
-        elif isinstance(action, StopRun):
-            self._chain(action.job.id, lambda: self._stop(action.job))
-        elif isinstance(action, RecoverSink):
-            self._chain(action.job.id, lambda: self._recover(action.job))
-        elif isinstance(action, DiscardFiles):
-            self._chain(action.job.id, lambda: self._discard(action.job))
+    def do(self, actions: Sequence[WorkerAction]) -> None:
+        """Carry out the actions after those that their jobs have already."""
+        for job_id, of_job in groupby(actions, key=lambda action: action.job.id):
+            self._chain(job_id, [self._work(action) for action in of_job])
+
+    def _work(self, action: WorkerAction) -> Work:
+        match action:
+            case StartRun(job):
+                return lambda: self._start(job)
+            case StopRun(job):
+                return lambda: self._stop(job)
+            case RecoverSink(job):
+                return lambda: self._recover(job)
+            case DiscardFiles(job):
+                return lambda: self._discard(job)
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Call the engine for a statement, apart from any job."""
-        return self._pool.submit(work)
+        result: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result.set_result(work())
+            except BaseException as error:  # it belongs to who waits for the result
+                result.set_exception(error)
+
+        _in_thread(run)
+        return result
 
     def watch_idle(self, run: RunId) -> None:
         """Have the run report when it next finds nothing to do; after what its job has to do already."""
-        self._chain(run.job, lambda: self._watch_idle(run))
+        self._chain(run.job, [lambda: self._watch_idle(run)])
 
     def wait_idle(self, job_id: str, seconds: float) -> bool:
         """Wait until nothing is left to do for the job; whether that came about."""
@@ -82,17 +100,14 @@ class Workers:
         with self._changed:
             self._changed.wait_for(lambda: not self._chains)
 
-    def close(self) -> None:
-        self._pool.shutdown()
-
-    def _chain(self, job_id: str, work: Work) -> None:
+    def _chain(self, job_id: str, work: Sequence[Work]) -> None:
         with self._changed:
             chain = self._chains.get(job_id)
             if chain is not None:
-                chain.append(work)
+                chain.extend(work)
                 return
-            self._chains[job_id] = deque((work,))
-        self._pool.submit(self._drain, job_id)
+            self._chains[job_id] = deque(work)
+        _in_thread(lambda: self._drain(job_id))
 
     def _drain(self, job_id: str) -> None:
         while True:
@@ -115,7 +130,8 @@ class Workers:
 
     def _start(self, job: Job) -> None:
         try:
-            self._engine.start(job, self._engine_report)
+            with self._starting:
+                self._engine.start(job, self._engine_report)
         except Exception as error:
             self._report(StartFailed(run_of(job), self._cause(error)))
         else:
@@ -151,3 +167,12 @@ class Workers:
             self._engine.watch_idle(run)
         except Exception as error:
             _LOG.warning("Run %s can't be watched: %s", run, self._cause(error).message)
+
+
+def _in_thread(work: Work) -> None:
+    """Run it apart; where the interpreter makes no more threads because it is ending, here."""
+    thread = Thread(target=work, name="jetsql-worker", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        work()
