@@ -1,0 +1,49 @@
+"""Sinks: how a batch gets into a table, one module a way.
+
+A writer's `write` may be called again with the same batch after a death, and leaves the table as after one call.
+It reads every row of every partition even when the batch is in already: Spark commits a task's state when its rows
+have been read to the end, so a sink that returned early would break a stateful job for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jetsql.engine.catalog import Catalog
+from jetsql.engine.checkpoints import Checkpoints
+from jetsql.jobs.model import Job
+
+
+@dataclass(frozen=True)
+class SinkContext:
+    """What a writer works with. notice: words for the job's history."""
+
+    job: Job
+    spark: SparkSession
+    catalog: Catalog
+    checkpoints: Checkpoints
+    single_file_bytes: int
+    old_versions_seconds: float
+    notice: Callable[[str], None]
+
+
+class SinkWriter(Protocol):
+    """One job's way into its table."""
+
+    def recover(self) -> None:
+        """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED when the table is another."""
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""
+
+    def discard(self) -> None:
+        """Delete what is staged and not visible; visible rows stay."""
+
+
+def read_all(rows: DataFrame) -> None:
+    """Read every row of every partition and keep none."""
+    rows.write.format("noop").mode("overwrite").save()

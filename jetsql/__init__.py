@@ -1,0 +1,32 @@
+"""JetSQL: streaming jobs on Apache Spark with SQL alone.
+
+    import jetsql
+
+    with jetsql.open(home="my-home") as engine:        # starts Spark
+        engine.run("CREATE JOB copy AS INSERT INTO sink SELECT * FROM STREAM source")
+
+    jetsql.enable(spark)                                # or: teach the session that you have
+    spark.sql("SHOW JOBS").show()
+
+Importing it is cheap: PySpark and everything heavy is imported when an engine starts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jetsql.errors import EngineError, JetSQLError, StatementError
+from jetsql.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from jetsql.service.embedded import EmbeddedEngine, enable, open
+
+__all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "enable", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("EmbeddedEngine", "enable", "open"):
+        from jetsql.service import embedded
+
+        return getattr(embedded, name)
+    raise AttributeError(f"module 'jetsql' has no attribute {name!r}")

@@ -1,0 +1,164 @@
+"""From a body's text to an `Analysis`: Spark's analyzer resolves it, this module reads the facts and refuses what a job
+could not keep its word on.
+
+The text goes to Spark with everything before the body blanked out, so Spark's own errors have positions in the whole
+statement.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.catalog import TableFacts
+from jetsql.engine.jvm import bridge
+from jetsql.errors import Place, StatementError
+from jetsql.jobs.model import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
+from jetsql.language import find_function, find_name
+from jetsql.language.statements import Body, Verb
+
+_FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
+_SOURCE_FORMATS = {
+    "RateStreamTable": "rate",
+    "RatePerMicroBatchTable": "rate-micro-batch",
+    "TextSocketTable": "socket",
+}
+_REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
+_ENDLESS = frozenset({"rate", "rate-micro-batch"})
+_RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"})
+
+
+@dataclass(frozen=True)
+class ResolvedBody:
+    """An analysed body: what was found, the resolved query (a LogicalPlan of Spark's) to run, and where the tables are
+    that it reads beside its streams.
+    """
+
+    analysis: Analysis
+    query: Any
+    static_locations: tuple[str, ...]
+
+
+def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
+    """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
+    plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+    facts = json.loads(plans.facts())
+    sink = _sink(body, facts)
+    _refuse_temporary(body, spark, facts)
+    sources = tuple(_source(entry) for entry in facts["sources"])
+    _refuse_own_sink(body, sources, sink)
+    statics = tuple(table["location"] for table in facts["statics"])
+    return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
+
+
+def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
+    modes = {OutputMode(mode): reason for mode, reason in facts.get("modes", {}).items()}
+    stateful = tuple(facts.get("stateful", ()))
+    bound = bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
+    return Analysis(
+        streaming=facts["streaming"],
+        sources=sources,
+        sink=sink,
+        session=captured,
+        modes=modes,
+        aggregates=bool(facts.get("aggregates")),
+        stateful=bool(stateful),
+        dated_output=bound and bool(facts.get("aggregates")),
+        fingerprint=_fingerprint(sources, stateful) if facts["streaming"] else (),
+    )
+
+
+def _fingerprint(sources: tuple[Source, ...], stateful: tuple[str, ...]) -> tuple[str, ...]:
+    read = tuple(f"source {n}: {source.format} {source.name} {source.location}" for n, source in enumerate(sources))
+    return read + tuple(f"state {n}: {text}" for n, text in enumerate(stateful))
+
+
+def _source(entry: dict[str, Any]) -> Source:
+    kind = _SOURCE_FORMATS.get(entry["format"], entry["format"]).lower()
+    options = {key.lower() for key in entry.get("options", {})}
+    return Source(
+        name=entry.get("table") or entry["name"],
+        format=kind,
+        location=entry.get("location", ""),
+        replay=_REPLAY.get(kind, Replay.YES),
+        rate_limited=bool(options & _RATE_LIMITS),
+        endless=kind in _ENDLESS,
+    )
+
+
+def _sink(body: Body, facts: dict[str, Any]) -> Sink:
+    if "sink" not in facts:
+        raise _unsupported(body, "This is no table that a job can write.", "Jobs write file tables and USING jdbc tables.")
+    table = TableFacts.of(facts["sink"])
+    if table.bucketed:
+        raise _unsupported(body, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
+    if table.provider in _FILE_FORMATS:
+        kind = SinkKind.FILES
+    elif table.provider == "jdbc":
+        kind = SinkKind.JDBC
+    else:
+        raise _unsupported(
+            body,
+            f"{table.name} is a table USING {table.provider or 'hive'}.",
+            "Jobs write tables USING parquet, orc, json, csv, avro, text and jdbc.",
+        )
+    keys = {key.lower(): value for key, value in table.options.items()}.get("key.columns", "")
+    return Sink(
+        table=table.name,
+        kind=kind,
+        provider=table.provider,
+        location=table.location,
+        created=table.created,
+        columns=table.columns,
+        partition_columns=table.partition_columns,
+        key_columns=tuple(key.strip() for key in keys.split(",") if key.strip()),
+        whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
+    )
+
+
+def _unsupported(body: Body, message: str, hint: str) -> StatementError:
+    return StatementError("UNSUPPORTED_SINK", message, place=body.target, hint=hint)
+
+
+def _refuse_own_sink(body: Body, sources: tuple[Source, ...], sink: Sink) -> None:
+    if any(source.name.lower() == sink.table.lower() for source in sources):
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            f"The job would read its own rows: {sink.table} is both its source and its sink.",
+            place=body.target,
+            hint="Write another table.",
+        )
+
+
+def _refuse_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
+    """A job starts again in a session of its own, where what belongs to this session alone is not found."""
+    for view in facts["temporary_views"]:
+        parts = view.replace("`", "").split(".")
+        raise _temporary(f"{view} is a temporary view", _place(body, parts), "Use CREATE VIEW without TEMPORARY.")
+    for variable in facts["variables"]:
+        raise _temporary(f"{variable} is a session variable", _place(body, [variable]), "Write its value instead.")
+    for function in json.loads(bridge(spark).temporaryFunctions(spark._jsparkSession)):
+        place = find_function(body.text, function)
+        if place is not None:
+            raise _temporary(
+                f"{function} is a temporary function",
+                Place(place.start + body.place.start, place.stop + body.place.start),
+                "Use CREATE FUNCTION without TEMPORARY.",
+            )
+
+
+def _place(body: Body, parts: list[str]) -> Place:
+    found = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
+    return body.place if found is None else Place(found.start + body.place.start, found.stop + body.place.start)
+
+
+def _temporary(what: str, place: Place, hint: str) -> StatementError:
+    message = f"{what}: it is gone when this session ends, and the job could not find it after a restart."
+    return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=place, hint=hint)
+
+
+def is_upsert(body: Body, sink: Sink) -> bool:
+    return body.verb is Verb.SINK_INTO and bool(sink.key_columns)

@@ -1,0 +1,84 @@
+"""The statements inside Spark: what the parser hook in the JVM asks, and how answers and errors go back.
+
+Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. Errors keep
+condition, SQLSTATE and position in every client; an error of Spark itself goes back as the very object it is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm import bridge
+from jetsql.errors import JetSQLError
+from jetsql.jobs.tables import Column, Table
+
+log = logging.getLogger(__name__)
+
+Describe = Callable[[str], "tuple[Column, ...] | None"]
+Execute = Callable[[str, SparkSession], Table]
+
+
+class _Question:
+    """One function of (session, text), callable from Java (java.util.function.BiFunction)."""
+
+    def __init__(self, answer: Callable[[Any, str], dict[str, Any] | None]) -> None:
+        self._answer = answer
+
+    def apply(self, session: Any, text: str) -> Any:
+        try:
+            answer = self._answer(session, text)
+        except JetSQLError as error:
+            return json.dumps({"error": _error(error, text)})
+        except Exception as error:  # the border to Java: everything else would arrive there without its message
+            return _foreign(error)
+        return None if answer is None else json.dumps(answer)
+
+    class Java:
+        implements = ("java.util.function.BiFunction",)
+
+
+def connect(spark: SparkSession, describe: Describe, execute: Execute) -> None:
+    """Answer the statements of all sessions of this JVM."""
+
+    def columns(_session: Any, text: str) -> dict[str, Any] | None:
+        found = describe(text)
+        return None if found is None else {"columns": _ddl(found)}
+
+    def rows(session: Any, text: str) -> dict[str, Any]:
+        table = execute(text, SparkSession(spark.sparkContext, session))
+        return {"columns": _ddl(table.columns), "rows": table.rows}
+
+    bridge(spark).connect(_Question(columns), _Question(rows))
+
+
+def disconnect(spark: SparkSession) -> None:
+    """From now on the statements are Spark's matter again."""
+    bridge(spark).connect(None, None)
+
+
+def _ddl(columns: tuple[Column, ...]) -> str:
+    return ", ".join(f"`{column.name}` {column.type}" for column in columns)
+
+
+def _error(error: JetSQLError, text: str) -> dict[str, Any]:
+    place = error.place
+    return {
+        "message": str(error),
+        "condition": error.condition,
+        "sqlstate": error.sqlstate,
+        "line": None if place is None else place.line(text),
+        "position": None if place is None else place.column(text),
+    }
+
+
+def _foreign(error: Exception) -> Any:
+    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    if origin is not None:
+        return origin
+    log.error("A statement failed in an unexpected way", exc_info=error)
+    return json.dumps({"error": _error(JetSQLError("INTERNAL_ERROR", f"{type(error).__name__}: {error}"), "")})

@@ -1,0 +1,63 @@
+package dev.jetsql;
+
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.streaming.StreamingQuery;
+
+/** Everything that Python asks of these classes, on one object: each question is one call across. */
+public class Bridge {
+  /** Teach `session`, and every session made from it later, our statements; one used before gets a new parser. */
+  public void enable(SparkSession session) throws Exception {
+    if (!Extension.taught(session)) Extension.inject(session.extensions());
+    Sessions.renewState(session);
+  }
+
+  public void connect(BiFunction describe, BiFunction execute) { Extension.connect(describe, execute); }
+
+  public Plans analyse(SparkSession session, String text) throws Exception { return Plans.analyse(session, text); }
+
+  public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
+
+  public String table(SparkSession session, String schema, String name) throws Exception {
+    return Tables.facts(session, schema, name);
+  }
+
+  public void addPartitions(SparkSession session, String schema, String name, String fragments) throws Exception {
+    Tables.addPartitions(session, schema, name, fragments);
+  }
+
+  public void moveTable(SparkSession session, String schema, String name, String location) throws Exception {
+    Tables.move(session, schema, name, location);
+  }
+
+  public void tableChanged(SparkSession session, String name, String location) {
+    Tables.changed(session, name, location);
+  }
+
+  public String confs(SparkSession session) throws Exception { return Sessions.confs(session); }
+
+  public String temporaryFunctions(SparkSession session) throws Exception { return Sessions.temporaryFunctions(session); }
+
+  /** Whether rows come in several parts that are estimated to fit into one file of `bytes` together. */
+  public boolean fitOneFile(Dataset rows, long bytes) {
+    LogicalPlan plan = rows.queryExecution().optimizedPlan();
+    if (plan instanceof LogicalRDD && ((LogicalRDD) plan).rdd().getNumPartitions() <= 1) return false;
+    return plan.stats().sizeInBytes().$less$eq(scala.math.BigInt.apply(bytes));
+  }
+
+  public Queries.Listener listen(SparkSession session, BiConsumer engine) {
+    Queries.Listener listener = new Queries.Listener(engine);
+    session.streams().addListener(listener);
+    return listener;
+  }
+
+  public boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
+    return Queries.stop(query, deadlineMillis);
+  }
+
+  public Throwable failure(StreamingQuery query) { return Queries.failure(query); }
+}

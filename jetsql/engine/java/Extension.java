@@ -1,0 +1,220 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.QueryContext;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
+import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Map$;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Teaches Spark's parser the statements of JetSQL: a proxy around Spark's own parser, installed through
+ * SparkSessionExtensions, so that every door of a session speaks them.
+ *
+ * Parsing has no side effect. The answer to one of our statements is a command, which Spark runs exactly once, whichever
+ * client sent it. What we don't know goes to Spark's parser untouched.
+ *
+ * The engine (Python) answers through two functions of (session, text), which are null while no engine is open:
+ *   describe: null for a statement that is not ours, else {"columns": DDL}, or an error;
+ *   execute:  {"columns": DDL, "rows": [[...]]}, or an error.
+ * An error is {"error": {message, condition, sqlstate, line, position}}, or the Throwable itself when it came from Spark.
+ */
+public class Extension {
+  static final ObjectMapper JSON = new ObjectMapper();
+  private static volatile BiFunction describe;
+  private static volatile BiFunction execute;
+
+  /** Tie the statements to an engine; nulls untie them. */
+  public static void connect(BiFunction describeStatement, BiFunction executeStatement) {
+    describe = describeStatement;
+    execute = executeStatement;
+  }
+
+  /** Whether a session parses through us already. */
+  static boolean taught(org.apache.spark.sql.classic.SparkSession session) {
+    return session.sessionState().sqlParser() instanceof Parser;
+  }
+
+  /** Register everything that later sessions of these extensions are built with. */
+  static void inject(SparkSessionExtensions extensions) {
+    extensions.injectParser(new ParserBuilder());
+    extensions.injectHintResolutionRule(new Relations.FreshTables());
+    extensions.injectCheckRule(new Relations.StreamsOutsideJobs());
+    extensions.injectPreCBORule(new Relations.StaticSides());
+  }
+
+  public static class ParserBuilder extends scala.runtime.AbstractFunction2 {
+    public Object apply(Object session, Object delegate) { return new Parser(session, (ParserInterface) delegate); }
+  }
+
+  /** The command for a statement of ours; null for everything else. */
+  static LogicalPlan command(Object session, String text) {
+    BiFunction engine = describe;
+    if (engine == null || !Statements.mayBeOurs(text)) return null;
+    try {
+      return Statements.command(session, text, engine);
+    } catch (Exception e) {
+      throw Answers.raise(e);
+    }
+  }
+
+  static class Statements {
+    private static final Pattern LEADING_NOISE = Pattern.compile("\\A(?:\\s+|--[^\\n]*|/\\*(?:[^*]|\\*(?!/))*+\\*/)*+");
+    private static final Pattern OUR_NOUNS =
+        Pattern.compile("\\b(?:jobs?|snapshots?)\\b", Pattern.CASE_INSENSITIVE);
+    private static final Pattern BLOCK = Pattern.compile("(?:\\w+\\s*:\\s*)?begin\\b", Pattern.CASE_INSENSITIVE);
+    private static final int HEAD = 400;
+
+    /** A cheap look that spares Spark's own statements the way to Python: our nouns stand near the beginning. */
+    static boolean mayBeOurs(String text) {
+      Matcher noise = LEADING_NOISE.matcher(text);
+      int start = noise.find() ? noise.end() : 0;
+      Matcher block = BLOCK.matcher(text).region(start, text.length());
+      int stop = block.lookingAt() ? text.length() : Math.min(text.length(), start + HEAD);
+      return OUR_NOUNS.matcher(text).region(start, stop).find();
+    }
+
+    static LogicalPlan command(Object session, String text, BiFunction describe) throws Exception {
+      JsonNode answer = Answers.of(describe.apply(session, text));
+      if (answer == null) return null;
+      StructType columns = StructType.fromDDL(answer.get("columns").asText());
+      return new Command(text, (Seq) DataTypeUtils.toAttributes(columns), columns);
+    }
+  }
+
+  /** A statement of ours in Spark's plan; `run` is called once, by Spark's eager execution of commands. */
+  public static class Command extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
+    private final String text;
+    private final Seq output;
+    private final StructType columns;
+    private Seq patterns = (Seq) Nil$.MODULE$;
+
+    public Command(String text, Seq output, StructType columns) {
+      this.text = text;
+      this.output = output;
+      this.columns = columns;
+    }
+
+    public Seq run(SparkSession session) {
+      BiFunction engine = execute;
+      if (engine == null) throw Answers.raise(Failure.of("ENGINE_NOT_STARTED", "58000", "The engine was closed."));
+      try {
+        JsonNode answer = Answers.of(engine.apply(session, text));
+        return Answers.rows(answer, columns);
+      } catch (Exception e) {
+        throw Answers.raise(e);
+      }
+    }
+
+    public Seq output() { return output; }
+    public Seq children() { return (Seq) Nil$.MODULE$; }
+    public Seq nodePatterns() { return patterns; }
+    public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
+    public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
+    public TreeNode mapChildren(scala.Function1 f) { return this; }
+    public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
+    public int productArity() { return 3; }
+    public Object productElement(int n) { return n == 0 ? (Object) text : n == 1 ? (Object) output : (Object) columns; }
+    /** Spark's UI and logs show plans; a statement may hold a password, so its text is not part of what they show. */
+    public String argString(int maxFields) { return ""; }
+    public boolean canEqual(Object other) { return other instanceof Command; }
+    public boolean equals(Object other) { return this == other; }
+    public int hashCode() { return System.identityHashCode(this); }
+  }
+
+  /** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */
+  public static class Failure extends AnalysisException {
+    private final String condition;
+    private final String state;
+
+    Failure(String message, Option line, Option position, String condition, String state) {
+      super(message, line, position, Option.empty(), Option.empty(),
+          (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0]);
+      this.condition = condition;
+      this.state = state;
+    }
+
+    static Failure of(String condition, String state, String message) {
+      String name = "JETSQL." + condition;
+      return new Failure("[" + name + "] " + message + " SQLSTATE: " + state, Option.empty(), Option.empty(), name, state);
+    }
+
+    static Failure of(JsonNode error) {
+      Option line = error.hasNonNull("line") ? Option.apply((Object) Integer.valueOf(error.get("line").asInt())) : Option.empty();
+      Option position = error.hasNonNull("position")
+          ? Option.apply((Object) Integer.valueOf(error.get("position").asInt())) : Option.empty();
+      return new Failure(error.get("message").asText(), line, position, error.get("condition").asText(),
+          error.get("sqlstate").asText());
+    }
+
+    public String getCondition() { return condition; }
+    public String getErrorClass() { return condition; }
+    public String getSqlState() { return state; }
+  }
+
+  static class Answers {
+    static JsonNode of(Object answer) throws Exception {
+      if (answer == null) return null;
+      if (answer instanceof Throwable) throw raise((Throwable) answer);
+      JsonNode node = JSON.readTree((String) answer);
+      if (node.has("error")) throw raise(Failure.of((JsonNode) node.get("error")));
+      return node;
+    }
+
+    static Seq rows(JsonNode answer, StructType columns) {
+      List rows = new ArrayList();
+      JsonNode values = answer.get("rows");
+      for (int i = 0; i < values.size(); i++) {
+        Object[] row = new Object[columns.length()];
+        for (int k = 0; k < row.length; k++) row[k] = value((JsonNode) ((JsonNode) values.get(i)).get(k), columns.apply(k).dataType());
+        rows.add(RowFactory.create(row));
+      }
+      return CollectionConverters.asScala(rows).toSeq();
+    }
+
+    private static Object value(JsonNode node, DataType type) {
+      if (node.isNull()) return null;
+      String name = type.typeName();
+      if (name.equals("long")) return Long.valueOf(node.asLong());
+      if (name.equals("integer")) return Integer.valueOf(node.asInt());
+      if (name.equals("double")) return Double.valueOf(node.asDouble());
+      if (name.equals("boolean")) return Boolean.valueOf(node.asBoolean());
+      if (name.equals("timestamp")) return timestamp(node.asDouble());
+      return node.asText();
+    }
+
+    private static Object timestamp(double seconds) {
+      long micros = Math.round(seconds * 1000000.0);
+      java.sql.Timestamp stamp = new java.sql.Timestamp(Math.floorDiv(micros, 1000000L) * 1000L);
+      stamp.setNanos((int) Math.floorMod(micros, 1000000L) * 1000);
+      boolean instants = org.apache.spark.sql.internal.SQLConf.get().datetimeJava8ApiEnabled();
+      return instants ? (Object) stamp.toInstant() : stamp;
+    }
+
+    /** Throw anything; declared to return so that the compiler sees an end. */
+    static RuntimeException raise(Throwable error) {
+      Platform.throwException(error);
+      return new RuntimeException(error);
+    }
+  }
+}

@@ -1,0 +1,237 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker$;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import org.apache.spark.sql.streaming.OutputMode;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/** A job's body, resolved by Spark's analyzer: the query to run, and facts about it as JSON, read off in one call. */
+public class Plans {
+  private final LogicalPlan command;
+  private LogicalPlan query;
+  private final ObjectNode facts = Extension.JSON.createObjectNode();
+  private final Map definitions = new HashMap();
+  private final Map sourceColumns = new HashMap();
+
+  private Plans(LogicalPlan command) { this.command = command; }
+
+  /** Resolve an INSERT in the session. Throws Spark's own errors, with positions in `text`. */
+  public static Plans analyse(SparkSession session, String text) throws Exception {
+    LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
+    Relations.analyseForJob(true);
+    try {
+      Plans plans = new Plans(session.sessionState().analyzer().executeAndCheck(
+          parsed, new QueryPlanningTracker(Option.empty())));
+      plans.readSink();
+      if (plans.query != null) plans.readQuery();
+      return plans;
+    } finally {
+      Relations.analyseForJob(false);
+    }
+  }
+
+  public LogicalPlan query() { return query; }
+
+  public String facts() throws Exception { return Extension.JSON.writeValueAsString(facts); }
+
+  private void readSink() {
+    facts.put("command", command.getClass().getSimpleName());
+    if (command instanceof InsertIntoHadoopFsRelationCommand) {
+      InsertIntoHadoopFsRelationCommand insert = (InsertIntoHadoopFsRelationCommand) command;
+      query = insert.query();
+      facts.put("dynamic", insert.dynamicPartitionOverwrite());
+      facts.put("static_partitions", insert.staticPartitions().size());
+      describe(insert.catalogTable());
+    } else if (command instanceof InsertIntoDataSourceCommand) {
+      InsertIntoDataSourceCommand insert = (InsertIntoDataSourceCommand) command;
+      query = insert.query();
+      describe(insert.logicalRelation().catalogTable());
+    }
+  }
+
+  private void describe(Option table) {
+    if (table.isEmpty()) return;
+    facts.set("sink", Tables.facts((CatalogTable) table.get()));
+  }
+
+  private void readQuery() {
+    facts.put("streaming", query.isStreaming());
+    facts.put("schema", query.schema().catalogString());
+    ArrayNode sources = facts.putArray("sources");
+    ArrayNode statics = facts.putArray("statics");
+    ArrayNode views = facts.putArray("temporary_views");
+    ArrayNode variables = facts.putArray("variables");
+    List nodes = nodes();
+    for (int i = 0; i < nodes.size(); i++) {
+      LogicalPlan node = (LogicalPlan) nodes.get(i);
+      readLeaf(node, sources, statics);
+      if (node instanceof View && ((View) node).isTempView()) views.add(((View) node).desc().identifier().unquotedString());
+      readExpressions(node, variables);
+    }
+    if (query.isStreaming()) readStream(nodes);
+  }
+
+  private List nodes() {
+    List nodes = new ArrayList();
+    Iterator each = query.collectWithSubqueries(new Everything()).iterator();
+    while (each.hasNext()) nodes.add(each.next());
+    return nodes;
+  }
+
+  static class Everything extends AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) { return true; }
+    public Object applyOrElse(Object node, scala.Function1 otherwise) { return node; }
+  }
+
+  private void readLeaf(LogicalPlan node, ArrayNode sources, ArrayNode statics) {
+    if (node instanceof StreamingRelation) {
+      StreamingRelation relation = (StreamingRelation) node;
+      ObjectNode source = source(relation.sourceName(), sources.size(), node, relation.dataSource().options());
+      if (relation.dataSource().catalogTable().isDefined()) {
+        CatalogTable table = (CatalogTable) relation.dataSource().catalogTable().get();
+        ObjectNode facts = Tables.facts(table);
+        source.set("table", facts.get("table"));
+        source.set("location", facts.get("location"));
+      }
+      source.put("format", relation.dataSource().className());
+      sources.add(source);
+    } else if (node instanceof StreamingRelationV2) {
+      StreamingRelationV2 relation = (StreamingRelationV2) node;
+      ObjectNode source = source(relation.sourceName(), sources.size(), node, null);
+      source.put("format", relation.table().getClass().getSimpleName());
+      source.set("options", Extension.JSON.valueToTree(relation.extraOptions().asCaseSensitiveMap()));
+      if (relation.identifier().isDefined()) source.put("table", "spark_catalog." + relation.identifier().get());
+      sources.add(source);
+    } else if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
+      Option table = ((LogicalRelation) node).catalogTable();
+      if (table.isDefined()) statics.add(Tables.facts((CatalogTable) table.get()));
+    }
+  }
+
+  private ObjectNode source(String name, int ordinal, LogicalPlan node, scala.collection.immutable.Map options) {
+    ObjectNode source = Extension.JSON.createObjectNode();
+    source.put("name", name);
+    source.put("format", name);
+    if (options != null) source.set("options", Extension.JSON.valueToTree(CollectionConverters.asJava(options)));
+    Iterator columns = node.output().iterator();
+    while (columns.hasNext()) {
+      Attribute column = (Attribute) columns.next();
+      sourceColumns.put(column.exprId(), column.withName("source" + ordinal + "." + column.name())
+          .withQualifier((scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$));
+    }
+    return source;
+  }
+
+  private void readExpressions(LogicalPlan node, ArrayNode variables) {
+    Iterator expressions = node.expressions().iterator();
+    while (expressions.hasNext()) {
+      Iterator parts = ((Expression) expressions.next()).collect(new Everything()).iterator();
+      while (parts.hasNext()) {
+        Object part = parts.next();
+        if (part instanceof Alias) definitions.put(((Alias) part).exprId(), ((Alias) part).child());
+        if (part instanceof VariableReference) variables.add(((VariableReference) part).identifier().name());
+      }
+    }
+  }
+
+  private void readStream(List nodes) {
+    ObjectNode modes = facts.putObject("modes");
+    modes.put("append", refusal(OutputMode.Append()));
+    modes.put("update", refusal(OutputMode.Update()));
+    modes.put("complete", refusal(OutputMode.Complete()));
+    ArrayNode stateful = facts.putArray("stateful");
+    facts.put("aggregates", false);
+    facts.put("watermark", false);
+    for (int i = 0; i < nodes.size(); i++) {
+      LogicalPlan node = (LogicalPlan) nodes.get(i);
+      if (!node.isStreaming()) continue;
+      if (node instanceof Aggregate) facts.put("aggregates", true);
+      if (node instanceof EventTimeWatermark) facts.put("watermark", true);
+      if (keepsState(node)) stateful.add(fingerprint(node));
+    }
+  }
+
+  private String refusal(OutputMode mode) {
+    try {
+      UnsupportedOperationChecker$.MODULE$.checkForStreaming(query, mode);
+      return null;
+    } catch (Exception e) {
+      return e instanceof AnalysisException ? ((AnalysisException) e).getSimpleMessage() : e.getMessage();
+    }
+  }
+
+  private static boolean keepsState(LogicalPlan node) {
+    if (node instanceof Join) return ((Join) node).left().isStreaming() && ((Join) node).right().isStreaming();
+    String kind = node.getClass().getSimpleName();
+    return node instanceof Aggregate || node instanceof EventTimeWatermark || node instanceof GlobalLimit
+        || kind.startsWith("Deduplicate") || kind.equals("Distinct") || kind.contains("GroupsWithState")
+        || kind.startsWith("TransformWithState") || kind.contains("InPandasWithState");
+  }
+
+  /** An operator with its expressions, names replaced by what they stand for down to the source's columns. */
+  private String fingerprint(LogicalPlan node) {
+    StringBuilder text = new StringBuilder(node.getClass().getSimpleName());
+    Iterator expressions = node.expressions().iterator();
+    while (expressions.hasNext()) {
+      Expression meaning = expand((Expression) expressions.next(), 0);
+      text.append("; ").append(meaning.sql()).append(": ").append(meaning.dataType().catalogString());
+    }
+    if (node instanceof Join) text.append("; ").append(((Join) node).joinType().sql());
+    if (node instanceof EventTimeWatermark) text.append("; delay ").append(((EventTimeWatermark) node).delay());
+    return text.toString();
+  }
+
+  private Expression expand(Expression expression, int depth) {
+    if (depth > 50) return expression;
+    return (Expression) expression.transformUp(new Definition(this, depth));
+  }
+
+  static class Definition extends AbstractPartialFunction {
+    private final Plans plans;
+    private final int depth;
+
+    Definition(Plans plans, int depth) {
+      this.plans = plans;
+      this.depth = depth;
+    }
+
+    public boolean isDefinedAt(Object node) { return node instanceof Attribute || node instanceof Alias; }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (node instanceof Alias) return ((Alias) node).child();
+      if (!(node instanceof Attribute)) return otherwise.apply(node);
+      Object id = ((Attribute) node).exprId();
+      if (plans.sourceColumns.containsKey(id)) return plans.sourceColumns.get(id);
+      Object definition = plans.definitions.get(id);
+      return definition == null ? node : plans.expand((Expression) definition, depth + 1);
+    }
+  }
+}

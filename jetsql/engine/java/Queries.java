@@ -1,0 +1,66 @@
+package dev.jetsql;
+
+import java.util.function.BiConsumer;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/** A running query: what it tells, and how it ends. */
+public class Queries {
+
+  /**
+   * Tells the engine what happens in one session's query: ("progress", JSON), ("idle", time in milliseconds),
+   * ("ended", ""). An idle query tells so once, and again when it is asked to.
+   */
+  public static class Listener extends StreamingQueryListener {
+    private final BiConsumer engine;
+    private volatile boolean tellIdle = true;
+
+    public Listener(BiConsumer engine) { this.engine = engine; }
+
+    public void watchIdle() { tellIdle = true; }
+
+    public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) { }
+
+    public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
+      tellIdle = true;
+      engine.accept("progress", event.progress().json());
+    }
+
+    public void onQueryIdle(StreamingQueryListener.QueryIdleEvent event) {
+      if (!tellIdle) return;
+      tellIdle = false;
+      engine.accept("idle", event.timestamp());
+    }
+
+    public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent event) { engine.accept("ended", ""); }
+  }
+
+  /**
+   * End a query between two batches: told that it is terminated, Spark finishes and commits the batch under way and
+   * begins no other. A query that sleeps between triggers is woken. Returns false when the deadline passed and it had
+   * to be interrupted. Blocks until the query's thread has ended.
+   */
+  public static boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
+    StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
+    execution.state().set(TERMINATED$.MODULE$);
+    Thread thread = execution.queryExecutionThread();
+    long deadline = System.nanoTime() + deadlineMillis * 1000000L;
+    int calm = 0;
+    while (thread.isAlive() && calm < 2 && System.nanoTime() < deadline) {
+      thread.join(20);
+      // A trigger that saw the query active just before may be about to begin: quiet twice in a row means asleep.
+      calm = query.status().isTriggerActive() ? 0 : calm + 1;
+    }
+    boolean graceful = !thread.isAlive() || calm >= 2;
+    query.stop();
+    return graceful;
+  }
+
+  /** The error that ended a query; null when it ended without. */
+  public static Throwable failure(StreamingQuery query) {
+    return query.exception().isDefined() ? (Throwable) query.exception().get() : null;
+  }
+}

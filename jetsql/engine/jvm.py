@@ -1,0 +1,44 @@
+"""Our Java inside Spark's JVM: compiled at the first start by the Janino that ships in Spark, so there is no build step.
+
+A parser, an analyzer rule or a listener has to be a JVM class. Four small sources do what must happen there; all
+decisions stay in Python. Compiling takes some tenths of a second, so the classes are kept for the life of the JVM.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+_PACKAGE = "dev.jetsql"
+_bridges: dict[int, Any] = {}
+
+
+def bridge(spark: SparkSession) -> Any:
+    """The object with everything that our Java does, `Bridge.java`; made once a JVM."""
+    sc = spark.sparkContext
+    gateway: Any = sc._gateway
+    ensure_callback_server_started(gateway)
+    if id(gateway) not in _bridges:
+        _bridges[id(gateway)] = _compile(sc._jvm, gateway).loadClass(f"{_PACKAGE}.Bridge").getConstructors()[0].newInstance(
+            gateway.new_array(gateway.jvm.java.lang.Object, 0)
+        )
+    return _bridges[id(gateway)]
+
+
+def _compile(jvm: Any, gateway: Any) -> Any:
+    sources = [f for f in resources.files("jetsql.engine").joinpath("java").iterdir() if f.name.endswith(".java")]
+    resource_type = jvm.org.codehaus.commons.compiler.util.resource.Resource
+    array = gateway.new_array(resource_type, len(sources))
+    for n, source in enumerate(sorted(sources, key=lambda f: f.name)):
+        array[n] = jvm.org.codehaus.commons.compiler.util.resource.StringResource(source.name, source.read_text())
+    parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    classes = jvm.java.util.HashMap()
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(parent))
+    compiler.setClassFileCreator(jvm.org.codehaus.commons.compiler.util.resource.MapResourceCreator(classes))
+    compiler.compile(array)
+    finder = jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(classes)
+    return jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)

@@ -1,0 +1,216 @@
+"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and what it reports.
+
+Everything a streaming query tells comes as events of Spark's listener, so nothing polls. A run reports its end once;
+a run that is being stopped reports nothing, the one who stops it knows.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from pyspark import InheritableThread
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from jetsql.engine.failures import cause_of, of_throwable
+from jetsql.engine.jvm import bridge
+from jetsql.engine.sinks import SinkWriter
+from jetsql.jobs.engine import BatchCommitted, Report, RestartWanted, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
+
+
+class Run(Protocol):
+    """A run that can be stopped."""
+
+    def start(self) -> None:
+        """Return when it runs. Raises what keeps it from starting."""
+
+    def stop(self, deadline_seconds: float) -> bool:
+        """Block until it ended; whether at a boundary."""
+
+    def watch_idle(self) -> None:
+        """Report the next idle trigger."""
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """What a run is made of. static_locations: where the tables beside its streams are."""
+
+    job: Job
+    session: SparkSession
+    query: Any
+    writer: SinkWriter
+    checkpoint: str
+    report: Report
+    static_locations: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> RunId:
+        return RunId(self.job.id, self.job.run)
+
+    def rows(self) -> DataFrame:
+        return DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
+
+
+class StreamingRun:
+    """A Structured Streaming query whose batches go through a sink writer."""
+
+    def __init__(self, parts: RunParts) -> None:
+        self._parts = parts
+        self._stopping = False
+        self._query: StreamingQuery | None = None
+        self._started = threading.Event()
+        self._failure: tuple[BaseException, int] | None = None
+        self._progress: dict[str, Any] = {}
+        self._listener: Any = None
+
+    def start(self) -> None:
+        parts = self._parts
+        sc = parts.session.sparkContext
+        self._listener = bridge(parts.session).listen(parts.session._jsparkSession, self)
+        writer = parts.rows().writeStream.queryName(parts.job.name).foreachBatch(self._write)
+        writer = writer.option("checkpointLocation", parts.checkpoint)
+        writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
+        if parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{parts.job.plan.interval_millis} milliseconds")
+        sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
+        try:
+            self._query = writer.start()
+        finally:
+            sc.setLocalProperty("spark.scheduler.pool", None)  # type: ignore[arg-type]
+            self._started.set()
+
+    def stop(self, deadline_seconds: float) -> bool:
+        self._stopping = True
+        self._started.wait()
+        if self._query is None:
+            return True
+        return bool(bridge(self._parts.session).stop(self._query._jsq, int(deadline_seconds * 1000)))
+
+    def watch_idle(self) -> None:
+        if self._listener is not None:
+            self._listener.watchIdle()
+
+    def accept(self, kind: str, detail: str) -> None:
+        """What the listener tells (java.util.function.BiConsumer)."""
+        if kind == "progress":
+            self._progress = json.loads(detail)
+            self._parts.report(_committed(self._parts.id, self._progress))
+        elif kind == "idle":
+            self._parts.report(RunIdle(self._parts.id, _seconds(detail)))
+        elif not self._stopping:
+            # The listener's thread must not wait for the thread that is starting the query.
+            threading.Thread(target=self._report_end, name=f"end-{self._parts.id}", daemon=True).start()
+
+    def _report_end(self) -> None:
+        self._started.wait()
+        if self._query is None or self._stopping:
+            return
+        throwable = bridge(self._parts.session).failure(self._query._jsq)
+        if throwable is None:
+            self._parts.report(RunCompleted(self._parts.id, held_back(self._progress)))
+            return
+        if self._failure is not None:
+            cause = cause_of(*self._failure)
+        else:
+            cause = of_throwable(throwable, self._progress.get("batchId"))
+        self._parts.report(_ended(self._parts, cause))
+
+    def _write(self, rows: DataFrame, batch: int) -> None:
+        try:
+            self._parts.writer.write(rows, batch)
+        except BaseException as error:
+            # Across Java the error would lose its condition.
+            self._failure = (error, batch)
+            raise
+
+    class Java:
+        implements = ("java.util.function.BiConsumer",)
+
+
+class BatchRun:
+    """A batch job: its whole query is one batch, number 0, through the same writers."""
+
+    def __init__(self, parts: RunParts) -> None:
+        self._parts = parts
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = InheritableThread(target=self._execute, session=self._parts.session)
+        self._thread.daemon = True
+        self._thread.start()
+
+    def stop(self, deadline_seconds: float) -> bool:
+        self._stopping = True
+        sc = self._parts.session.sparkContext
+        while self._thread is not None and self._thread.is_alive():
+            # Between two Spark jobs of the insert there is nothing to cancel, so ask again.
+            sc.cancelJobGroup(str(self._parts.id))
+            self._thread.join(0.1)
+        return True
+
+    def watch_idle(self) -> None:
+        """A batch job is never idle."""
+
+    def _execute(self) -> None:
+        parts = self._parts
+        sc = parts.session.sparkContext
+        sc.setJobGroup(str(parts.id), parts.job.name, interruptOnCancel=True)
+        sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
+        began = datetime.now()
+        try:
+            count = parts.writer.write(parts.rows(), 0)
+        except Exception as error:  # whatever it is, it is the job's end and is told as such
+            if not self._stopping:
+                parts.report(_ended(parts, cause_of(error, 0)))
+            return
+        seconds = max((datetime.now() - began).total_seconds(), 0.001)
+        rows = count or 0
+        parts.report(BatchCommitted(parts.id, 0, began.timestamp(), rows, rows / seconds))
+        parts.report(RunCompleted(parts.id))
+
+
+def _committed(run: RunId, progress: dict[str, Any]) -> BatchCommitted:
+    late = sum(operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ()))
+    return BatchCommitted(
+        run=run,
+        batch=progress["batchId"],
+        trigger_time=_seconds(progress["timestamp"]),
+        input_rows=progress.get("numInputRows", 0),
+        rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
+        late_rows=late,
+    )
+
+
+def _seconds(timestamp: str) -> float:
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def held_back(progress: dict[str, Any]) -> str:
+    """What a watermark still keeps in the state when a run over what was available has ended."""
+    if not progress.get("eventTime", {}).get("watermark"):
+        return ""
+    kept = sum(operator.get("numRowsTotal", 0) for operator in progress.get("stateOperators", ()))
+    if not kept:
+        return ""
+    return f"{kept} rows of state wait for the watermark ({progress['eventTime']['watermark']}) to pass them."
+
+
+def _ended(parts: RunParts, cause: Cause) -> RunFailed | RestartWanted:
+    """A table beside the stream that was overwritten is a reason to begin again with what it is now, not a failure."""
+    missing = cause.condition.startswith("FAILED_READ_FILE") and any(
+        location and location.partition(":")[2].lstrip("/") in cause.message for location in parts.static_locations
+    )
+    moved = cause.condition == "JETSQL.JOB_CHANGED" and "beside its stream" in cause.message and "replaced" in cause.message
+    if missing or moved:
+        return RestartWanted(parts.id, cause.message)
+    return RunFailed(parts.id, cause)
+
+

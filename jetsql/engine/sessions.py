@@ -1,0 +1,75 @@
+"""Sessions of jobs: what a job keeps of the session that made it, and the fresh session that each run gets.
+
+Like a view, a job captures catalog, schema and every runtime setting that differs from the engine's; time zone and ANSI
+mode always, because Spark pins neither in its checkpoint: resumed under another zone, the same instant would land in
+another day's group.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm import bridge
+from jetsql.jobs.model import CapturedSession, Job
+
+ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
+JOB_CONF = "spark.jetsql.job"
+
+# Belong to one session or to the engine, and would be wrong or refused in another.
+_NOT_CAPTURED = (
+    "spark.sql.warehouse.dir",
+    "spark.sql.catalogImplementation",
+    "spark.sql.extensions",
+    "spark.sql.streaming.checkpointLocation",
+    "spark.sql.artifact.",
+    JOB_CONF,
+)
+
+# Good for state of any size, and what snapshots and scaling rest on.
+_DELIVERY_CONFS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # An idle trigger tells so at once: CREATE JOB and WAIT FOR JOB wait for it.
+    "spark.sql.streaming.noDataProgressEventInterval": "0",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+}
+
+
+class Sessions:
+    """Captures sessions and makes those of runs, all children of the engine's own."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._bridge = bridge(spark)
+
+    def capture(self, session: SparkSession) -> CapturedSession:
+        fresh = self._confs(self._spark.newSession())
+        confs = {
+            key: value
+            for key, value in self._confs(session).items()
+            if fresh.get(key) != value and not key.startswith(_NOT_CAPTURED) and session.conf.isModifiable(key)
+        }
+        for key in ALWAYS_CAPTURED:
+            confs[key] = str(session.conf.get(key))
+        return CapturedSession(session.catalog.currentCatalog(), session.catalog.currentDatabase(), confs)
+
+    def for_job(self, job: Job) -> SparkSession:
+        """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
+        session = self._spark.newSession()
+        captured = job.plan.analysis.session
+        defaults = {"spark.sql.shuffle.partitions": str(session.sparkContext.defaultParallelism)}
+        own = {**captured.confs, **job.plan.spark_confs, **_DELIVERY_CONFS, JOB_CONF: job.id}
+        for key, value in {**defaults, **own}.items():
+            session.conf.set(key, value)
+        session.catalog.setCurrentCatalog(captured.catalog)
+        session.catalog.setCurrentDatabase(captured.schema)
+        return session
+
+    def _confs(self, session: SparkSession) -> dict[str, str]:
+        confs: dict[str, str] = json.loads(self._bridge.confs(session._jsparkSession))
+        return confs

@@ -1,0 +1,27 @@
+"""At least once: Spark's own INSERT for each batch. A batch that is replayed is inserted again."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from jetsql.engine.sinks import SinkContext
+
+
+class PlainAppend:
+    """Writer of one job's batches into any table that Spark can insert into."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._sink = context.job.plan.analysis.sink
+
+    def recover(self) -> None:
+        self._context.catalog.same(self._sink)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        self._context.catalog.same(self._sink)
+        rows.write.insertInto(self._sink.table)
+        self._context.catalog.changed(self._sink.table, self._sink.location)
+        return None
+
+    def discard(self) -> None:
+        """Nothing is staged."""

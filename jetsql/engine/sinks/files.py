@@ -1,0 +1,108 @@
+"""File tables, exactly once: stage a batch, write down what is to move, move it.
+
+Rows are staged in a hidden folder of the table, on its own file system, so that a file becomes visible by a rename.
+The manifest is written before the first rename; after a death whatever is missing is moved, and doing it again changes
+nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not used: with
+it rows that were in the table before vanish for readers, and so do later INSERTs of others.
+
+A batch up to `single_file_bytes` is gathered into one file, so readers see all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as sf
+
+from jetsql.engine.catalog import TableFacts
+from jetsql.engine.jvm import bridge
+from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
+
+PART_NAMES = 1
+
+
+class StagedFiles:
+    """Writer of one job's batches into a file table."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._files = context.checkpoints.files
+        self._job = context.job.id
+        self._sink = context.job.plan.analysis.sink
+        self._manifests = Manifests(context.checkpoints.manifests(self._job), self._files)
+
+    def recover(self) -> None:
+        self._context.catalog.same(self._sink)
+        newest = self._manifests.newest()
+        if newest is not None:
+            self._publish(newest)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._context.catalog.same(self._sink)
+        manifest = self._manifests.read(batch)
+        if manifest is None:
+            manifest = self._stage(rows, batch, table)
+            self._context.catalog.same(self._sink)
+        else:
+            read_all(rows)
+        self._publish(manifest)
+        return manifest.rows
+
+    def discard(self) -> None:
+        if self._context.catalog.table(self._sink.table) is not None:
+            self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
+
+    def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
+        staging = f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
+        counted = Observation()
+        rows = gather(rows, self._context.single_file_bytes).observe(counted, sf.count(sf.lit(1)).alias("rows"))
+        save(rows, table, staging)
+        count = int(counted.get["rows"])
+        names = self._files.files_below(staging) if count else []
+        moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
+        manifest = Manifest(batch, self._sink.location, staging, count, moves)
+        self._manifests.write(manifest)
+        return manifest
+
+    def _target(self, name: str, batch: int, number: int) -> str:
+        folder, _, file = name.rpartition("/")
+        suffix = file.partition(".")[2]
+        part = f"part-{self._job}-{batch:09d}-{number:05d}.{suffix}"
+        return f"{folder}/{part}" if folder else part
+
+    def _publish(self, manifest: Manifest) -> None:
+        """Move what has not been moved yet."""
+        if not self._files.exists(manifest.staging):
+            return
+        moved = [self._move(manifest, move) for move in manifest.moves]
+        if manifest.partitions:
+            self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
+        if any(moved):
+            self._context.catalog.changed(self._sink.table, manifest.location)
+        self._files.delete(manifest.staging)
+
+    def _move(self, manifest: Manifest, move: Move) -> bool:
+        source = f"{manifest.staging}/{move.source}"
+        target = f"{manifest.location}/{move.target}"
+        if not self._files.exists(source):
+            return False
+        self._files.touch(source)
+        self._files.rename(source, target)
+        return True
+
+
+def gather(rows: DataFrame, single_file_bytes: int) -> DataFrame:
+    """Rows that make one file, when they are estimated to fit into one."""
+    return rows.repartition(1) if bridge(rows.sparkSession).fitOneFile(rows._jdf, single_file_bytes) else rows
+
+
+def save(rows: DataFrame, table: TableFacts, folder: str) -> None:
+    """Write rows as a table's files would be written, into another folder."""
+    writer = rows.write.format(table.provider).mode("overwrite").options(**_writer_options(table))
+    if table.partition_columns:
+        writer = writer.partitionBy(*table.partition_columns)
+    writer.save(folder)
+
+
+def _writer_options(table: TableFacts) -> dict[str, str]:
+    return {key: value for key, value in table.options.items() if key.lower() not in ("path", "serialization.format")}

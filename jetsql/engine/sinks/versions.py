@@ -1,0 +1,83 @@
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the table's location.
+
+Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here a
+reader sees the old result or the new one. Old versions stay for a while for the queries that still read them. The
+folder that the table was created with goes at the first switch, so that DROP and CREATE TABLE find its place free.
+"""
+
+from __future__ import annotations
+
+import time
+
+from pyspark.sql import DataFrame
+
+from jetsql.engine.catalog import TableFacts
+from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.files import gather, save
+from jetsql.jobs.model import Guarantee
+
+
+class TableVersions:
+    """Writer of one job's results, each of which replaces the one before."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._files = context.checkpoints.files
+        self._sink = context.job.plan.analysis.sink
+        self._folder = versions_folder(self._sink.location)
+
+    def recover(self) -> None:
+        table = self._table()
+        self._remove_old(table.location)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._table()
+        target = f"{self._folder}/{self._version(batch)}"
+        if table.location == target:
+            read_all(rows)
+            return None
+        save(gather(rows, self._context.single_file_bytes), table, target)
+        self._switch(self._table(), target)
+        return None
+
+    def discard(self) -> None:
+        table = self._context.catalog.table(self._sink.table)
+        current = table.location if table is not None else ""
+        for name in self._own_versions():
+            if f"{self._folder}/{name}" != current:
+                self._files.delete(f"{self._folder}/{name}")
+
+    def _table(self) -> TableFacts:
+        """The table, which may be at any version of this job by now."""
+        return self._context.catalog.same(self._sink, [f"{self._folder}/{name}" for name in self._own_versions()])
+
+    def _version(self, batch: int) -> str:
+        # A job that starts from scratch counts its batches from 0 again, so its run is part of the name.
+        job = self._context.job
+        run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
+        return f"{job.id}-{run}{batch:09d}"
+
+    def _switch(self, table: TableFacts, target: str) -> None:
+        self._context.catalog.move(self._sink.table, target)
+        self._context.catalog.changed(self._sink.table, target)
+        if not table.location.startswith(f"{self._folder}/"):
+            self._files.delete(table.location)
+        self._remove_old(target)
+
+    def _remove_old(self, current: str) -> None:
+        limit = time.time() - self._context.old_versions_seconds
+        for name in self._own_versions():
+            path = f"{self._folder}/{name}"
+            if path != current and self._files.modified(path) < limit:
+                self._files.delete(path)
+
+    def _own_versions(self) -> list[str]:
+        return [name for name in self._files.names(self._folder) if name.startswith(self._context.job.id)]
+
+
+def versions_folder(location: str) -> str:
+    """Where a table's versions are: a hidden folder beside the one that the table was created with."""
+    parent, _, name = location.rpartition("/")
+    if parent.rpartition("/")[2].endswith(".versions"):
+        return parent
+    return f"{parent}/.{name}.versions"

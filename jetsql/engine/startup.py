@@ -1,0 +1,125 @@
+"""Starting Spark for an engine of our own: one home folder holds tables, metastore and log.
+
+Spark's JVM inherits the terminal of the process that starts it and talks on it. Results belong on stdout and nothing
+else, so the JVM is started with both its outputs in the engine's log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import pyspark.java_gateway
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from jetsql.errors import EngineError
+
+_LOG_TAIL = 5
+
+
+@dataclass(frozen=True)
+class SparkStart:
+    """What Spark is started with. conf: on top of the engine's own, and stronger."""
+
+    home: Path
+    master: str
+    driver_memory: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> Path:
+        return self.home / "engine.log"
+
+
+def start_spark(start: SparkStart) -> SparkSession:
+    """A session with Hive's metastore on embedded Derby in the home folder.
+
+    Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
+    """
+    _check_java()
+    builder = SparkSession.builder.appName("JetSQL").enableHiveSupport()
+    for key, value in _confs(start).items():
+        builder = builder.config(key, value)
+    # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    try:
+        with _jvm_output_to(start.log):
+            return builder.getOrCreate()
+    except (PySparkException, Exception) as error:  # Py4J, Spark and OS errors have no common ancestor below this
+        raise _not_started(start, error) from error
+
+
+def _confs(start: SparkStart) -> dict[str, str]:
+    confs = {
+        "spark.master": start.master,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.warehouse.dir": (start.home / "warehouse").as_uri(),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={start.home / 'metastore'};create=true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }
+    if start.master.startswith("local"):
+        confs |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if start.driver_memory:
+        confs["spark.driver.memory"] = start.driver_memory
+    confs |= start.conf
+    own = _java_options(start)
+    asked = start.conf.get("spark.driver.extraJavaOptions", "")
+    confs["spark.driver.extraJavaOptions"] = f"{own} {asked}".strip()
+    return confs
+
+
+def _java_options(start: SparkStart) -> str:
+    log4j = resources.files("jetsql.engine").joinpath("log4j2.properties")
+    options = {
+        "log4j2.configurationFile": Path(str(log4j)).as_uri(),
+        "jetsql.log": str(start.log),
+        "derby.system.home": str(start.home),
+        "derby.stream.error.file": str(start.home / "derby.log"),
+    }
+    return " ".join(f'"-D{key}={value}"' for key, value in options.items())
+
+
+@contextmanager
+def _jvm_output_to(log: Path) -> Iterator[None]:
+    """While this lasts, PySpark starts its JVM with stdout and stderr in the log. PySpark has no setting for it."""
+    original = pyspark.java_gateway.Popen  # type: ignore[attr-defined]
+    with log.open("ab") as sink:
+        pyspark.java_gateway.Popen = partial(  # type: ignore[attr-defined]
+            subprocess.Popen, stdout=sink, stderr=subprocess.STDOUT
+        )
+        try:
+            yield
+        finally:
+            pyspark.java_gateway.Popen = original  # type: ignore[attr-defined]
+
+
+def _check_java() -> None:
+    java_home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
+    if java is None:
+        where = f"JAVA_HOME is {java_home}, and there is no bin/java in it" if java_home else "there is no java on the PATH"
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"Spark needs Java 17, and {where}.",
+            hint="Install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17).",
+        )
+
+
+def _not_started(start: SparkStart, error: Exception) -> EngineError:
+    text = str(getattr(error, "java_exception", error)).strip().splitlines()
+    reason = text[0] if text else type(error).__name__
+    if "JAVA_GATEWAY_EXITED" in reason:
+        tail = start.log.read_text(errors="replace").strip().splitlines()[-_LOG_TAIL:]
+        reason = "Java ended at once: " + " ".join(tail)
+    return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=f"More stands in {start.log}.")

@@ -1,0 +1,90 @@
+"""Statements that are Spark's: run them in a session, and take Spark's errors apart for those who show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from jetsql.engine.failures import cause_of, plain_message
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.tables import Column
+
+# Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
+_COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
+
+
+@dataclass(frozen=True)
+class SparkRows:
+    """The columns and the rows of a statement; rows are fetched when they are read."""
+
+    columns: tuple[Column, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def run(spark: SparkSession, text: str) -> SparkRows:
+    """Run one statement of Spark's. Raises Spark's errors, and STREAM_OUTSIDE_JOB for a SELECT over a stream."""
+    frame = spark.sql(text)
+    if frame.isStreaming:
+        raise StatementError(
+            "STREAM_OUTSIDE_JOB",
+            "A SELECT over a stream has no end, so it can't be shown here.",
+            hint="Write CREATE JOB name AS INSERT INTO ..., or leave out STREAM to see the rows that are there now.",
+        )
+    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
+    fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
+    return SparkRows(columns, (tuple(row) for row in fetched))
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """An error of any origin. message: without condition, SQLSTATE and position. line, column: from 1 in the text."""
+
+    condition: str
+    sqlstate: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+
+
+def report(error: BaseException, text: str) -> ErrorReport:
+    """Take an error of a statement apart: ours, Spark's, or anything else."""
+    if isinstance(error, JetSQLError):
+        place = error.place
+        line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
+        return ErrorReport(error.condition, error.sqlstate, error.message, error.hint, line, column)
+    if isinstance(error, PySparkException):
+        return _of_spark(error, text)
+    cause = cause_of(error)
+    return ErrorReport(cause.condition or "JETSQL.INTERNAL_ERROR", cause.sqlstate or "XX000", cause.message)
+
+
+def _of_spark(error: PySparkException, text: str) -> ErrorReport:
+    condition = error.getCondition() or "SPARK"
+    message = plain_message(_without_position(str(error)), condition)
+    line, column = _position(error, text)
+    return ErrorReport(condition, error.getSqlState() or "", message, "", line, column)
+
+
+def _position(error: PySparkException, text: str) -> tuple[int | None, int | None]:
+    origin: Any = getattr(error, "_origin", None)
+    try:
+        if origin is not None and origin.line().isDefined() and origin.startPosition().isDefined():
+            return int(origin.line().get()), int(origin.startPosition().get()) + 1
+    except Py4JError:  # only parsing and analysis errors know a line
+        origin = None
+    for context in error.getQueryContext() or ():
+        if context.contextType().name == "SQL" and context.startIndex() >= 0:
+            start = context.startIndex()
+            return text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
+    return None, None
+
+
+def _without_position(text: str) -> str:
+    return text.partition("; line ")[0].partition(" (line ")[0] if "; line " in text else text.partition("\n== SQL")[0]

@@ -1,0 +1,192 @@
+"""An engine in this process: a Spark session, a store and a manager on one home folder.
+
+`open` makes the Spark session too; `enable` teaches a session that the user has. Both end in the same object and the
+same `execute`: JetSQL's own surfaces hand it statements directly, and Spark's parser hook is one more caller of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import TracebackType
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine import extension, statements
+from jetsql.engine.jvm import bridge
+from jetsql.engine.spark_engine import EngineSettings, SparkEngine
+from jetsql.engine.startup import SparkStart, start_spark
+from jetsql.errors import EngineError
+from jetsql.jobs import commands
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.store import Store
+from jetsql.jobs.tables import Column, Table
+from jetsql.language import parse
+from jetsql.service.lease import Lease, make_home
+from jetsql.service.results import Result, of_table
+from jetsql.settings import Settings, load
+
+Starter = Callable[[Settings], SparkSession]
+_open_engine: EmbeddedEngine | None = None
+
+
+class EmbeddedEngine:
+    """JetSQL on one Spark session. A context manager: leaving it stops live jobs gracefully; they go on next time.
+
+    spark: the session. home: the folder of store, checkpoints and log.
+    """
+
+    def __init__(self, spark: SparkSession, settings: Settings, lease: Lease, owns_spark: bool) -> None:
+        self.spark = spark
+        self.home = settings.home
+        self._lease = lease
+        self._owns_spark = owns_spark
+        self._store = Store(settings.home / "jetsql.db")
+        checkpoints = settings.home / "checkpoints"
+        engine_settings = EngineSettings(
+            checkpoints.as_uri(), settings.single_file_bytes, settings.old_versions_seconds
+        )
+        self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
+        self._closed = False
+        bridge(spark).enable(spark._jsparkSession)
+        extension.connect(spark, describe, self._execute)
+        self._manager.start()
+        atexit.register(self.close)
+
+    def run(self, text: str) -> Result:
+        """Run one statement, JetSQL's or Spark's. Raises JetSQLError or Spark's own errors."""
+        statement = parse(text)
+        if statement is not None:
+            return of_table(commands.execute(self._manager, statement, self.spark))
+        rows = statements.run(self.spark, text)
+        return Result(rows.columns, rows.rows)
+
+    def error(self, error: BaseException, text: str) -> statements.ErrorReport:
+        """What an error of `run` says of the text."""
+        return statements.report(error, text)
+
+    def close(self) -> None:
+        """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""
+        global _open_engine
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        try:
+            self._manager.close()
+            extension.disconnect(self.spark)
+            if self._owns_spark:
+                self.spark.stop()
+        finally:
+            self._store.close()
+            self._lease.release()
+            if _open_engine is self:
+                _open_engine = None
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _execute(self, text: str, session: SparkSession) -> Table:
+        statement = parse(text)
+        assert statement is not None, "the parser hook asks for our statements only"
+        return commands.execute(self._manager, statement, session)
+
+    def __enter__(self) -> EmbeddedEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def describe(text: str) -> tuple[Column, ...] | None:
+    """The columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
+    statement = parse(text)
+    return None if statement is None else commands.columns(statement)
+
+
+def open(
+    home: str | os.PathLike[str] | None = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+) -> EmbeddedEngine:
+    """Start Spark and an engine on a home folder.
+
+    home, master, conf: see `jetsql.settings.load`; settings: instead of all of these.
+    Raises EngineError: HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
+    """
+    settings = settings or load(home=home, master=master, conf=conf)
+    if SparkSession.getActiveSession() is not None:
+        raise EngineError(
+            "ENGINE_NOT_STARTED", "This process has a Spark session already.", hint="Use jetsql.enable(spark) with it."
+        )
+
+    def start(settings: Settings) -> SparkSession:
+        return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
+
+    return _engine(settings, start, owns_spark=True)
+
+
+def enable(spark: SparkSession, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
+    """Teach a session that you have the statements of JetSQL; `spark.sql("CREATE JOB ...")` works from then on.
+
+    Every session made from it later (`spark.newSession()`) speaks them too. What can't be set in a running session is
+    told as a warning. Enabling the same session again is fine. Raises EngineError as `open` does.
+    """
+    settings = load(home=home)
+    current = _open_engine
+    if current is not None and current.home == make_home(settings.home) and _same_context(current.spark, spark):
+        bridge(spark).enable(spark._jsparkSession)
+        return current
+    if current is not None and _stopped(current.spark):
+        current.close()
+    engine = _engine(settings, lambda _: spark, owns_spark=False)
+    _warn_of_what_could_not_be_set(spark)
+    return engine
+
+
+def _engine(settings: Settings, start: Starter, owns_spark: bool) -> EmbeddedEngine:
+    global _open_engine
+    home = make_home(settings.home)
+    settings = replace(settings, home=home)
+    lease = Lease(home)
+    spark = None
+    try:
+        spark = start(settings)
+        _open_engine = EmbeddedEngine(spark, settings, lease, owns_spark)
+    except BaseException:
+        if spark is not None and owns_spark:
+            spark.stop()
+        lease.release()
+        raise
+    return _open_engine
+
+
+def _same_context(one: SparkSession, other: SparkSession) -> bool:
+    return one.sparkContext is other.sparkContext and not _stopped(one)
+
+
+def _stopped(spark: SparkSession) -> bool:
+    return spark.sparkContext._jsc is None or bool(spark.sparkContext._jsc.sc().isStopped())
+
+
+def _warn_of_what_could_not_be_set(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
+        warnings.warn(
+            "This session keeps its tables in memory: they are gone when it ends, and jobs that need them wait as"
+            " SUSPENDED. Build the session with enableHiveSupport() to keep them.",
+            stacklevel=3,
+        )
+    if conf.get("spark.scheduler.mode", "FIFO") != "FAIR":
+        warnings.warn(
+            "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
+            " spark.scheduler.mode=FAIR to share the cores.",
+            stacklevel=3,
+        )
