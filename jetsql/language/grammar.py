@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,6 +51,8 @@ _STRAY: Final = "STRAY"
 
 def grammar_text() -> str:
     """The grammar file's text, from an installed package or from the folder beside it in a checkout."""
+    from importlib import resources  # dear to import, and wanted once
+
     try:
         return resources.files("jetsql.grammar").joinpath(GRAMMAR_FILE).read_text(encoding="utf-8")
     except (ModuleNotFoundError, FileNotFoundError):
@@ -132,24 +133,27 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
-    names = sorted(NAMES & accepted)
+    name = _one(NAMES & accepted, state)
     keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
-    if keyword and names:
+    if keyword and name:
         following = found[index + 1] if index + 1 < len(found) else None
-        return names[0] if _fits(following, _after(state, names[0])) else token.word
+        return name if _fits(following, _after(state, name)) else token.word
     if keyword:
         return token.word
-    if names and token.kind in (Kind.WORD, Kind.QUOTED):
-        return names[0]
-    return _valued(token, accepted)
-
-
-def _valued(token: lexis.Token, accepted: frozenset[str]) -> str:
+    if name and token.kind in (Kind.WORD, Kind.QUOTED):
+        return name
     if token.kind is Kind.STRING:
-        return next(iter(STRINGS & accepted), _STRAY)
+        return _one(STRINGS & accepted, state) or _STRAY
     if token.kind is Kind.NUMBER and token.text.isdecimal() and "WHOLE_NUMBER" in accepted:
         return "WHOLE_NUMBER"
     return _MARK_TERMINALS.get(token.text, _STRAY) if token.kind is Kind.SYMBOL else _STRAY
+
+
+def _one(terminals: frozenset[str], state: Any) -> str:
+    """The one of these terminals that is truly acceptable, '' without any: tables of an LALR parser list too many."""
+    if len(terminals) > 1:
+        terminals &= acceptable(state)
+    return min(terminals, default="")
 
 
 def _fits(token: lexis.Token | None, accepted: frozenset[str]) -> bool:

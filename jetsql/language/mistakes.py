@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Place, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
@@ -131,7 +131,9 @@ def _swallowed(error: UnexpectedToken, expected: frozenset[str]) -> str:
 def _last_name(error: UnexpectedToken) -> str:
     """The name that the parser has just read, as written; '' when the last thing read is no name."""
     stack = error.state.value_stack
-    last = stack[-1] if stack else None
+    last: Any = stack[-1] if stack else None
+    while getattr(last, "children", None):
+        last = last.children[-1]
     return str(last) if getattr(last, "type", "") in NAMES else ""
 
 
