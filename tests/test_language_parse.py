@@ -181,7 +181,9 @@ def test_a_backslash_continues_a_line_comment_as_in_spark() -> None:
         ),
         (
             "ALTER JOB j OPTIONS('a'='b')RESUME",
-            AlterJobOptions(Name("j", Place(10, 11)), (OptionText("a", "b", Place(20, 23), Place(24, 27)),), resume=True),
+            AlterJobOptions(
+                Name("j", Place(10, 11)), (OptionText("a", "b", Place(20, 23), Place(24, 27)),), resume=True
+            ),
         ),
     ],
 )

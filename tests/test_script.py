@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-
 from fake_engine import FakeEngine
+
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format
 from jetsql.script import Outcome, SurfaceLost, prepare, run, variables

@@ -39,7 +39,7 @@ class Substituted:
         found = self._replacement(offset)
         if found is None:
             return offset
-        if offset < found.result.stop or offset == found.result.start:
+        if offset < found.result.stop:
             return found.written.start
         return found.written.stop + offset - found.result.stop
 
