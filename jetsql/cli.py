@@ -9,6 +9,7 @@ the same wherever its output goes, and programs ask for csv or json by name. Thi
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -186,26 +187,24 @@ def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
 
 
 def _with_engine(flags: Flags, settings: Settings, steps: Sequence[Step | Mistake], console: Console) -> ExitCode:
-    from jetsql import console as streams
+    from jetsql.console import LONG_SECONDS
     from jetsql.errors import EngineError
     from jetsql.interrupts import Interrupts
 
     interrupts = Interrupts(console.say, ExitCode.INTERRUPTED)
     interrupts.install()
-    log = settings.home / "engine.log"
     try:
-        with streams.process_output_to(log):
-            with console.busy("starting the engine", 0.0 if console.terminal else streams.LONG_SECONDS):
-                engine = open_engine(settings)
-            interrupts.install()
-            return _run_and_close(engine, flags, steps, console, interrupts)
+        with console.busy("starting the engine", 0.0 if console.terminal else LONG_SECONDS):
+            engine = open_engine(settings)
+        interrupts.install()
+        return _run_and_close(engine, flags, steps, console, interrupts)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except EngineError as error:
         console.say(str(error))
     except Exception as error:
         # The outermost frame of the program: whatever Spark or the JVM raise while they start or stop.
-        console.say(f"The engine could not start or stop as it should: {error}\nIts log: {log}")
+        console.say(f"The engine could not start or stop as it should: {error}")
     return ExitCode.NO_ENGINE
 
 
@@ -303,7 +302,11 @@ def _read(name: str) -> Script:
 
 
 def _content(name: str) -> bytes:
-    return click.get_binary_stream("stdin").read() if name == "-" else Path(name).read_bytes()
+    if name != "-":
+        return Path(name).read_bytes()
+    if sys.stdin is None:
+        raise click.UsageError("Standard input (-) is closed.")
+    return sys.stdin.buffer.read()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,21 +1,20 @@
 """The two streams of the command line: results on standard output and nothing else there, talk on standard error.
 
-The JVM and whatever it starts write to the file descriptors they inherit, past anything that Python can redirect. So
-the console works on duplicates of its own, and while an engine lives, descriptors 1 and 2 are the engine's log.
+What the JVM writes never gets here: the engine starts it with its own log as output. Nobody reading any more is told by
+one exception of its own, so that it can't be taken for an error of the statement whose rows were being written.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Protocol, TextIO
 
-from jetsql.errors import EngineError
 from jetsql.script import SurfaceLost
 
 LONG_SECONDS = 2.0
@@ -97,55 +96,15 @@ class Console:
 
 
 def process_console() -> Console:
-    """The console of this process."""
-    out, talk = _duplicate(sys.stdout, 1), _duplicate(sys.stderr, 2)
+    """The console of this process. What can't be written in its encoding is written as an escape."""
+    out, talk = _stream(sys.stdout), _stream(sys.stderr)
     return Console(out, talk, terminal=talk.isatty())
 
 
-def _duplicate(stream: TextIO | None, descriptor: int) -> TextIO:
-    """A stream of our own to where `stream` leads; nowhere when the caller closed it."""
+def _stream(stream: TextIO | None) -> TextIO:
+    """The stream as we write to it; nowhere when the caller closed it."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
-    if stream not in (sys.__stdout__, sys.__stderr__):
-        return stream
-    buffering = 1 if os.isatty(descriptor) else -1
-    return open(os.dup(descriptor), "w", buffering, encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-@contextmanager
-def process_output_to(log: Path) -> Iterator[None]:
-    """Point descriptors 1 and 2 at the file `log` meanwhile; processes started then keep it for their whole life.
-
-    Raises EngineError (HOME_NOT_USABLE) when the file can't be written.
-    """
-    saved = {descriptor: os.dup(descriptor) for descriptor in (1, 2) if _is_open(descriptor)}
-    file = _open_log(log)
-    try:
-        for descriptor in (1, 2):
-            os.dup2(file, descriptor)
-        yield
-    finally:
-        os.close(file)
-        for descriptor, original in saved.items():
-            os.dup2(original, descriptor)
-            os.close(original)
-
-
-def _is_open(descriptor: int) -> bool:
-    try:
-        os.fstat(descriptor)
-    except OSError:
-        return False
-    return True
-
-
-def _open_log(log: Path) -> int:
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError as error:
-        raise EngineError(
-            "HOME_NOT_USABLE",
-            f"The home folder can't be used: {log}: {error.strerror}.",
-            hint="Name another with --home or JETSQL_HOME.",
-        ) from error
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream

@@ -2,7 +2,7 @@
 
 Values are what PySpark hands out, told by their Python class so that nothing of Spark is imported; the column's type
 decides only where the class can't: a `timestamp` is a moment (PySpark hands it out as this machine's local time without
-saying so, JetSQL's own tables as seconds since the epoch), a `timestamp_ntz` is a reading of a clock.
+saying so), a `timestamp_ntz` is a reading of a clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def as_text(value: object, kind: str = "", *, exact: bool = False) -> str:
             return value
         case bytes() | bytearray() | memoryview():
             return bytes(value).hex()
-        case _ if kind == "timestamp" or isinstance(value, datetime):
+        case datetime():
             moment = _moment(value, kind)
             return moment.isoformat() if exact else moment.replace(tzinfo=None).isoformat(sep=" ")
     written = as_json(value, kind)
@@ -37,7 +37,7 @@ def as_json(value: object, kind: str = "") -> str:
             return "null"
         case bool():
             return "true" if value else "false"
-        case _ if kind == "timestamp" or isinstance(value, datetime):
+        case datetime():
             return _quoted(_moment(value, kind).isoformat())
         case int():
             return str(int(value))
@@ -79,12 +79,8 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _moment(value: object, kind: str) -> datetime:
+def _moment(value: datetime, kind: str) -> datetime:
     """A point in time with its offset here, or without one for a clock's reading."""
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value).astimezone()
-    if not isinstance(value, datetime):
-        raise TypeError(f"no moment: {value!r}")
     if "timestamp_ntz" in kind:
         return value
     try:

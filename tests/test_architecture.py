@@ -1,0 +1,52 @@
+"""The house rules as tests: layers, types, lint, and a package list that matches the folders."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def check(*command: str) -> None:
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_imports_go_one_way() -> None:
+    check(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())")
+
+
+def test_types() -> None:
+    check(sys.executable, "-m", "mypy")
+
+
+def test_lint() -> None:
+    check(sys.executable, "-m", "ruff", "check", ".")
+
+
+def test_every_package_is_shipped() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    sources = (ROOT / "jetsql").rglob("*.py")
+    folders = {".".join(file.parent.relative_to(ROOT).parts) for file in sources}
+    assert set(project["tool"]["setuptools"]["packages"]) == folders | {"jetsql.grammar"}
+
+
+def words(name: str) -> list[Path]:
+    return [path for path in ROOT.glob(name) if ".venv" not in path.parts]
+
+
+@pytest.mark.parametrize("word", ["utils", "helpers"])
+def test_modules_are_named_for_what_they_hold(word: str) -> None:
+    assert words(f"jetsql/**/*{word}*") == []
+
+
+@pytest.mark.parametrize("file", words("jetsql/**/*.py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_functions_stay_small_enough_to_read(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert len(text.splitlines()) <= 600
+    assert [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= 60] == []

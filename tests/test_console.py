@@ -1,0 +1,94 @@
+"""The console's streams and what it says of things that take long."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from jetsql.console import Console
+from jetsql.script import SurfaceLost
+
+
+class HandTimer:
+    """A timer that goes off when the test says so."""
+
+    started: list["HandTimer"]
+
+    def __init__(self, after: float, act: Callable[[], None]) -> None:
+        self.after, self.act = after, act
+        self.daemon = False
+        self.cancelled = False
+
+    def start(self) -> None:
+        self.started.append(self)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[HandTimer]:
+    started: list[HandTimer] = []
+    monkeypatch.setattr(HandTimer, "started", started, raising=False)
+    return started
+
+
+def console(out: io.StringIO, talk: io.StringIO) -> Console:
+    return Console(out, talk, terminal=False, timer=HandTimer)
+
+
+def test_what_is_quick_is_not_talked_about(timers: list[HandTimer]) -> None:
+    talk = io.StringIO()
+    with console(io.StringIO(), talk).busy("starting"):
+        pass
+    assert talk.getvalue() == ""
+    assert timers[0].cancelled
+
+
+def test_what_takes_long_is_told_with_its_end(timers: list[HandTimer]) -> None:
+    out, talk = io.StringIO(), io.StringIO()
+    with console(out, talk).busy("starting"):
+        timers[0].act()
+        assert talk.getvalue() == "starting ...\n"
+    assert talk.getvalue().split("\n")[1].startswith("starting: done after ")
+    assert out.getvalue() == ""
+
+
+def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[HandTimer]) -> None:
+    talk = io.StringIO()
+    with pytest.raises(ValueError, match="no"), console(io.StringIO(), talk).busy("starting"):
+        timers[0].act()
+        raise ValueError("no")
+    assert talk.getvalue() == "starting ...\n"
+    assert timers[0].cancelled
+
+
+def test_a_reader_who_is_gone_is_a_lost_surface() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as out:
+        lost = Console(out, out, terminal=False)
+        lost.result("line")
+        with pytest.raises(SurfaceLost):
+            lost.flush()
+        lost.give_up()
+        lost.flush()
+
+
+PROGRAM = "from jetsql.console import process_console\nc = process_console()\n"
+
+
+def test_closed_streams_are_no_streams() -> None:
+    code = PROGRAM + "c.result('x'); c.say('x'); c.flush()"
+    closed = ["sh", "-c", 'exec "$0" -c "$1" >&- 2>&-', sys.executable, code]
+    assert subprocess.run(closed, timeout=60, check=False).returncode == 0
+
+
+def test_no_character_is_too_much_for_the_output() -> None:
+    code = PROGRAM + "c.result('a\\rb \\u6771 \\ud800'); c.flush()"
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True, env=environ)
+    assert ended.stdout == "a\rb 東 \\ud800\n".encode()
