@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from fake_engine import FakeEngine
 
+from fake_engine import FakeEngine
 from jetsql import cli
 from jetsql.cli import ExitCode
 from jetsql.errors import EngineError
@@ -43,7 +43,7 @@ class Bench:
 
 
 @pytest.fixture
-def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
+def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
     bench = Bench()
     monkeypatch.setattr(cli, "open_engine", bench.open)
     monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))

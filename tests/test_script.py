@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from fake_engine import FakeEngine
 
+from fake_engine import FakeEngine
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format
 from jetsql.script import Outcome, SurfaceLost, prepare, run, variables
@@ -46,9 +46,9 @@ def play(
 
 
 def mistake(text: str, **values: str) -> list[str]:
-    """The lines of the only mistake in a script, whether found before it ran or after."""
-    (step,) = [step for step in prepare([Script("f.sql", text)], values) if isinstance(step, Mistake)] or [None]
-    return (str(step) if step else play(text, **values)[1].mistakes[0]).split("\n")
+    """The lines of the first mistake in a script, whether found before it ran or then."""
+    _, screen, _ = play(text, Format.CSV, False, **values)
+    return screen.mistakes[0].split("\n")
 
 
 def test_statements_run_in_order_with_an_empty_line_between_their_results() -> None:
