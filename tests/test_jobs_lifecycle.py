@@ -1,0 +1,456 @@
+"""The life cycle's table: every cell, and the whole against a small model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from jobs_support import body
+from memory_engine import analysis
+
+from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
+from jetsql.jobs.events import (
+    AlterOptions,
+    Cancel,
+    CleanupFailed,
+    DiscardFiles,
+    EngineDown,
+    EngineUp,
+    Event,
+    FilesDiscarded,
+    Outcome,
+    RecoverSink,
+    Restart,
+    Resume,
+    RetryDue,
+    RunEvent,
+    ScheduleRetry,
+    Started,
+    StartFailed,
+    StartRun,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+    Submit,
+    Superseded,
+    Suspend,
+)
+from jetsql.jobs.lifecycle import TABLE, step
+from jetsql.jobs.model import Analysis, Cause, Job, RunId, Status, StopGoal
+from jetsql.jobs.moves import Moment
+from jetsql.jobs.options import parse_options
+from jetsql.jobs.planning import make_plan
+
+NOW = Moment(1000.0)
+RUN = RunId("1", 3)
+HURT = Cause("the disk is full", "DISK", heals=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+
+
+def job(
+    status: Status = Status.RUNNING,
+    goal: StopGoal | None = None,
+    *,
+    of: Analysis | None = None,
+    chosen: dict[str, str] | None = None,
+    **changes: object,
+) -> Job:
+    made = body()
+    plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
+    plain = Job("1", "j", "", made, plan, 0.0, status=status, stop_goal=goal, run=3, established=True, files=True)
+    return replace(plain, **changes)
+
+
+def after(event: Event, before: Job, moment: Moment = NOW) -> Step:
+    return step(before, event, moment)
+
+
+def kinds(taken: Step) -> list[str]:
+    return [type(action).__name__ for action in taken.actions]
+
+
+EVENTS: dict[type, Event] = {
+    Submit: Submit(),
+    Suspend: Suspend(),
+    Resume: Resume(),
+    Restart: Restart(),
+    Cancel: Cancel(),
+    AlterOptions: AlterOptions(job().plan, ("restartAttempts",)),
+    Started: Started(RUN),
+    StartFailed: StartFailed(RUN, HURT),
+    Stopped: Stopped(RUN, True),
+    StopFailed: StopFailed(RUN, HURT),
+    BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
+    RunIdle: RunIdle(RUN, 999.0),
+    RunCompleted: RunCompleted(RUN),
+    RunFailed: RunFailed(RUN, HURT),
+    RestartWanted: RestartWanted(RUN, "the dimension was overwritten"),
+    SinkNoticed: SinkNoticed(RUN, "staged files were gone"),
+    FilesDiscarded: FilesDiscarded(RUN),
+    CleanupFailed: CleanupFailed(RUN, "Deleting", HURT),
+    RetryDue: RetryDue(RUN),
+    EngineUp: EngineUp(),
+    EngineDown: EngineDown(),
+    Superseded: Superseded(),
+}
+
+N, S, R, X, P, E, F, C = "NSRXPEFC"
+LETTERS = {
+    Status.NOT_RUNNING: N,
+    Status.STARTING: S,
+    Status.RUNNING: R,
+    Status.COMPLETING: X,
+    Status.SUSPENDED: P,
+    Status.SUSPENDED_EXPORTING_SNAPSHOT: E,
+    Status.FAILED: F,
+    Status.COMPLETED: C,
+}
+
+# For each event where it takes a job from N S R X(suspend) X(restart) X(cancel) P E F C, in this order.
+# A letter: the status afterwards, `.` stays, `-` refused, `~` late.
+CELLS = {
+    Submit:         "S - - - - - - - - -",
+    Suspend:        "P X X . X - . . - -",
+    Resume:         "S . . X . - S - - -",
+    Restart:        "S . X X . - - - - -",
+    Cancel:         "F X X X X . F - . .",
+    AlterOptions:   "- - - - - - P - - -",
+    Started:        ". R . . . . ~ ~ ~ ~",
+    StartFailed:    ". N N X X X ~ ~ ~ ~",
+    Stopped:        ". ~ ~ P S F ~ ~ ~ ~",
+    StopFailed:     ". ~ ~ R R R ~ ~ ~ ~",
+    BatchCommitted: ". R . . . . ~ ~ ~ ~",
+    RunIdle:        ". R . . . . ~ ~ ~ ~",
+    RunCompleted:   "C C C C C . ~ ~ ~ ~",
+    RunFailed:      ". N N X X X ~ ~ ~ ~",
+    RestartWanted:  ". S S . . . ~ ~ ~ ~",
+    SinkNoticed:    ". . . . . . . . . .",
+    FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ F C",
+    CleanupFailed:  ". . . . . . . . . .",
+    RetryDue:       "S ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    EngineUp:       "S S S P S F . P . .",
+    EngineDown:     ". N N . N . . . . .",
+    Superseded:     ". . . . . . . . . .",
+}
+
+STATES = [
+    (Status.NOT_RUNNING, None),
+    (Status.STARTING, None),
+    (Status.RUNNING, None),
+    (Status.COMPLETING, StopGoal.SUSPEND),
+    (Status.COMPLETING, StopGoal.RESTART),
+    (Status.COMPLETING, StopGoal.CANCEL),
+    (Status.SUSPENDED, None),
+    (Status.SUSPENDED_EXPORTING_SNAPSHOT, None),
+    (Status.FAILED, None),
+    (Status.COMPLETED, None),
+]
+
+
+def shown(taken: Step) -> str:
+    letters = {Outcome.MOVED: LETTERS[taken.job.status], Outcome.KEPT: ".", Outcome.REFUSED: "-", Outcome.LATE: "~"}
+    return letters[taken.outcome]
+
+
+@pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
+def test_every_cell_is_decided(kind: type) -> None:
+    row = [shown(after(EVENTS[kind], job(status, goal))) for status, goal in STATES]
+    assert " ".join(row) == CELLS[kind]
+
+
+def test_the_table_knows_every_event_and_every_status() -> None:
+    assert set(TABLE) == set(get_args(Event)) == set(CELLS) == set(EVENTS)
+    for row in TABLE.values():
+        assert set(row) == set(Status)
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("kind", get_args(RunEvent), ids=lambda kind: kind.__name__)
+def test_events_of_older_runs_are_late_everywhere(kind: type, status: Status) -> None:
+    before = job(status, run=4)
+    assert after(EVENTS[kind], before) == Step(before, Outcome.LATE)
+
+
+@pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
+def test_what_is_refused_says_why_and_what_moves_is_in_the_history(kind: type) -> None:
+    for status, goal in STATES:
+        taken = after(EVENTS[kind], job(status, goal))
+        if taken.outcome is Outcome.REFUSED:
+            assert taken.message and not taken.actions and not taken.title
+        if taken.outcome is Outcome.MOVED:
+            assert taken.title and taken.words
+        if taken.outcome is Outcome.LATE:
+            assert taken.job == job(status, goal) and not taken.actions
+
+
+def test_an_error_before_the_first_trigger_is_final() -> None:
+    fresh = job(Status.STARTING, established=False)
+    for event in (StartFailed(RUN, HURT), RunFailed(RUN, HURT)):
+        taken = after(event, fresh)
+        assert taken.job.status is Status.FAILED
+        assert (taken.job.cause, taken.job.ended) == (HURT, 1000.0)
+        assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "delay"), [(0, 1.0), (1, 2.0), (2, 4.0), (5, 32.0), (6, 60.0), (9, 60.0), (2000, 60.0)]
+)
+def test_retries_wait_twice_as_long_each_time_up_to_a_minute(attempts: int, delay: float) -> None:
+    before = job(chosen={"restartAttempts": "5000"}, attempts=attempts)
+    taken = after(RunFailed(RUN, HURT), before)
+    assert taken.job.attempts == attempts + 1
+    assert taken.actions == (ScheduleRetry(RUN, 1000.0 + delay),)
+
+
+def test_progress_forgives_attempts_and_is_told_once() -> None:
+    taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), job(attempts=2, cause=HURT))
+    assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
+    assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
+    assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "status"), [({}, Status.SUSPENDED), ({"suspendOnFailure": "false"}, Status.FAILED)]
+)
+def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Status) -> None:
+    assert after(RunFailed(RUN, HURT), job(chosen=chosen, attempts=3)).job.status is status
+    assert after(RunFailed(RUN, HOPELESS), job(chosen=chosen)).job.status is status
+
+
+@pytest.mark.parametrize("condition", ["JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED"])
+def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:
+    changed = Cause("the view is another one", condition, heals=False)
+    taken = after(StartFailed(RUN, changed), job(Status.STARTING, chosen={"suspendOnFailure": "false"}))
+    assert (taken.job.status, taken.job.cause) == (Status.SUSPENDED, changed)
+    fresh = job(Status.STARTING, established=False)
+    assert after(StartFailed(RUN, changed), fresh).job.status is Status.FAILED
+
+
+def test_an_error_while_suspending_stays_visible() -> None:
+    taken = after(RunFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND))
+    done = after(Stopped(RUN, True), taken.job)
+    assert (done.job.status, done.job.cause) == (Status.SUSPENDED, HURT)
+
+
+def test_a_forced_stop_finishes_what_is_half_in_the_sink() -> None:
+    stopping = job(Status.COMPLETING, StopGoal.SUSPEND)
+    assert kinds(after(Stopped(RUN, True), stopping)) == []
+    forced = after(Stopped(RUN, False), stopping)
+    assert kinds(forced) == ["RecoverSink"]
+    assert "by force" in forced.words
+
+
+def test_restart_and_resume_make_the_next_run() -> None:
+    again = after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.RESTART))
+    assert (again.job.run, again.job.stop_goal) == (4, None)
+    assert again.actions == (StartRun(again.job),)
+    resumed = after(Resume(), job(Status.SUSPENDED, cause=HURT, attempts=2))
+    assert (resumed.job.run, resumed.job.cause, resumed.job.attempts) == (4, None, 0)
+
+
+def test_a_dropped_job_ends_as_failed_and_loses_its_files() -> None:
+    for before, event in [
+        (job(Status.COMPLETING, StopGoal.CANCEL), Stopped(RUN, True)),
+        (job(Status.SUSPENDED), Cancel()),
+        (job(Status.NOT_RUNNING), Cancel()),
+        (job(Status.COMPLETING, StopGoal.CANCEL), EngineUp()),
+    ]:
+        taken = after(event, before)
+        assert taken.job.status is Status.FAILED
+        assert taken.job.cause is not None and taken.job.cause.message == "cancelled by user"
+        assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
+    assert not after(FilesDiscarded(RUN), taken.job).job.files
+
+
+AVAILABLE_NOW = {"trigger": "availableNow"}
+
+
+def test_jobs_that_read_what_is_there_run_again() -> None:
+    done = after(RunCompleted(RUN, "2 rows wait for the watermark"), job(chosen=AVAILABLE_NOW))
+    assert (done.job.status, done.words, done.actions) == (Status.COMPLETED, "2 rows wait for the watermark", ())
+    for event in (Resume(), Restart()):
+        again = after(event, done.job)
+        assert (again.job.status, again.job.run, again.job.ended) == (Status.STARTING, 4, None)
+    assert kinds(after(Cancel(), done.job)) == ["DiscardFiles"]
+    assert kinds(after(Superseded(), done.job)) == ["DiscardFiles"]
+    assert after(Resume(), replace(done.job, files=False)).outcome is Outcome.REFUSED
+    assert after(EngineUp(), done.job).actions == ()
+
+
+def test_batch_jobs_run_once_and_start_over_when_resumed() -> None:
+    batch = job(of=analysis(streaming=False, modes={}))
+    done = after(RunCompleted(RUN), batch)
+    assert kinds(done) == ["DiscardFiles"]
+    assert after(Resume(), done.job).outcome is Outcome.REFUSED
+    stopped = after(Stopped(RUN, True), replace(batch, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND))
+    assert "starts over" in stopped.words
+    assert "starts over" in after(Suspend(), stopped.job).message
+
+
+def test_an_end_during_a_stop_stands_unless_the_goal_goes_beyond_it() -> None:
+    def end(goal: StopGoal, **how: object) -> Step:
+        return after(RunCompleted(RUN), job(Status.COMPLETING, goal, **how))  # type: ignore[arg-type]
+
+    assert end(StopGoal.SUSPEND, chosen=AVAILABLE_NOW).job.status is Status.COMPLETED
+    assert end(StopGoal.RESTART, chosen=AVAILABLE_NOW).job.status is Status.COMPLETING
+    assert end(StopGoal.RESTART, of=analysis(streaming=False)).job.status is Status.COMPLETED
+    assert end(StopGoal.CANCEL).job.status is Status.COMPLETING
+
+
+def test_without_guarantee_suspend_and_resume_say_that_every_start_is_from_scratch() -> None:
+    none = {"processingGuarantee": "none"}
+    assert "from scratch" in after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.SUSPEND, chosen=none)).words
+    assert "from scratch" in after(Resume(), job(Status.SUSPENDED, chosen=none)).words
+
+
+def test_the_engine_comes_back() -> None:
+    taken = after(EngineUp(), job(Status.RUNNING, attempts=2))
+    assert kinds(taken) == ["RecoverSink", "StartRun"]
+    assert (taken.job.run, taken.job.attempts) == (4, 0)
+    assert kinds(after(EngineUp(), job(Status.NOT_RUNNING, run=0))) == ["StartRun"]
+    assert kinds(after(EngineUp(), job(Status.FAILED))) == ["RecoverSink", "DiscardFiles"]
+    assert kinds(after(EngineUp(), job(Status.FAILED, files=False))) == []
+
+
+def test_the_engine_goes() -> None:
+    assert kinds(after(EngineDown(), job(Status.RUNNING))) == ["StopRun"]
+    assert kinds(after(EngineDown(), job(Status.COMPLETING, StopGoal.RESTART))) == []
+    assert "continues with its next start" in after(EngineDown(), job(Status.RUNNING)).words
+    forced = after(Stopped(RUN, False), job(Status.NOT_RUNNING))
+    assert (forced.outcome, forced.title) == (Outcome.KEPT, "stopped")
+
+
+@dataclass
+class RunModel:
+    """What the engine has: one run at most, alive or not, and whether it was told to stop."""
+
+    run: int = 0
+    alive: bool = False
+    stopping: bool = False
+
+
+class Lives(RuleBasedStateMachine):
+    """Any order of what users, runs and engines do, with the actions really carried out one after another."""
+
+    @initialize(trigger=st.sampled_from(["interval", "availableNow"]), attempts=st.integers(0, 3))
+    def submit(self, trigger: str, attempts: int) -> None:
+        chosen = {"trigger": trigger, "restartAttempts": str(attempts)}
+        self.job = replace(job(Status.NOT_RUNNING, chosen=chosen), run=0, established=False, files=False)
+        self.queue: list[object] = []
+        self.timers: list[RunId] = []
+        self.engine = RunModel()
+        self.files = False
+        self.now = 0.0
+        self.take(Submit())
+
+    def take(self, event: Event) -> None:
+        before = self.job
+        taken = step(before, event, Moment(self.now))
+        self.job = taken.job
+        self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
+        self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
+        if taken.outcome in (Outcome.REFUSED, Outcome.LATE):
+            assert taken.job == before and not taken.actions
+        if taken.job.status is not before.status:
+            assert taken.title
+
+    @property
+    def run(self) -> RunId:
+        return RunId(self.job.id, self.engine.run)
+
+    @rule(event=st.sampled_from([Suspend(), Resume(), Restart(), Cancel()]))
+    def ask(self, event: Event) -> None:
+        self.take(event)
+
+    @precondition(lambda self: self.queue)
+    @rule(works=st.booleans(), graceful=st.booleans())
+    def act(self, works: bool, graceful: bool) -> None:
+        match self.queue.pop(0):
+            case StartRun(started):
+                assert not self.engine.alive, "two runs on one checkpoint"
+                self.files = True
+                self.engine = RunModel(started.run, works)
+                self.take(Started(self.run) if works else StartFailed(self.run, HURT))
+            case StopRun(stopped):
+                stuck = not works and self.engine.alive
+                self.engine.alive = stuck
+                run = RunId(stopped.id, stopped.run)
+                self.take(StopFailed(run, HURT) if stuck else Stopped(run, graceful))
+            case DiscardFiles(ended):
+                assert not self.engine.alive, "files of a live run are deleted"
+                self.files = False
+                self.take(FilesDiscarded(RunId(ended.id, ended.run)))
+            case RecoverSink():
+                assert not self.engine.alive, "the sink of a live run is recovered"
+
+    @precondition(lambda self: self.engine.alive)
+    @rule(what=st.sampled_from(["batch", "idle", "fail", "hopeless", "replaced", "complete"]))
+    def happen(self, what: str) -> None:
+        """Something happens in the run; a run that ends says so once."""
+        self.now += 1.0
+        run = self.run
+        endings = {
+            "fail": RunFailed(run, HURT),
+            "hopeless": RunFailed(run, HOPELESS),
+            "replaced": RestartWanted(run, "replaced"),
+            "complete": RunCompleted(run),
+        }
+        if what in endings:
+            self.engine.alive = False
+            self.take(endings[what])
+        else:
+            self.take(BatchCommitted(run, 1, self.now, 1, 1.0) if what == "batch" else RunIdle(run, self.now))
+
+    @precondition(lambda self: self.timers)
+    @rule()
+    def retry(self) -> None:
+        self.take(RetryDue(self.timers.pop(0)))
+
+    @rule()
+    def kill(self) -> None:
+        """The engine dies and comes back: runs, queued actions and timers are gone, the job's record is not."""
+        self.engine, self.queue, self.timers = RunModel(self.engine.run), [], []
+        self.take(EngineUp())
+
+    @rule()
+    def close(self) -> None:
+        """The engine goes orderly: every action is carried out before it comes back."""
+        self.timers = []
+        self.take(EngineDown())
+        while self.queue:
+            self.act(works=True, graceful=True)
+        assert not self.engine.alive
+        assert self.job.status not in (Status.STARTING, Status.RUNNING, Status.COMPLETING)
+        self.take(EngineUp())
+
+    @invariant()
+    def nothing_is_stuck(self) -> None:
+        """A job that is on its way somewhere has something under way that takes it there."""
+        status = self.job.status
+        if status in (Status.STARTING, Status.COMPLETING):
+            assert self.queue
+        if status is Status.RUNNING:
+            assert self.engine.alive or self.queue
+        if status is Status.NOT_RUNNING:
+            assert self.timers
+        if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
+            assert not self.engine.alive
+
+    @invariant()
+    def a_goal_belongs_to_a_stop(self) -> None:
+        assert (self.job.stop_goal is not None) == (self.job.status is Status.COMPLETING)
+        assert (self.job.ended is not None) == self.job.status.final
+
+    @invariant()
+    def no_files_are_forgotten(self) -> None:
+        if self.files:
+            assert self.job.files
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
