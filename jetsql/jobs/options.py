@@ -209,6 +209,7 @@ def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None 
         if any(name.casefold() == other.casefold() for other in places):
             raise StatementError("DUPLICATE_OPTION", f"The option '{name}' is given twice.", place=text.key_place)
         places[name] = text
+        chosen = {key: value for key, value in chosen.items() if key.casefold() != name.casefold()}
         chosen[name] = text.value if spec is None else shown_value(_value(spec, text))
     return _typed(chosen, places)
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from jetsql.errors import EngineError, StatementError
+from jetsql.errors import EngineError, JetSQLError, StatementError
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.model import Job, Status, name_key
@@ -81,24 +81,19 @@ class Store:
 
     def add(self, job: Job, row: HistoryRow) -> None:
         """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live one has its name."""
-        try:
-            with self._translated(), self._engine.begin() as connection:
-                connection.execute(_JOBS.insert().values(_columns(job)))
-                connection.execute(_HISTORY.insert().values(_history_columns(row)))
-        except sa.exc.IntegrityError as error:
-            raise StatementError("JOB_ALREADY_EXISTS", f"There is a job named {job.name} already.") from error
+        self._write(job, row, _JOBS.insert())
 
     def save(self, job: Job, row: HistoryRow) -> None:
         """Store a job's new state and why it came about.
 
         Raises StatementError JOB_ALREADY_EXISTS when it comes to life again while another has its name.
         """
-        try:
-            with self._translated(), self._engine.begin() as connection:
-                connection.execute(_JOBS.update().where(_JOBS.c.id == job.id).values(_columns(job)))
-                connection.execute(_HISTORY.insert().values(_history_columns(row)))
-        except sa.exc.IntegrityError as error:
-            raise StatementError("JOB_ALREADY_EXISTS", f"There is a job named {job.name} already.") from error
+        self._write(job, row, _JOBS.update().where(_JOBS.c.id == job.id))
+
+    def _write(self, job: Job, row: HistoryRow, change: sa.Insert | sa.Update) -> None:
+        with self._translated(job.name), self._engine.begin() as connection:
+            connection.execute(change.values(_columns(job)))
+            connection.execute(_HISTORY.insert().values(_history_columns(row)))
 
     def live_jobs(self) -> tuple[Job, ...]:
         """Those that have not ended, oldest first."""
@@ -224,17 +219,26 @@ class Store:
             yield connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """SQLite's errors as ours; a broken rule of the schema is the caller's."""
+    def _translated(self, job_name: str = "") -> Iterator[None]:
+        """SQLite's errors as ours."""
         try:
             yield
-        except (sa.exc.IntegrityError, sqlite3.IntegrityError):
-            raise
-        except (sa.exc.OperationalError, sqlite3.OperationalError, OSError) as error:
-            reason = str(getattr(error, "orig", None) or error)
-            raise EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {reason}.") from error
-        except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
-            raise self._damaged(str(getattr(error, "orig", None) or error)) from error
+        except OSError as error:
+            raise self._not_usable(error) from error
+        except (sa.exc.DBAPIError, sqlite3.Error) as error:
+            raise self._translation(getattr(error, "orig", None) or error, job_name) from error
+
+    def _translation(self, error: BaseException, job_name: str) -> JetSQLError:
+        """A live name that is taken; a disk or folder that can't be used; else the file itself is at fault."""
+        if isinstance(error, sqlite3.IntegrityError) and _JOBS.c.name_key.name in str(error):
+            return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {job_name} already.")
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
+            return self._not_usable(error)
+        return self._damaged(str(error))
+
+    def _not_usable(self, error: BaseException) -> EngineError:
+        return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.")
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:
