@@ -6,3 +6,6 @@ CREATE SNAPSHOT s
 
 -- error: PARSE_SYNTAX_ERROR at 1:20: FOR was taken as the name
 CREATE SNAPSHOT FOR JOB j
+
+-- error: PARSE_SYNTAX_ERROR at 1:0: Did you mean CREATE?
+CRATE SNAPSHOT s FOR JOB j

@@ -176,7 +176,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
 
 def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
     """Refuse INSERT ... REPLACE WHERE and a second INSERT, in the tokens behind the table."""
-    query = next((at for at, index in enumerate(rest) if found[index].word in _QUERY), len(rest))
+    query = next((at for at, index in enumerate(rest) if _begins_query(found, index)), len(rest))
     for index in rest[:query]:
         if found[index].word == "REPLACE" and _word(found, index + 1) in ("WHERE", "USING", "ON"):
             kind = f"INSERT INTO ... REPLACE {found[index + 1].word}"
@@ -184,6 +184,11 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
     for index in rest:
         if _is_insert(found, index):
             raise _several(found[index])
+
+
+def _begins_query(found: Sequence[Token], index: int) -> bool:
+    options = found[index].word == "WITH" and _sign(found, index + 1) == "("  # INSERT INTO t WITH ('key' = 'value')
+    return found[index].word in _QUERY and not options
 
 
 def _is_insert(found: Sequence[Token], index: int) -> bool:

@@ -57,7 +57,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
     if verb == "EXPLAIN":
         behind = 2 if second in ("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL") else 1
         return is_ours(lead[behind:])
-    return second in ("JOB", "JOBS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
+    return second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
 
 
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:

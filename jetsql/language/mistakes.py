@@ -40,10 +40,9 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     named = _misnamed(found, at, error, expected)
     if named is not None:
         return named
-    if (found[0].word, found[at - 1].word, at) == ("SHOW", "JOB", 2):
-        hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
-        return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
     hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _swallowed(error, expected)
+    if expected == {"HISTORY"} and not hint:
+        hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
 
 
