@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jetsql.engine.catalog import TableFacts
+from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
@@ -55,7 +56,7 @@ def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> Resol
 
 
 def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
-    modes = {OutputMode(mode): reason for mode, reason in facts.get("modes", {}).items()}
+    modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     stateful = tuple(facts.get("stateful", ()))
     bound = bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
@@ -69,6 +70,11 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         dated_output=bound and bool(facts.get("aggregates")),
         fingerprint=_fingerprint(sources, stateful) if facts["streaming"] else (),
     )
+
+
+def _reason(text: str | None) -> str | None:
+    """Spark's refusal of an output mode, without condition and SQLSTATE."""
+    return None if text is None else plain_message(text.partition("] ")[2] or text, "").rstrip(".")
 
 
 def _fingerprint(sources: tuple[Source, ...], stateful: tuple[str, ...]) -> tuple[str, ...]:

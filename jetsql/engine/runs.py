@@ -16,6 +16,7 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from jetsql.engine.failpoints import failpoint
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkWriter
@@ -112,9 +113,11 @@ class StreamingRun:
         self._started.wait()
         if self._query is None or self._stopping:
             return
+        if self._parts.session.sparkContext._jsc is None or self._parts.session.sparkContext._jsc.sc().isStopped():
+            return  # Spark was taken away under the engine: the job goes on with the next start
         throwable = bridge(self._parts.session).failure(self._query._jsq)
         if throwable is None:
-            self._parts.report(RunCompleted(self._parts.id, held_back(self._progress)))
+            self._parts.report(self._ended_without_error())
             return
         if self._failure is not None:
             cause = cause_of(*self._failure)
@@ -122,9 +125,15 @@ class StreamingRun:
             cause = of_throwable(throwable, self._progress.get("batchId"))
         self._parts.report(_ended(self._parts, cause))
 
+    def _ended_without_error(self) -> RunCompleted | RunFailed:
+        if self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
+            return RunCompleted(self._parts.id, held_back(self._progress))
+        return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
+
     def _write(self, rows: DataFrame, batch: int) -> None:
         try:
             self._parts.writer.write(rows, batch)
+            failpoint("sink-written")
         except BaseException as error:
             # Across Java the error would lose its condition.
             self._failure = (error, batch)

@@ -144,14 +144,10 @@ public class Extension {
 
   /** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */
   public static class Failure extends AnalysisException {
-    private final String condition;
-    private final String state;
-
     Failure(String message, Option line, Option position, String condition, String state) {
-      super(message, line, position, Option.empty(), Option.empty(),
-          (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0]);
-      this.condition = condition;
-      this.state = state;
+      super(message, line, position, Option.empty(), Option.apply((Object) condition),
+          (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply((Object) state),
+          Option.empty());
     }
 
     static Failure of(String condition, String state, String message) {
@@ -166,10 +162,6 @@ public class Extension {
       return new Failure(error.get("message").asText(), line, position, error.get("condition").asText(),
           error.get("sqlstate").asText());
     }
-
-    public String getCondition() { return condition; }
-    public String getErrorClass() { return condition; }
-    public String getSqlState() { return state; }
   }
 
   static class Answers {

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from jetsql.engine.catalog import TableFacts
+from jetsql.engine.failpoints import failpoint
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
@@ -58,10 +59,12 @@ class StagedFiles:
         rows = gather(rows, self._context.single_file_bytes).observe(counted, sf.count(sf.lit(1)).alias("rows"))
         save(rows, table, staging)
         count = int(counted.get["rows"])
+        failpoint("staged")
         names = self._files.files_below(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
         manifest = Manifest(batch, self._sink.location, staging, count, moves)
         self._manifests.write(manifest)
+        failpoint("manifest-written")
         return manifest
 
     def _target(self, name: str, batch: int, number: int) -> str:
@@ -88,6 +91,7 @@ class StagedFiles:
             return False
         self._files.touch(source)
         self._files.rename(source, target)
+        failpoint("file-moved")
         return True
 
 

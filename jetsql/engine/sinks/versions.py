@@ -12,6 +12,7 @@ import time
 from pyspark.sql import DataFrame
 
 from jetsql.engine.catalog import TableFacts
+from jetsql.engine.failpoints import failpoint
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.files import gather, save
 from jetsql.jobs.model import Guarantee
@@ -37,6 +38,7 @@ class TableVersions:
             read_all(rows)
             return None
         save(gather(rows, self._context.single_file_bytes), table, target)
+        failpoint("staged")
         self._switch(self._table(), target)
         return None
 
@@ -59,6 +61,7 @@ class TableVersions:
 
     def _switch(self, table: TableFacts, target: str) -> None:
         self._context.catalog.move(self._sink.table, target)
+        failpoint("table-moved")
         self._context.catalog.changed(self._sink.table, target)
         if not table.location.startswith(f"{self._folder}/"):
             self._files.delete(table.location)

@@ -1,0 +1,72 @@
+"""One engine for all tests that need Spark: starting one takes longer than most tests do.
+
+`engine` is the engine itself, `sql` runs statements in a schema of the test's own and drops its jobs at the end.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jetsql
+from tests.engine_confs import CONF
+
+if TYPE_CHECKING:
+    from jetsql.engine.statements import ErrorReport
+    from jetsql.service.embedded import EmbeddedEngine
+
+_schemas = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
+    with jetsql.open(home=tmp_path_factory.mktemp("home"), master="local[2]", conf=CONF) as engine:
+        yield engine
+
+
+class Sql:
+    """Runs statements and gives their rows."""
+
+    def __init__(self, engine: EmbeddedEngine) -> None:
+        self.engine = engine
+
+    def __call__(self, text: str) -> list[tuple[Any, ...]]:
+        return list(self.engine.run(text).rows)
+
+    def all(self, script: str) -> None:
+        """Run statements that end with a semicolon at a line's end."""
+        for text in script.split(";\n"):
+            if text.strip(" \n;"):
+                self(text.strip(" \n;"))
+
+    def value(self, text: str) -> Any:
+        """The only value of the only row."""
+        [(value,)] = self(text)
+        return value
+
+    def error(self, text: str) -> ErrorReport:
+        """What goes wrong."""
+        try:
+            self(text)
+        except Exception as error:
+            return self.engine.error(error, text)
+        raise AssertionError(f"no error: {text}")
+
+    def status(self, job: str) -> str:
+        return str(dict(self(f"DESCRIBE JOB {job}"))["status"])
+
+
+@pytest.fixture
+def sql(engine: EmbeddedEngine) -> Iterator[Sql]:
+    run = Sql(engine)
+    schema = f"test_{next(_schemas)}"
+    run(f"CREATE SCHEMA {schema}")
+    run(f"USE {schema}")
+    yield run
+    for row in run("SHOW JOBS"):
+        run(f"DROP JOB '{row[0]}'")
+    run("USE default")
+    run(f"DROP SCHEMA {schema} CASCADE")
