@@ -1,0 +1,141 @@
+"""A PostgreSQL server of the tests' own: on loopback, on a free port, without fsync, gone when its context ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from jetsql.engine.drivers import POSTGRESQL
+
+DRIVER_PACKAGE = POSTGRESQL.package
+USER = "ann"
+PASSWORD = "s3cr3t-of-ann"
+_START_SECONDS = 30.0
+
+
+class Postgres:
+    """One server. `start` and `stop` may be called in turn: port and data stay."""
+
+    def __init__(self, data: Path, port: int, account: dict[str, Any]) -> None:
+        self.port = port
+        self._data = data
+        self._account = account
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        settings = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60")
+        command = [_program("postgres"), "-D", str(self._data), "-p", str(self.port)]
+        with (self._data / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *(word for setting in settings for word in ("-c", setting))],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **self._account,
+            )
+        self._wait_until_up(self._process)
+
+    def stop(self) -> None:
+        """Fast: sessions are cut off, nothing committed is lost."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+            self._process = None
+
+    def connect(self, user: str = USER, password: str = PASSWORD) -> psycopg.Connection[Any]:
+        return psycopg.connect(
+            host="127.0.0.1", port=self.port, dbname="postgres", user=user, password=password, autocommit=True
+        )
+
+    def __call__(self, text: str) -> list[tuple[Any, ...]]:
+        """Run statements; the rows of the last one."""
+        with self.connect() as connection:
+            cursor = connection.execute(text)
+            return cursor.fetchall() if cursor.description else []
+
+    def options(self, table: str, user: str = USER, password: str = PASSWORD, **more: str) -> str:
+        """The words behind CREATE TABLE name that make it this server's table. more: `_` in a key stands for a dot."""
+        options = {"url": self.url, "dbtable": table, "user": user, "password": password}
+        options |= {key.replace("_", "."): value for key, value in more.items()}
+        pairs = ", ".join(f"'{key}' '{value}'" for key, value in options.items())
+        return f"USING jdbc OPTIONS ({pairs})"
+
+    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        for _ in range(int(_START_SECONDS / 0.05)):
+            try:
+                self.connect().close()
+            except psycopg.OperationalError:
+                try:
+                    process.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    continue
+                raise RuntimeError(f"PostgreSQL ended at once: {(self._data / 'server.log').read_text()}") from None
+            else:
+                return
+        raise RuntimeError("PostgreSQL did not come up.")
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """A fresh server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`)."""
+    account = _account()
+    # Not pytest's folder: PostgreSQL refuses to run as root, and another account can't enter root's folders.
+    with tempfile.TemporaryDirectory(prefix="jetsql-postgres-") as folder:
+        if account:
+            shutil.chown(folder, account["user"], account["group"])
+        data = Path(folder) / "data"
+        _initialize(data, Path(folder) / "password", account)
+        server = Postgres(data, _free_port(), account)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+
+
+def _initialize(data: Path, password: Path, account: dict[str, Any]) -> None:
+    password.write_text(PASSWORD)
+    password.chmod(0o644)
+    subprocess.run(
+        [_program("initdb"), "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"]
+        + ["--encoding=UTF8", "--locale=C", "--no-sync"],
+        check=True,
+        capture_output=True,
+        **account,
+    )
+
+
+def _account() -> dict[str, Any]:
+    """The account to run as: PostgreSQL's own where we are root."""
+    if os.geteuid() != 0:
+        return {}
+    return {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": "/"}
+
+
+def _program(name: str) -> str:
+    """Debian keeps the server's programs off the PATH, in a folder for each version."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = shutil.which(name, path=os.pathsep.join([*map(str, folders), os.environ.get("PATH", "")]))
+    if found is None:
+        raise RuntimeError(f"PostgreSQL's {name} is not here; `make test` installs it (package postgresql).")
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
