@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
-from memory_engine import MemoryEngine, Session
+import pytest
 
-from jetsql.errors import Place
-from jetsql.jobs.commands import execute
+from jetsql.errors import Place, StatementError
+from jetsql.jobs.commands import columns, execute
 from jetsql.jobs.engine import Engine
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Job, Status
 from jetsql.jobs.settings import JobSettings
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Table
+from jetsql.language import parse
 from jetsql.language.statements import Body, CreateJob, Name, OptionText, Statement, Verb
+from memory_engine import MemoryEngine, Session
 
 QUICK = JobSettings(retry_first_seconds=0.0, retry_most_seconds=0.0, store_retry_seconds=0.0, create_wait_seconds=20.0)
 
@@ -57,10 +61,42 @@ class World:
     def run(self, statement: Statement) -> Table:
         return execute(self.manager, statement, Session())
 
-    def row(self, statement: Statement) -> dict[str, object]:
+    def sql(self, text: str) -> Table:
+        statement = parse(text)
+        assert statement is not None, text
         table = self.run(statement)
+        assert table.columns == columns(statement)
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        return table
+
+    def row(self, statement: Statement | str) -> dict[str, object]:
+        """The one row that a statement gives, by column."""
+        table = self.sql(statement) if isinstance(statement, str) else self.run(statement)
         assert len(table.rows) == 1
         return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
+
+    def said(self, text: str) -> tuple[object, object]:
+        """Status and message of a command."""
+        row = self.row(text)
+        return row["status"], row["message"]
+
+    def refused(self, text: str) -> StatementError:
+        with pytest.raises(StatementError) as caught:
+            self.sql(text)
+        return caught.value
+
+    def in_background(self, text: str) -> Future[Table]:
+        """Run a statement on a thread of its own, as another session does."""
+        result: Future[Table] = Future()
+
+        def run() -> None:
+            try:
+                result.set_result(self.sql(text))
+            except Exception as error:  # the test that waits for the result gets it
+                result.set_exception(error)
+
+        Thread(target=run, daemon=True).start()
+        return result
 
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
         """Create a job; its id."""

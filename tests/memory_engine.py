@@ -96,6 +96,7 @@ class MemoryEngine:
     calls: list[str] = field(default_factory=list)
     gates: dict[str, Event] = field(default_factory=dict)
     entered: dict[str, Event] = field(default_factory=dict)
+    newest: Job | None = None
     lock: RLock = field(default_factory=RLock)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -113,6 +114,7 @@ class MemoryEngine:
         return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n"
 
     def start(self, job: Job, report: Report) -> None:
+        self.newest = job
         self._pass("start", job)
         with self.lock:
             if self.start_errors:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from jetsql.errors import EngineError, StatementError
+from jetsql.errors import StatementError
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
@@ -39,7 +39,7 @@ from jetsql.jobs.moves import Moment
 from jetsql.jobs.secrets import hide
 from jetsql.jobs.settings import JobSettings
 from jetsql.jobs.workers import Workers
-from jetsql.jobs.writer import Writer
+from jetsql.jobs.writer import Writer, closed_error
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store import Store
@@ -189,7 +189,7 @@ class Manager:
 
     def _check_open(self) -> None:
         if not self._open:
-            raise EngineError("ENGINE_NOT_STARTED", "The engine is closed.")
+            raise closed_error()
 
     def _check_newest(self, job: Job) -> None:
         """An ended job lives on only when it is the newest of its name."""

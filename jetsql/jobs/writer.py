@@ -11,10 +11,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Thread, current_thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
+from jetsql.errors import EngineError
+
 T = TypeVar("T")
+
+
+def closed_error() -> EngineError:
+    return EngineError("ENGINE_NOT_STARTED", "The engine is closed.")
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,24 @@ class Writer:
         self._queue: SimpleQueue[_Operation | None] = SimpleQueue()
         self._timers: list[_Timer] = []
         self._numbers = count()
+        self._lock = Lock()
+        self._ended = False
         self._thread = Thread(target=self._loop, name="jetsql-jobs", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def ask(self, work: Callable[[], T]) -> Future[T]:
-        """Run the operation on the thread; its result or error is in the future."""
+        """Run the operation on the thread; its result or error is in the future.
+
+        After the end: EngineError ENGINE_NOT_STARTED.
+        """
         result: Future[T] = Future()
-        self._queue.put(_Operation(work, result))
+        with self._lock:
+            if self._ended:
+                result.set_exception(closed_error())
+            else:
+                self._queue.put(_Operation(work, result))
         return result
 
     def at(self, time: float, work: Callable[[], Any]) -> None:
@@ -65,9 +80,10 @@ class Writer:
 
     def close(self) -> None:
         """End the thread when everything asked so far is done."""
-        self._queue.put(None)
-        if current_thread() is not self._thread:
-            self._thread.join()
+        with self._lock:
+            self._ended = True
+            self._queue.put(None)
+        self._thread.join()
 
     def _loop(self) -> None:
         while True:
