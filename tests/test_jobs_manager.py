@@ -305,8 +305,23 @@ def test_batch_jobs(tmp_path: Path) -> None:
         assert "has ended with status COMPLETED" in w.refused("RESUME JOB j").message
 
 
-def names(w: World) -> list[object]:
-    return [row[1] for row in w.sql("SHOW JOBS").rows]
+def test_a_batch_job_that_is_done_soon(tmp_path: Path) -> None:
+    with world(tmp_path, batch_engine()) as w:
+        made, job = begin(w, MAKE)
+        w.engine.complete(job.id, "12 rows are written.")
+        status, message = made.result(20).rows[0][2:]
+        assert (status, message) == ("COMPLETED", "Created. 12 rows are written. Delivery: exactly once.")
+        assert w.manager.workers.wait_idle(job.id, 20.0)
+        assert w.engine.calls[-1] == "discard 1"
+
+
+def test_a_run_that_never_ends_does_not_keep_the_engine(tmp_path: Path) -> None:
+    with world(tmp_path, settings=replace(QUICK, close_wait_seconds=0.0)) as w:
+        job_id = w.make()
+        with w.engine.gate("stop"):
+            w.manager.close()
+        stored = w.store.job(job_id)
+        assert stored is not None and stored.status is Status.NOT_RUNNING
 
 
 def test_of_two_sessions_that_make_the_same_job_one_wins(w: World) -> None:
@@ -335,7 +350,7 @@ def test_of_two_sessions_that_make_the_same_job_one_wins(w: World) -> None:
     for thread in threads:
         thread.join(20)
     assert results.count("Created") == 1
-    assert len(results) == 4 and len(names(w)) == 1
+    assert len(results) == 4 and len(w.sql("SHOW JOBS").rows) == 1
     assert set(results) <= {"Created", "JETSQL.JOB_ALREADY_EXISTS", "There is a job of this name already"}
 
 

@@ -20,7 +20,7 @@ class Facts:
 
     rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
     something, or found nothing (seconds since the epoch). stop_words: how the last stop went. words: of the newest
-    history row.
+    history row that is not about cleaning up.
     """
 
     rows_per_second: float | None = None

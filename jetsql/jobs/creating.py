@@ -104,7 +104,9 @@ def _differences(job: Job, statement: CreateJob, options: Options) -> Iterator[s
 def _other_options(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
     shown_old, shown_new = show(old), show(new)
     for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
+        if shown_old.get(name) == shown_new.get(name) and old.get(name) != new.get(name):
+            yield f"Its option '{name}' has another value."
+        elif old.get(name) != new.get(name):
             there = f"is '{shown_old[name]}'" if name in old else "is not set"
             here = f"'{shown_new[name]}'" if name in new else "left out"
             yield f"Its option '{name}' {there}, here it is {here}."

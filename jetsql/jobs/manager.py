@@ -10,15 +10,18 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
+    CleanupFailed,
     EngineDown,
     EngineUp,
     Event,
+    FilesDiscarded,
     Outcome,
     RetryDue,
     RunEvent,
@@ -81,8 +84,11 @@ class Manager:
         if not self._open:
             return
         self._writer.ask(self._engine_down).result()
+        until = monotonic() + self.settings.close_wait_seconds
         while not self._writer.ask(self.workers.idle).result():
-            self.workers.wait_all()
+            if not self.workers.wait_all(until - monotonic()):
+                _LOG.error("Not all runs ended within %g s; leaving them", self.settings.close_wait_seconds)
+                break
         self.board.close()
         self._writer.close()
 
@@ -215,7 +221,7 @@ class Manager:
 
 def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
     """What is known of the job's runs after an event."""
-    if taken.title:
+    if taken.title and not isinstance(event, FilesDiscarded | CleanupFailed):
         facts = replace(facts, words=taken.words)
     if isinstance(event, BatchCommitted):
         return replace(

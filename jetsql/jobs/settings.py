@@ -13,6 +13,7 @@ class JobSettings:
     so long, then it is forced. statement_wait_seconds: SUSPEND, RESUME, RESTART and DROP wait so long.
     wait_timeout_seconds: WAIT FOR JOB without TIMEOUT. retry_first_seconds, retry_most_seconds: the delay before a
     restart doubles from the first to the most. store_retry_seconds: an event that could not be stored is tried again.
+    close_wait_seconds: at the engine's end, runs that won't stop even by force are left after so long.
     """
 
     create_wait_seconds: float = 10.0
@@ -22,3 +23,4 @@ class JobSettings:
     retry_first_seconds: float = 1.0
     retry_most_seconds: float = 60.0
     store_retry_seconds: float = 1.0
+    close_wait_seconds: float = 90.0

@@ -95,10 +95,10 @@ class Workers:
         with self._changed:
             return not self._chains
 
-    def wait_all(self) -> None:
-        """Wait until nothing is left to do for any job."""
+    def wait_all(self, seconds: float) -> bool:
+        """Wait until nothing is left to do for any job; whether that came about."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._chains)
+            return self._changed.wait_for(lambda: not self._chains, seconds)
 
     def _chain(self, job_id: str, work: Sequence[Work]) -> None:
         with self._changed:
