@@ -97,7 +97,9 @@ def _source(entry: dict[str, Any]) -> Source:
 
 def _sink(body: Body, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
-        raise _unsupported(body, "This is no table that a job can write.", "Jobs write file tables and USING jdbc tables.")
+        raise _unsupported(
+            body, "This is no table that a job can write.", "Jobs write file tables and USING jdbc tables."
+        )
     table = TableFacts.of(facts["sink"])
     if table.bucketed:
         raise _unsupported(body, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")

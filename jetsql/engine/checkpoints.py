@@ -1,8 +1,8 @@
 """Where a job's files are: one folder a job, named by its id and never by what a user wrote.
 
-    <root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state
-    <root>/<job id>/manifests/    what each batch moves into its file table; kept here because TRUNCATE and
-                                  OVERWRITE delete hidden folders inside a table
+<root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state
+<root>/<job id>/manifests/    what each batch moves into its file table; kept here because TRUNCATE and
+                              OVERWRITE delete hidden folders inside a table
 """
 
 from __future__ import annotations

@@ -19,9 +19,7 @@ class Driver:
     package: str = ""
 
 
-POSTGRESQL: Final = Driver(
-    "postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7"
-)
+POSTGRESQL: Final = Driver("postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7")
 DERBY: Final = Driver("derby", "Derby", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
 
 _KNOWN: Final = (POSTGRESQL, DERBY)

@@ -85,7 +85,13 @@ def of_throwable(throwable: object, batch: int | None = None) -> Cause:
 
 
 _WRAPPERS = frozenset(
-    {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR"}
+    {
+        "STREAM_FAILED",
+        "FOREACH_BATCH_USER_FUNCTION_ERROR",
+        "TASK_WRITE_FAILED",
+        "FAILED_READ_FILE.NO_HINT",
+        "INTERNAL_ERROR",
+    }
 )
 
 

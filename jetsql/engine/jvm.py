@@ -1,4 +1,4 @@
-"""Our Java inside Spark's JVM: compiled at the first start by the Janino that ships in Spark, so there is no build step.
+"""Our Java inside Spark's JVM: compiled at start by the Janino that ships in Spark, so there is no build step.
 
 A parser, an analyzer rule or a listener has to be a JVM class. Four small sources do what must happen there; all
 decisions stay in Python. Compiling takes some tenths of a second, so the classes are kept for the life of the JVM.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from pyspark.java_gateway import ensure_callback_server_started
+import pyspark.java_gateway
 from pyspark.sql import SparkSession
 
 _PACKAGE = "dev.jetsql"
@@ -20,10 +20,14 @@ def bridge(spark: SparkSession) -> Any:
     """The object with everything that our Java does, `Bridge.java`; made once a JVM."""
     sc = spark.sparkContext
     gateway: Any = sc._gateway
-    ensure_callback_server_started(gateway)
+    launcher: Any = pyspark.java_gateway
+    launcher.ensure_callback_server_started(gateway)
     if id(gateway) not in _bridges:
-        _bridges[id(gateway)] = _compile(sc._jvm, gateway).loadClass(f"{_PACKAGE}.Bridge").getConstructors()[0].newInstance(
-            gateway.new_array(gateway.jvm.java.lang.Object, 0)
+        _bridges[id(gateway)] = (
+            _compile(sc._jvm, gateway)
+            .loadClass(f"{_PACKAGE}.Bridge")
+            .getConstructors()[0]
+            .newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
         )
     return _bridges[id(gateway)]
 

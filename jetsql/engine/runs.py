@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from jetsql.engine.failpoints import failpoint
 from jetsql.engine.failures import cause_of, of_throwable
@@ -217,9 +217,9 @@ def _ended(parts: RunParts, cause: Cause) -> RunFailed | RestartWanted:
     missing = cause.condition.startswith("FAILED_READ_FILE") and any(
         location and location.partition(":")[2].lstrip("/") in cause.message for location in parts.static_locations
     )
-    moved = cause.condition == "JETSQL.JOB_CHANGED" and "beside its stream" in cause.message and "replaced" in cause.message
+    moved = (
+        cause.condition == "JETSQL.JOB_CHANGED" and "beside its stream" in cause.message and "replaced" in cause.message
+    )
     if missing or moved:
         return RestartWanted(parts.id, cause.message)
     return RunFailed(parts.id, cause)
-
-

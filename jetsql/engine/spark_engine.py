@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -22,7 +23,7 @@ from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import Report, SinkNoticed
+from jetsql.jobs.engine import Report, SinkNoticed, UserSession
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
@@ -50,18 +51,19 @@ class SparkEngine:
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
 
-    def analyse(self, body: Body, session: SparkSession) -> Analysis:
-        return resolve(body, session, self._sessions.capture(session)).analysis
+    def analyse(self, body: Body, session: UserSession) -> Analysis:
+        spark = _spark(session)
+        return resolve(body, spark, self._sessions.capture(spark)).analysis
 
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
 
-    def explain(self, body: Body, plan: Plan, session: SparkSession, formatted: bool) -> str:
-        query = resolve(body, session, plan.analysis.session).query
-        dataset = bridge(session).dataset(session._jsparkSession, query)
-        mode = self._spark.sparkContext._jvm.org.apache.spark.sql.execution.ExplainMode.fromString(
-            "formatted" if formatted else "simple"
-        )
+    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
+        spark = _spark(session)
+        query = resolve(body, spark, plan.analysis.session).query
+        dataset = bridge(spark).dataset(spark._jsparkSession, query)
+        jvm: Any = self._spark.sparkContext._jvm
+        mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
         return str(dataset.queryExecution().explainString(mode))
 
     def start(self, job: Job, report: Report) -> None:
@@ -123,6 +125,12 @@ class SparkEngine:
         return writer_for(context)
 
 
+def _spark(session: UserSession) -> SparkSession:
+    """The session behind the handle that statements carry."""
+    assert isinstance(session, SparkSession)
+    return session
+
+
 def writer_for(context: SinkContext) -> SinkWriter:
     """The way into a job's table that gives the guarantee of its plan."""
     plan = context.job.plan
@@ -142,13 +150,11 @@ def _same_query(job: Job, resolved: ResolvedBody) -> None:
     new = [fact for fact in now if fact not in then]
     raise StatementError(
         "JOB_CHANGED",
-        f"A view or table under the job was changed, so its text means something else now. It was: {'; '.join(gone) or '-'}."
-        f" It is: {'; '.join(new) or '-'}.",
+        "A view or table under the job was changed, so its text means something else now."
+        f" It was: {'; '.join(gone) or '-'}. It is: {'; '.join(new) or '-'}.",
         hint="Undo that change and RESUME the job, or DROP it and create it again.",
     )
 
 
 def _no_report(event: object) -> None:
     """For writers that only clean up: there is no run whose history could take notices."""
-
-

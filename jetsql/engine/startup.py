@@ -9,19 +9,23 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pyspark.java_gateway
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.errors import EngineError
+
+Session = SparkSession
 
 _LOG_TAIL = 5
 
@@ -52,20 +56,21 @@ def start_spark(start: SparkStart) -> SparkSession:
     # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     try:
-        with _jvm_output_to(start.log):
+        with _jvm_output_to(start.log), _own_interrupts():
             return builder.getOrCreate()
-    except (PySparkException, Exception) as error:  # Py4J, Spark and OS errors have no common ancestor below this
+    except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
         raise _not_started(start, error) from error
 
 
 def _confs(start: SparkStart) -> dict[str, str]:
+    metastore = f"jdbc:derby:;databaseName={start.home / 'metastore'};create=true"
     confs = {
         "spark.master": start.master,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.warehouse.dir": (start.home / "warehouse").as_uri(),
-        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={start.home / 'metastore'};create=true",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
     }
     if start.master.startswith("local"):
@@ -93,22 +98,36 @@ def _java_options(start: SparkStart) -> str:
 @contextmanager
 def _jvm_output_to(log: Path) -> Iterator[None]:
     """While this lasts, PySpark starts its JVM with stdout and stderr in the log. PySpark has no setting for it."""
-    original = pyspark.java_gateway.Popen  # type: ignore[attr-defined]
+    launcher: Any = pyspark.java_gateway
+    original = launcher.Popen
     with log.open("ab") as sink:
-        pyspark.java_gateway.Popen = partial(  # type: ignore[attr-defined]
-            subprocess.Popen, stdout=sink, stderr=subprocess.STDOUT
-        )
+        launcher.Popen = partial(subprocess.Popen, stdout=sink, stderr=subprocess.STDOUT)
         try:
             yield
         finally:
-            pyspark.java_gateway.Popen = original  # type: ignore[attr-defined]
+            launcher.Popen = original
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """PySpark answers Ctrl-C by cancelling every running batch; the handler that was there before stays instead."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _check_java() -> None:
     java_home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:
-        where = f"JAVA_HOME is {java_home}, and there is no bin/java in it" if java_home else "there is no java on the PATH"
+        where = (
+            f"JAVA_HOME is {java_home}, and there is no bin/java in it" if java_home else "there is no java on the PATH"
+        )
         raise EngineError(
             "ENGINE_NOT_STARTED",
             f"Spark needs Java 17, and {where}.",
@@ -123,3 +142,35 @@ def _not_started(start: SparkStart, error: Exception) -> EngineError:
         tail = start.log.read_text(errors="replace").strip().splitlines()[-_LOG_TAIL:]
         reason = "Java ended at once: " + " ".join(tail)
     return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=f"More stands in {start.log}.")
+
+
+def has_active_session() -> bool:
+    """Whether this process has a Spark session already."""
+    return SparkSession.getActiveSession() is not None
+
+
+def is_stopped(spark: Session) -> bool:
+    """Whether the session's Spark has ended, by whomever."""
+    java = spark.sparkContext._jsc
+    return java is None or bool(java.sc().isStopped())
+
+
+def same_spark(one: Session, other: Session) -> bool:
+    return one.sparkContext is other.sparkContext and not is_stopped(one)
+
+
+def shortcomings(spark: Session) -> list[str]:
+    """What a session that others made lacks, and can't be given while it runs."""
+    conf = spark.sparkContext.getConf()
+    found = []
+    if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
+        found.append(
+            "This session keeps its tables in memory: they are gone when it ends, and jobs that need them wait as"
+            " SUSPENDED. Build the session with enableHiveSupport() to keep them."
+        )
+    if conf.get("spark.scheduler.mode", "FIFO") != "FAIR":
+        found.append(
+            "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
+            " spark.scheduler.mode=FAIR to share the cores."
+        )
+    return found

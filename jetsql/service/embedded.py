@@ -13,12 +13,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 
-from pyspark.sql import SparkSession
-
 from jetsql.engine import extension, statements
 from jetsql.engine.jvm import bridge
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
-from jetsql.engine.startup import SparkStart, start_spark
+from jetsql.engine.startup import (
+    Session,
+    SparkStart,
+    has_active_session,
+    is_stopped,
+    same_spark,
+    shortcomings,
+    start_spark,
+)
 from jetsql.errors import EngineError
 from jetsql.jobs import commands
 from jetsql.jobs.manager import Manager
@@ -29,7 +35,7 @@ from jetsql.service.lease import Lease, make_home
 from jetsql.service.results import Result, of_table
 from jetsql.settings import Settings, load
 
-Starter = Callable[[Settings], SparkSession]
+Starter = Callable[[Settings], Session]
 _open_engine: EmbeddedEngine | None = None
 
 
@@ -39,7 +45,7 @@ class EmbeddedEngine:
     spark: the session. home: the folder of store, checkpoints and log.
     """
 
-    def __init__(self, spark: SparkSession, settings: Settings, lease: Lease, owns_spark: bool) -> None:
+    def __init__(self, spark: Session, settings: Settings, lease: Lease, owns_spark: bool) -> None:
         self.spark = spark
         self.home = settings.home
         self._lease = lease
@@ -90,7 +96,7 @@ class EmbeddedEngine:
     def closed(self) -> bool:
         return self._closed
 
-    def _execute(self, text: str, session: SparkSession) -> Table:
+    def _execute(self, text: str, session: Session) -> Table:
         statement = parse(text)
         assert statement is not None, "the parser hook asks for our statements only"
         return commands.execute(self._manager, statement, session)
@@ -122,18 +128,18 @@ def open(
     Raises EngineError: HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
     """
     settings = settings or load(home=home, master=master, conf=conf)
-    if SparkSession.getActiveSession() is not None:
+    if has_active_session():
         raise EngineError(
             "ENGINE_NOT_STARTED", "This process has a Spark session already.", hint="Use jetsql.enable(spark) with it."
         )
 
-    def start(settings: Settings) -> SparkSession:
+    def start(settings: Settings) -> Session:
         return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
 
     return _engine(settings, start, owns_spark=True)
 
 
-def enable(spark: SparkSession, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
+def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
     """Teach a session that you have the statements of JetSQL; `spark.sql("CREATE JOB ...")` works from then on.
 
     Every session made from it later (`spark.newSession()`) speaks them too. What can't be set in a running session is
@@ -141,13 +147,14 @@ def enable(spark: SparkSession, home: str | os.PathLike[str] | None = None) -> E
     """
     settings = load(home=home)
     current = _open_engine
-    if current is not None and current.home == make_home(settings.home) and _same_context(current.spark, spark):
+    if current is not None and current.home == make_home(settings.home) and same_spark(current.spark, spark):
         bridge(spark).enable(spark._jsparkSession)
         return current
-    if current is not None and _stopped(current.spark):
+    if current is not None and is_stopped(current.spark):
         current.close()
     engine = _engine(settings, lambda _: spark, owns_spark=False)
-    _warn_of_what_could_not_be_set(spark)
+    for shortcoming in shortcomings(spark):
+        warnings.warn(shortcoming, stacklevel=2)
     return engine
 
 
@@ -166,27 +173,3 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool) -> EmbeddedEng
         lease.release()
         raise
     return _open_engine
-
-
-def _same_context(one: SparkSession, other: SparkSession) -> bool:
-    return one.sparkContext is other.sparkContext and not _stopped(one)
-
-
-def _stopped(spark: SparkSession) -> bool:
-    return spark.sparkContext._jsc is None or bool(spark.sparkContext._jsc.sc().isStopped())
-
-
-def _warn_of_what_could_not_be_set(spark: SparkSession) -> None:
-    conf = spark.sparkContext.getConf()
-    if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
-        warnings.warn(
-            "This session keeps its tables in memory: they are gone when it ends, and jobs that need them wait as"
-            " SUSPENDED. Build the session with enableHiveSupport() to keep them.",
-            stacklevel=3,
-        )
-    if conf.get("spark.scheduler.mode", "FIFO") != "FAIR":
-        warnings.warn(
-            "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
-            " spark.scheduler.mode=FAIR to share the cores.",
-            stacklevel=3,
-        )

@@ -51,7 +51,7 @@ def main(home: str) -> None:
             "minutes": rows(engine, "SELECT minute(start), n, total FROM minutes ORDER BY start"),
             "digits": rows(engine, "SELECT * FROM digits ORDER BY digit"),
         }
-        print(json.dumps(found))
+        sys.stdout.write(json.dumps(found))
 
 
 def rows(engine: EmbeddedEngine, text: str) -> list[list[object]]:

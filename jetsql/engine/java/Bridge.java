@@ -12,7 +12,8 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 public class Bridge {
   /** Teach `session`, and every session made from it later, our statements; one used before gets a new parser. */
   public void enable(SparkSession session) throws Exception {
-    if (!Extension.taught(session)) Extension.inject(session.extensions());
+    if (Extension.taught(session)) return;
+    Extension.inject(session.extensions());
     Sessions.renewState(session);
   }
 

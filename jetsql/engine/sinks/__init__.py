@@ -35,7 +35,7 @@ class SinkWriter(Protocol):
     """One job's way into its table."""
 
     def recover(self) -> None:
-        """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED when the table is another."""
+        """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED for another table."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""

@@ -60,7 +60,9 @@ class Manifests:
             self.files.delete(self._path(batch))
 
     def _batches(self) -> list[int]:
-        return sorted(int(name.removesuffix(".json")) for name in self.files.names(self.folder) if name.endswith(".json"))
+        return sorted(
+            int(name.removesuffix(".json")) for name in self.files.names(self.folder) if name.endswith(".json")
+        )
 
     def _path(self, batch: int) -> str:
         return f"{self.folder}/{batch:09d}.json"

@@ -1,7 +1,7 @@
-"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the table's location.
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of its location.
 
-Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here a
-reader sees the old result or the new one. Old versions stay for a while for the queries that still read them. The
+Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here
+a reader sees the old result or the new one. Old versions stay for a while for the queries that still read them. The
 folder that the table was created with goes at the first switch, so that DROP and CREATE TABLE find its place free.
 """
 

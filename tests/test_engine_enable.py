@@ -1,0 +1,57 @@
+"""`jetsql.enable` on a session in use: it learns the statements, and nothing of Spark changes for anybody."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.programs.plain_spark", str(tmp_path_factory.mktemp("home"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_statement_of_spark_gives_what_it_gave(told: dict[str, Any]) -> None:
+    assert len(told["before"]) > 30
+    assert told["after"] == told["before"]
+
+
+def test_the_session_keeps_its_queries_and_settings(told: dict[str, Any]) -> None:
+    assert told["queries"] == ["theirs"]
+    assert told["zone"] == "Europe/Paris"
+    assert told["same"] is True
+
+
+def test_statements_return_rows_that_are_frames_like_others(told: dict[str, Any]) -> None:
+    [[_, name, status, message]] = told["created"]
+    assert (name, status) == ("copy", "RUNNING")
+    assert "exactly once" in message
+    assert told["listed"] == ["copy"]
+    assert told["filtered"] == 1
+    assert told["rows"] == 2
+
+
+def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
+    assert told["error"][0] == "AnalysisException"
+    assert "[JETSQL.JOB_NOT_FOUND]" in told["error"][1] and "line 1 pos 12" in told["error"][1]
+    assert "[JETSQL.PARSE_SYNTAX_ERROR]" in told["near miss"][1] and "line 2 pos 1" in told["near miss"][1]
+    assert "[JETSQL.STREAM_OUTSIDE_JOB]" in told["insert"][1]
+
+
+def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
+    assert any("in memory" in text for text in told["warnings"])
+    assert any("FIFO" in text for text in told["warnings"])
+
+
+def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:
+    assert told["closed"][0] == "ParseException"
