@@ -9,8 +9,6 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from jobs_support import body
-from memory_engine import analysis
 
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
@@ -45,6 +43,8 @@ from jetsql.jobs.model import Analysis, Cause, Job, RunId, Status, StopGoal
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
+from jobs_support import body
+from memory_engine import analysis
 
 NOW = Moment(1000.0)
 RUN = RunId("1", 3)
@@ -124,8 +124,8 @@ CELLS = {
     StartFailed:    ". N N X X X ~ ~ ~ ~",
     Stopped:        ". ~ ~ P S F ~ ~ ~ ~",
     StopFailed:     ". ~ ~ R R R ~ ~ ~ ~",
-    BatchCommitted: ". R . . . . ~ ~ ~ ~",
-    RunIdle:        ". R . . . . ~ ~ ~ ~",
+    BatchCommitted: ". R . . . . . . ~ ~",
+    RunIdle:        ". R . . . . . . ~ ~",
     RunCompleted:   "C C C C C . ~ ~ ~ ~",
     RunFailed:      ". N N X X X ~ ~ ~ ~",
     RestartWanted:  ". S S . . . ~ ~ ~ ~",
@@ -212,6 +212,13 @@ def test_progress_forgives_attempts_and_is_told_once() -> None:
     assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
     assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
     assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
+
+
+def test_progress_told_late_counts_and_hides_no_error() -> None:
+    suspended = job(Status.SUSPENDED, established=False, cause=HURT)
+    taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), suspended)
+    assert (taken.job.status, taken.job.established, taken.job.batch) == (Status.SUSPENDED, True, 8)
+    assert taken.job.cause == HURT and taken.title == "first trigger"
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,7 @@ def test_batch_jobs(tmp_path: Path) -> None:
 def test_a_batch_job_that_is_done_soon(tmp_path: Path) -> None:
     with world(tmp_path, batch_engine()) as w:
         made, job = begin(w, MAKE)
+        w.engine.commit(job.id)
         w.engine.complete(job.id, "12 rows are written.")
         status, message = made.result(20).rows[0][2:]
         assert (status, message) == ("COMPLETED", "Created. 12 rows are written. Delivery: exactly once.")

@@ -122,7 +122,10 @@ def _first_trigger(manager: Manager, view: View) -> Result:
 
 
 def _through(view: View) -> bool:
-    return view.job.established or not view.job.live or view.job.status is Status.SUSPENDED
+    """A batch job has one trigger, which is all of it."""
+    job = view.job
+    begun = job.established and job.plan.analysis.streaming
+    return begun or not job.live or job.status is Status.SUSPENDED
 
 
 def _failure(job: Job) -> str:

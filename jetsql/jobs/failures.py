@@ -69,5 +69,5 @@ def failed_while_stopping(job: Job, event: RunFailed | StartFailed, moment: Mome
     return Step(replace(job, cause=event.cause), Outcome.MOVED, title="error", words=event.cause.message)
 
 
-def failed_while_engine_stops(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:
-    return noted(job, "error", f"While the engine was stopping: {event.cause.message}")
+def failed_after_run(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:
+    return noted(job, "error", f"Told after the run had ended: {event.cause.message}")

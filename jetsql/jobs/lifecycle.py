@@ -78,6 +78,20 @@ def _run_row(*, not_running: Handler, starting: Handler, running: Handler, compl
     )
 
 
+def _progress_row(handler: Handler) -> Row:
+    """A row of progress: told a moment late, it still counts for a job that has just been suspended."""
+    return _row(
+        not_running=handler,
+        starting=handler,
+        running=handler,
+        completing=handler,
+        suspended=handler,
+        exporting=handler,
+        failed=answers.late,
+        completed=answers.late,
+    )
+
+
 def _same(handler: Handler) -> Row:
     return dict.fromkeys(Status, handler)
 
@@ -145,7 +159,7 @@ TABLE: Final[Mapping[type, Row]] = {
     ),
     Started: _run_row(not_running=answers.keep, starting=starts.started, running=answers.keep, completing=answers.keep),
     StartFailed: _run_row(
-        not_running=failures.failed_while_engine_stops,
+        not_running=failures.failed_after_run,
         starting=failures.start_failed,
         running=failures.start_failed,
         completing=failures.failed_while_stopping,
@@ -159,10 +173,8 @@ TABLE: Final[Mapping[type, Row]] = {
         running=answers.late,
         completing=stops.stop_failed,
     ),
-    BatchCommitted: _run_row(
-        not_running=starts.batch, starting=starts.batch, running=starts.batch, completing=starts.batch
-    ),
-    RunIdle: _run_row(not_running=starts.idle, starting=starts.idle, running=starts.idle, completing=starts.idle),
+    BatchCommitted: _progress_row(starts.batch),
+    RunIdle: _progress_row(starts.idle),
     RunCompleted: _run_row(
         not_running=starts.complete,
         starting=starts.complete,
@@ -170,7 +182,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stops.completed_while_stopping,
     ),
     RunFailed: _run_row(
-        not_running=failures.failed_while_engine_stops,
+        not_running=failures.failed_after_run,
         starting=failures.run_failed,
         running=failures.run_failed,
         completing=failures.failed_while_stopping,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from jetsql.errors import StatementError
+from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
@@ -209,14 +210,21 @@ class Manager:
 
     def _report(self, event: RunEvent) -> None:
         """From any thread: what a run or a worker has to tell."""
-        self._writer.ask(lambda: self._on_event(event))
+        self._writer.ask(lambda: self._on_event(event)).add_done_callback(_log_error)
 
     def _on_event(self, event: RunEvent) -> None:
         try:
             self._apply(event.run.job, event)
-        except Exception:
-            _LOG.exception("Run %s: %s could not be stored; trying again", event.run, event)
+        except EngineError as error:
+            _LOG.error("Run %s: %s could not be stored (%s); trying again", event.run, event, error)
             self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._on_event(event))
+
+
+def _log_error(done: Future[None]) -> None:
+    """Nobody waits for what becomes of an event, so an error that is no matter of the store is told here."""
+    error = done.exception()
+    if error is not None:
+        _LOG.error("An event was lost", exc_info=error)
 
 
 def _facts(facts: Facts, event: Event, taken: Step) -> Facts:

@@ -80,8 +80,8 @@ def idle(job: Job, event: RunIdle, moment: Moment) -> Step:
 
 
 def _after_progress(job: Job) -> Cause | None:
-    """A job that is being stopped keeps what it is stopped for."""
-    return job.cause if job.status is Status.COMPLETING else None
+    """Progress ends an error; a job that does not run any more keeps what it was stopped for."""
+    return None if job.status in (Status.STARTING, Status.RUNNING) else job.cause
 
 
 def _progress(job: Job, before: Job, words: str) -> Step:
