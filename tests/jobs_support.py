@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -132,12 +133,16 @@ class World:
 
 @contextmanager
 def world(
-    path: Path, engine: MemoryEngine | None = None, settings: JobSettings = QUICK, store: Store | None = None
+    path: Path,
+    engine: MemoryEngine | None = None,
+    settings: JobSettings = QUICK,
+    store: Store | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> Iterator[World]:
     engine = engine or MemoryEngine()
     opened = store or Store(path / "jetsql.db")
     as_protocol: Engine = engine
-    manager = Manager(opened, as_protocol, settings)
+    manager = Manager(opened, as_protocol, settings, clock)
     manager.start()
     try:
         yield World(engine, manager, opened)

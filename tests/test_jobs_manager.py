@@ -169,6 +169,60 @@ def test_a_changed_view_suspends_and_the_resume_says_why(w: World) -> None:
     assert "it is SUSPENDED: [JETSQL.JOB_CHANGED] the view v groups by another column" in error.message
 
 
+class Clock:
+    """A clock that only goes when it is told to."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+SLOW = replace(QUICK, retry_first_seconds=40.0, retry_most_seconds=60.0)
+
+
+def test_a_retry_comes_when_its_delay_is_over(tmp_path: Path) -> None:
+    clock = Clock()
+    with world(tmp_path, settings=SLOW, clock=clock) as w:
+        job_id = w.make()
+        w.engine.fail(job_id, HURT)
+        w.wait_status(job_id, Status.NOT_RUNNING)
+        assert "Trying again in 40 s" in w.store.history(job_id)[-1].words
+        clock.now += 39.0
+        w.engine.notice(job_id, "still waiting")
+        w.sql("SHOW JOB HISTORY j")
+        assert w.said("CREATE JOB IF NOT EXISTS j AS INSERT INTO out SELECT 1")[0] == "NOT_RUNNING"
+        clock.now += 1.0
+        w.engine.notice(job_id, "the writer looks at its timers after each operation")
+        w.wait_run(job_id, 2)
+
+
+@pytest.mark.parametrize(
+    ("statement", "status", "message"),
+    [
+        ("SUSPEND JOB j", "SUSPENDED", "Suspended by user while it was waiting to start."),
+        ("RESUME JOB j", "RUNNING", "Resumed."),
+        ("RESTART JOB j", "RUNNING", "Restarted."),
+        ("DROP JOB j", "FAILED", "Dropped. Cancelled by user; its state is deleted."),
+    ],
+)
+def test_a_job_that_waits_for_its_retry_obeys_at_once(
+    tmp_path: Path, statement: str, status: str, message: str
+) -> None:
+    clock = Clock()
+    with world(tmp_path, settings=SLOW, clock=clock) as w:
+        job_id = w.make()
+        w.engine.fail(job_id, HURT)
+        w.wait_status(job_id, Status.NOT_RUNNING)
+        assert w.said(statement) == (status, message)
+        run = w.job(job_id).run
+        clock.now += 1000.0
+        if w.job(job_id).live:
+            w.engine.notice(job_id, "late")
+        assert w.said("CREATE JOB k AS INSERT INTO out SELECT 1")[0] == "RUNNING"
+        assert w.job(job_id).run == run
+
+
 def test_what_a_run_notices_and_wants(w: World) -> None:
     job_id = w.make()
     w.engine.notice(job_id, "staged files were removed")

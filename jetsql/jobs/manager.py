@@ -221,9 +221,11 @@ class Manager:
 
 
 def _log_error(done: Future[None]) -> None:
-    """Nobody waits for what becomes of an event, so an error that is no matter of the store is told here."""
+    """Nobody waits for what becomes of an event: an error that is no matter of the store is told here."""
     error = done.exception()
-    if error is not None:
+    if isinstance(error, EngineError):
+        _LOG.info("An event came after the engine's end")
+    elif error is not None:
         _LOG.error("An event was lost", exc_info=error)
 
 
