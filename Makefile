@@ -29,9 +29,9 @@ test-fast:
 
 bench:
 	@tools/prepare java
-	@$(PYTHON) benchmarks/startup.py
-	@$(PYTHON) benchmarks/lifecycle.py
-	@$(PYTHON) benchmarks/overhead.py
+	@$(PYTHON) -m benchmarks.startup
+	@$(PYTHON) -m benchmarks.lifecycle
+	@$(PYTHON) -m benchmarks.overhead
 
 clean:
 	rm -rf .venv .venv.* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

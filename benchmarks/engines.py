@@ -1,0 +1,36 @@
+"""The engine that a benchmark measures: one home folder in a temporary place, the machine's cores, small driver."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jetsql
+
+if TYPE_CHECKING:
+    from jetsql.service.embedded import EmbeddedEngine
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An open engine and the folder that it and the benchmark's files live in."""
+
+    engine: EmbeddedEngine
+    folder: Path
+
+    def run(self, text: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement, on the core: no detour through Spark's parser."""
+        return list(self.engine.run(text).rows)
+
+
+@contextmanager
+def bench(master: str, memory: str) -> Iterator[Bench]:
+    """An engine with an empty home; all of it is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
+        conf = {"spark.driver.memory": memory}
+        with jetsql.open(home=Path(folder) / "home", master=master, conf=conf) as engine:
+            yield Bench(engine, Path(folder))

@@ -1,0 +1,232 @@
+"""What a job costs beside the same query written by hand with `writeStream` into Spark's own file sink.
+
+Both run in one JVM over the same files with the same limits of a batch, shuffle partitions and state store, to the end
+of what is there (availableNow), each into an empty table or folder. The time is that of the whole: from the statement,
+or from `start()`, until everything is committed. A pair is one run of each; which goes first changes from pair to pair,
+so that neither always finds the warmer machine. The rows that came out are compared too.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from benchmarks.engines import Bench, bench
+from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
+
+GOAL = Goal(least=0.98)
+_EVENT = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, distance DOUBLE, note STRING"
+_ROWS = """
+SELECT id, timestamp_seconds(1700000000 + id DIV 100) AS at, concat('C', id % 16) AS carrier,
+  element_at(array('JFK', 'LGA', 'EWR'), CAST(id % 3 + 1 AS INT)) AS origin, CAST(id * 7919 % 240 - 30 AS INT) AS delay,
+  CAST(id * 104729 % 5000 AS DOUBLE) / 3 AS distance, sha1(CAST(id AS STRING)) AS note
+FROM range({first}, {last}, 1, {files})
+"""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A query over so many files. sink: its columns. watermark: on `at`, or none."""
+
+    name: str
+    files: int
+    rows_in_file: int
+    files_in_batch: int
+    query: str
+    sink: str
+    watermark: str = ""
+
+    @property
+    def rows(self) -> int:
+        return self.files * self.rows_in_file
+
+    @property
+    def batches(self) -> int:
+        return -(-self.files // self.files_in_batch)
+
+
+_PROJECTION = """
+SELECT id, at, upper(carrier) AS carrier, origin, delay, round(distance * 1.609344, 1) AS km, note
+FROM {source} WHERE delay > 0
+"""
+_PROJECTED = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, km DOUBLE, note STRING"
+WORKLOADS = (
+    Workload("large batches", 12, 1_000_000, 2, _PROJECTION, _PROJECTED),
+    Workload("medium batches", 32, 100_000, 2, _PROJECTION, _PROJECTED),
+    Workload("small batches", 40, 1_000, 1, _PROJECTION, _PROJECTED),
+    Workload(
+        "windowed aggregate",
+        16,
+        250_000,
+        2,
+        "SELECT window.start AS start, carrier, count(*) AS n, avg(delay) AS delay\n"
+        "FROM {source} GROUP BY window(at, '1 minute'), carrier",
+        "start TIMESTAMP, carrier STRING, n BIGINT, delay DOUBLE",
+        "10 minutes",
+    ),
+)
+_NAMES = [load.name for load in WORKLOADS]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run. rows_out: what it wrote."""
+
+    seconds: float
+    rows_out: int
+
+
+class Contest:
+    """The two ways to run one workload."""
+
+    def __init__(self, bench: Bench, workload: Workload) -> None:
+        self._bench = bench
+        self._workload = workload
+        self._name = workload.name.replace(" ", "_")
+        self._source = bench.folder / self._name / "source"
+        self._hand = bench.engine.spark.newSession()
+        for key, value in _confs(bench).items():
+            self._hand.conf.set(key, value)
+
+    def prepare(self) -> None:
+        """Make the source's files, as a table for the job."""
+        load = self._workload
+        query = _ROWS.format(first=0, last=load.rows, files=load.files)
+        self._bench.engine.spark.sql(query).write.parquet(str(self._source))
+        self._bench.run(f"CREATE TABLE source_{self._name} ({_EVENT}) USING parquet LOCATION '{self._source}'")
+
+    def job(self) -> Measured:
+        load, run = self._workload, self._bench.run
+        source = f"STREAM source_{self._name} WITH ('maxFilesPerTrigger' = '{load.files_in_batch}')"
+        if load.watermark:
+            source += f" WATERMARK at DELAY OF INTERVAL {load.watermark}"
+        run(f"CREATE TABLE sink_{self._name} ({load.sink}) USING parquet")
+        self._settle()
+        began = time.perf_counter()
+        run(
+            f"CREATE JOB {self._name} OPTIONS ('trigger' = 'availableNow', 'processingGuarantee' = 'exactlyOnce')\n"
+            f"AS INSERT INTO sink_{self._name} {load.query.format(source=source)}"
+        )
+        run(f"WAIT FOR JOB {self._name} UNTIL COMPLETED")
+        seconds = time.perf_counter() - began
+        [(rows,)] = run(f"SELECT count(*) FROM sink_{self._name}")
+        run(f"DROP TABLE sink_{self._name}")
+        return Measured(seconds, rows)
+
+    def hand(self) -> Measured:
+        folder = self._bench.folder / self._name
+        sink, checkpoint = folder / "by-hand", folder / "checkpoint"
+        self._settle()
+        began = time.perf_counter()
+        writer = self._by_hand().writeStream.format("parquet").outputMode("append").trigger(availableNow=True)
+        writer.option("checkpointLocation", str(checkpoint)).start(str(sink)).awaitTermination()
+        seconds = time.perf_counter() - began
+        rows = self._hand.read.parquet(str(sink)).count()
+        shutil.rmtree(sink)
+        shutil.rmtree(checkpoint)
+        return Measured(seconds, rows)
+
+    def _by_hand(self) -> Any:
+        load = self._workload
+        stream: Any = self._hand.readStream.schema(_EVENT).option("maxFilesPerTrigger", load.files_in_batch)
+        stream = stream.parquet(str(self._source))
+        if load.watermark:
+            stream = stream.withWatermark("at", load.watermark)
+        stream.createOrReplaceTempView("source")
+        return self._hand.sql(load.query.format(source="source"))
+
+    def _settle(self) -> None:
+        """Neither side pays for what the other one left behind."""
+        self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
+
+
+def _confs(bench: Bench) -> dict[str, str]:
+    """What a careful author sets, and what a job has by default."""
+    return {
+        "spark.sql.shuffle.partitions": str(bench.engine.spark.sparkContext.defaultParallelism),
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One run of each."""
+
+    job: Measured
+    hand: Measured
+
+    @property
+    def ratio(self) -> float:
+        """The job's rows a second over those by hand."""
+        return self.hand.seconds / self.job.seconds
+
+
+def pairs(contest: Contest, warm_ups: int, count: int) -> Iterator[Pair]:
+    """Raises ClickException when the two do not come to the same rows."""
+    for number in range(-warm_ups, count):
+        if number % 2:
+            hand = contest.hand()
+            pair = Pair(contest.job(), hand)
+        else:
+            pair = Pair(contest.job(), contest.hand())
+        if pair.job.rows_out != pair.hand.rows_out:
+            raise click.ClickException(f"The job wrote {pair.job.rows_out} rows, by hand it were {pair.hand.rows_out}.")
+        if number >= 0:
+            yield pair
+
+
+def report(load: Workload, measured: list[Pair]) -> float:
+    """Print the pairs of a workload; the median of their ratios."""
+    say(f"{load.name}: {load.rows:,} rows in {load.batches} batches of {load.rows_in_file * load.files_in_batch:,}")
+    rows = [
+        (
+            str(number),
+            figure(load.rows / pair.job.seconds, 0),
+            figure(load.rows / pair.hand.seconds, 0),
+            figure(pair.job.seconds / load.batches * 1000, 0),
+            figure(pair.hand.seconds / load.batches * 1000, 0),
+            figure(pair.ratio),
+        )
+        for number, pair in enumerate(measured, start=1)
+    ]
+    columns = figures("job rows/s", "by hand rows/s", "job ms/batch", "by hand ms/batch", "ratio")
+    table((text("pair"), *columns), rows)
+    return middle(pair.ratio for pair in measured)
+
+
+@click.command(help=__doc__)
+@click.option("--pairs", "count", type=click.IntRange(1), default=5, show_default=True, help="Pairs that count.")
+@click.option("--warm-ups", type=click.IntRange(0), default=2, show_default=True, help="Pairs run before, not counted.")
+@click.option(
+    "--workload", "names", multiple=True, type=click.Choice(_NAMES), help="Only this one; may be given often."
+)
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@click.option("--memory", default="2g", show_default=True, help="Of Spark's driver.")
+def main(count: int, warm_ups: int, names: tuple[str, ...], master: str, memory: str) -> None:
+    introduce(
+        "overhead: a job beside the same query by hand",
+        "job: availableNow, exactly once into a parquet table; by hand: writeStream, Spark's parquet file sink",
+    )
+    ratios = {}
+    with bench(master, memory) as engine:
+        for load in WORKLOADS:
+            if names and load.name not in names:
+                continue
+            contest = Contest(engine, load)
+            contest.prepare()
+            ratios[load.name] = report(load, list(pairs(contest, warm_ups, count)))
+    rows = ((name, figure(ratio), GOAL.words(ratio)) for name, ratio in ratios.items())
+    table((text("workload"), *figures("median ratio"), text("goal")), rows)
+
+
+if __name__ == "__main__":
+    main()
