@@ -107,7 +107,10 @@ class Engine(Protocol):
         """
 
     def watch_idle(self, run: RunId) -> None:
-        """Report RunIdle at the next trigger that finds nothing to do, also when the run has been idle before."""
+        """Report RunIdle at the next trigger that begins from now on and finds nothing to do.
+
+        Also when the run has been idle before; a trigger that is under way may be reported too, but is not the last.
+        """
 
     def recover(self, job: Job) -> None:
         """Finish what a dead engine left half done in the job's sink, without starting the job."""

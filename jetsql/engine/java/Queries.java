@@ -1,5 +1,6 @@
 package dev.jetsql;
 
+import java.time.Instant;
 import java.util.function.BiConsumer;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -16,22 +17,29 @@ public class Queries {
    */
   public static class Listener extends StreamingQueryListener {
     private final BiConsumer engine;
-    private volatile boolean tellIdle = true;
+    private boolean tellIdle = true;
+    private long watchedSince = 0;
 
     public Listener(BiConsumer engine) { this.engine = engine; }
 
-    public void watchIdle() { tellIdle = true; }
+    /** Who asks waits for a trigger that begins from now on: one that is under way tells, but is not the last word. */
+    public synchronized void watchIdle() {
+      tellIdle = true;
+      watchedSince = System.currentTimeMillis() + 1;
+    }
 
     public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) { }
 
     public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
-      tellIdle = true;
+      synchronized (this) { tellIdle = true; }
       engine.accept("progress", event.progress().json());
     }
 
     public void onQueryIdle(StreamingQueryListener.QueryIdleEvent event) {
-      if (!tellIdle) return;
-      tellIdle = false;
+      synchronized (this) {
+        if (!tellIdle) return;
+        tellIdle = Instant.parse(event.timestamp()).toEpochMilli() < watchedSince;
+      }
       engine.accept("idle", event.timestamp());
     }
 
