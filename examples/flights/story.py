@@ -1,0 +1,98 @@
+"""Runs statements and shows them with their results, the way `jetsql run` would, for people who watch.
+
+It is a surface of `jetsql.script`, so a mistake in one of the .sql files is told with file, line and caret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+
+from jetsql import script
+from jetsql.mistakes import Mistake, Script
+from jetsql.render import Format
+from jetsql.service.embedded import EmbeddedEngine
+
+FOLDER = Path(__file__).parent
+RULE = 100
+
+
+class StoryFailed(Exception):
+    """A statement of the story failed; what it said has been shown."""
+
+
+class Show(Enum):
+    """What is shown of statements that succeed; mistakes always are."""
+
+    ALL = "statements and results"
+    STATEMENTS = "statements"
+    NOTHING = "nothing"
+
+
+class Story:
+    """Prints headings, words, statements and results. values: the variables of the scripts."""
+
+    def __init__(self, engine: EmbeddedEngine, values: dict[str, str]) -> None:
+        self._engine = engine
+        self._values = values
+        self._chapter = 0
+
+    def chapter(self, title: str) -> None:
+        self._chapter += 1
+        heading(f"{self._chapter}. {title}")
+
+    def sql(self, text: str, show: Show = Show.ALL) -> None:
+        """Run statements. Raises StoryFailed."""
+        self._run(Script("demo", text), show)
+
+    def file(self, name: str, show: Show = Show.ALL) -> None:
+        """Run a file of this folder. Raises StoryFailed."""
+        self._run(Script(name, (FOLDER / name).read_text(encoding="utf-8")), show)
+
+    def _run(self, source: Script, show: Show) -> None:
+        if show is Show.STATEMENTS:
+            say()
+        for step in script.prepare([source], self._values):
+            if show is not Show.NOTHING and not isinstance(step, Mistake):
+                say(("\n" if show is Show.ALL else "") + step.text.strip() + ";")
+            surface = _Surface(show is Show.ALL)
+            if script.run([step], self._engine, surface, Format.TABLE, False) is not script.Outcome.FINE:
+                raise StoryFailed(source.name)
+
+    def rows(self, query: str) -> Iterator[tuple[object, ...]]:
+        """The rows of a query, for the checks."""
+        return self._engine.run(query).rows
+
+
+class _Surface:
+    def __init__(self, results: bool) -> None:
+        self._results = results
+        self._begun = False
+
+    def result(self, line: str) -> None:
+        if not self._results:
+            return
+        if not self._begun:
+            say()
+        self._begun = True
+        say(f"  {line}")
+
+    def mistake(self, text: str) -> None:
+        say(text)
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        yield
+
+    def flush(self) -> None:
+        """Every line is shown at once."""
+
+
+def heading(title: str) -> None:
+    say(f"\n-- {title} {'-' * (RULE - len(title) - 4)}")
+
+
+def say(text: str = "") -> None:
+    print(text, flush=True)
