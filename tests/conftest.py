@@ -13,6 +13,7 @@ import pytest
 
 import jetsql
 from tests.engine_confs import CONF
+from tests.postgres import Postgres, running_postgres
 
 if TYPE_CHECKING:
     from jetsql.engine.statements import ErrorReport
@@ -25,6 +26,12 @@ _schemas = itertools.count(1)
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
     with jetsql.open(home=tmp_path_factory.mktemp("home"), master="local[2]", conf=CONF) as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
 
 
 class Sql:

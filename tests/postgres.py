@@ -69,7 +69,8 @@ class Postgres:
 
     def options(self, table: str, user: str = USER, password: str = PASSWORD, **more: str) -> str:
         """The words behind CREATE TABLE name that make it this server's table. more: `_` in a key stands for a dot."""
-        options = {"url": self.url, "dbtable": table, "user": user, "password": password}
+        options = {"url": self.url, "driver": POSTGRESQL.class_name, "dbtable": table}
+        options |= {"user": user, "password": password}
         options |= {key.replace("_", "."): value for key, value in more.items()}
         pairs = ", ".join(f"'{key}' '{value}'" for key, value in options.items())
         return f"USING jdbc OPTIONS ({pairs})"
@@ -111,8 +112,10 @@ def _initialize(data: Path, password: Path, account: dict[str, Any]) -> None:
     password.write_text(PASSWORD)
     password.chmod(0o644)
     subprocess.run(
-        [_program("initdb"), "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"]
-        + ["--encoding=UTF8", "--locale=C", "--no-sync"],
+        (
+            *(_program("initdb"), "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"),
+            *("--encoding=UTF8", "--locale=C", "--no-sync"),
+        ),
         check=True,
         capture_output=True,
         **account,

@@ -11,11 +11,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.catalog import TableFacts
+from jetsql.engine.databases import Database, read_refusal, sql_failure
 from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge
+from jetsql.engine.sinks.dialects import dialect_of
+from jetsql.engine.sinks.rehearsal import ask
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
@@ -45,14 +50,50 @@ class ResolvedBody:
 
 def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
     """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
-    plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+    _ask_database(body, spark)
+    try:
+        plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+    except (PySparkException, Py4JError) as error:
+        raise _of_database(body, error) or error from None
     facts = json.loads(plans.facts())
-    sink = _sink(body, facts)
+    sink = _sink(body, spark, facts)
     _refuse_temporary(body, spark, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     _refuse_own_sink(body, sources, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
+
+
+def _ask_database(body: Body, spark: SparkSession) -> None:
+    """A sink's database is asked before Spark, which connects to it while it analyses."""
+    name = body.spark_text[body.target.start : body.target.stop]
+    facts = bridge(spark).namedTable(spark._jsparkSession, name)
+    table = None if facts is None else TableFacts.of(json.loads(facts))
+    if table is None or table.provider != "jdbc":
+        return
+    try:
+        ask(spark, table)
+    except StatementError as error:
+        raise error.at(body.target) from None
+
+
+def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """What a database that the body reads or writes said to Spark; None when Spark's error is of something else."""
+    if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
+        return StatementError(
+            "SINK_CHANGED",
+            f"The columns of a JDBC table are not those that the catalogue has. {_columns_differ(error)}",
+            place=body.target,
+            hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
+        )
+    failure = sql_failure(error)
+    return None if failure is None else read_refusal(failure)
+
+
+def _columns_differ(error: PySparkException) -> str:
+    """Spark's two lists of columns, without its advice, which is about another case."""
+    text = plain_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
+    return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
 def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
@@ -95,7 +136,7 @@ def _source(entry: dict[str, Any]) -> Source:
     )
 
 
-def _sink(body: Body, facts: dict[str, Any]) -> Sink:
+def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise _unsupported(
             body, "This is no table that a job can write.", "Jobs write file tables and USING jdbc tables."
@@ -113,7 +154,7 @@ def _sink(body: Body, facts: dict[str, Any]) -> Sink:
             f"{table.name} is a table USING {table.provider or 'hive'}.",
             "Jobs write tables USING parquet, orc, json, csv, avro, text and jdbc.",
         )
-    keys = {key.lower(): value for key, value in table.options.items()}.get("key.columns", "")
+    database = Database(spark, table.options) if kind is SinkKind.JDBC else None
     return Sink(
         table=table.name,
         kind=kind,
@@ -122,9 +163,25 @@ def _sink(body: Body, facts: dict[str, Any]) -> Sink:
         created=table.created,
         columns=table.columns,
         partition_columns=table.partition_columns,
-        key_columns=tuple(key.strip() for key in keys.split(",") if key.strip()),
+        key_columns=_key_columns(body, table),
         whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
+        system="" if database is None else f"{database.server}, {database.table}",
+        transactional=database is None or dialect_of(database.driver) is not None,
     )
+
+
+def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
+    """The columns of the option `key.columns`, as the table spells them."""
+    asked = {key.lower(): value for key, value in table.options.items()}.get("key.columns", "")
+    spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
+    found = []
+    for key in (part.strip().strip('`"') for part in asked.split(",") if part.strip()):
+        column = spelled.get(key) or spelled.get(key.lower())
+        if column is None:
+            hint = f"Its columns: {', '.join(table.columns)}."
+            raise _unsupported(body, f"{table.name} has no column {key}, which its option 'key.columns' names.", hint)
+        found.append(column)
+    return tuple(found)
 
 
 def _unsupported(body: Body, message: str, hint: str) -> StatementError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from jetsql.engine.databases import read_refusal, sql_failure, sql_failure_in
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model import Cause
 
@@ -23,6 +24,7 @@ WONT_HEAL: tuple[str, ...] = (
     "CONVERSION_INVALID_INPUT",
     "DATETIME_FIELD_OUT_OF_BOUNDS",
     "DIVIDE_BY_ZERO",
+    "EXCEED_LIMIT_LENGTH",
     "INVALID_ARRAY_INDEX",
     "INVALID_CAST_ARGUMENT",
     "MALFORMED_RECORD_IN_PARSING",
@@ -42,6 +44,7 @@ WONT_HEAL: tuple[str, ...] = (
     "JETSQL.DUPLICATE_KEY",
     "JETSQL.JOB_CHANGED",
     "JETSQL.SINK_CHANGED",
+    "JETSQL.SINK_REFUSED_ROWS",
 )
 
 
@@ -54,6 +57,9 @@ def cause_of(error: BaseException, batch: int | None = None) -> Cause:
     """Any exception of a run as a cause: the innermost error that says what happened."""
     if isinstance(error, JetSQLError):
         return Cause(error.explanation, error.condition, error.sqlstate, batch, heals(error.condition))
+    failure = sql_failure(error)
+    if failure is not None:
+        return cause_of(read_refusal(failure), batch)
     if isinstance(error, PySparkException):
         return _of_spark(error, batch)
     text = str(error.java_exception) if hasattr(error, "java_exception") else str(error)
@@ -71,6 +77,9 @@ def _of_spark(error: PySparkException, batch: int | None) -> Cause:
 
 def of_throwable(throwable: object, batch: int | None = None) -> Cause:
     """A Java throwable as a cause. Wrappers such as "the job was aborted" give way to what they wrap."""
+    failure = sql_failure_in(throwable)
+    if failure is not None:
+        return cause_of(read_refusal(failure), batch)
     best, condition, state = throwable, "", ""
     each = throwable
     while each is not None:

@@ -19,8 +19,11 @@ from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.append import PlainAppend
+from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
+from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
+from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import Report, SinkNoticed, UserSession
@@ -57,6 +60,8 @@ class SparkEngine:
 
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
+        if plan.analysis.sink.kind is SinkKind.JDBC:
+            rehearse(self._spark, self._catalog, plan)
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
@@ -109,6 +114,7 @@ class SparkEngine:
             "spark": pyspark.__version__,
             "manifest": str(MANIFEST_FORMAT),
             "part_names": str(PART_NAMES),
+            "ledger": str(LEDGER_FORMAT),
         }
 
     def _writer(self, job: Job, session: SparkSession, report: Report) -> SinkWriter:
@@ -138,6 +144,8 @@ def writer_for(context: SinkContext) -> SinkWriter:
         return TableVersions(context)
     if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
         return StagedFiles(context)
+    if plan.analysis.sink.kind is SinkKind.JDBC:
+        return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
     return PlainAppend(context)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Place, StatementError
-from jetsql.jobs.model import Analysis, Guarantee, Replay, SinkKind, Source
+from jetsql.jobs.model import Analysis, Guarantee, Replay, Sink, SinkKind, Source
 from jetsql.jobs.options import Options
 
 WORDS: Final = {
@@ -45,6 +45,8 @@ def deliver(analysis: Analysis, options: Options, target: Place | None) -> Deliv
     if lost is not None:
         raise _not_replayable(lost, place or target)
     by_clock = _first(analysis, Replay.BY_CLOCK)
+    if not analysis.sink.transactional:
+        return _without_transactions(analysis.sink, asked, place)
     if by_clock is None:
         return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
     if asked is Guarantee.EXACTLY_ONCE:
@@ -68,6 +70,19 @@ def _exactly_once(analysis: Analysis) -> str:
     if not analysis.streaming:
         return f"a batch job appears as a whole; {sink}"
     return f"all sources can give the same rows again; {sink}"
+
+
+def _without_transactions(sink: Sink, asked: Guarantee | None, place: Place | None) -> Delivery:
+    if asked is Guarantee.EXACTLY_ONCE:
+        raise StatementError(
+            "GUARANTEE_NOT_POSSIBLE",
+            f"exactlyOnce is not possible: {sink.table} is in {sink.system}, and that takes no batch together with its "
+            "number in one transaction.",
+            place=place,
+            hint="Ask for 'atLeastOnce'.",
+        )
+    reason = f"{sink.system} takes no batch together with its number, so a repeated batch is in it twice"
+    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
 
 
 def _not_replayable(source: Source, place: Place | None) -> StatementError:

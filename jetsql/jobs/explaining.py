@@ -42,12 +42,14 @@ def decisions(plan: Plan) -> Iterator[str]:
 
 
 def source_words(source: Source) -> str:
-    return f"{source.name} ({source.format}, {hide_in_text(source.location)}), replayable: {source.replay.value}"
+    facts = (source.format, hide_in_text(source.location))
+    return f"{source.name} ({', '.join(fact for fact in facts if fact)}), replayable: {source.replay.value}"
 
 
 def sink_words(sink: Sink) -> str:
-    partitions = f", partitioned by {', '.join(sink.partition_columns)}" if sink.partition_columns else ""
-    return f"{sink.table} ({sink.provider}, {hide_in_text(sink.location)}{partitions})"
+    partitions = f"partitioned by {', '.join(sink.partition_columns)}" if sink.partition_columns else ""
+    facts = (sink.provider, sink.system or hide_in_text(sink.location), partitions)
+    return f"{sink.table} ({', '.join(fact for fact in facts if fact)})"
 
 
 def write_words(plan: Plan) -> str:

@@ -94,7 +94,8 @@ class Sink:
     """The table that a job writes, as it was when the job was made.
 
     table: qualified name. created: the catalogue's creation time, milliseconds. key_columns: from the table option
-    `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions.
+    `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions. system: the system that
+    the table is in, as people may see it; empty for file tables. transactional: it can take a batch as a whole.
     """
 
     table: str
@@ -106,6 +107,8 @@ class Sink:
     partition_columns: tuple[str, ...] = ()
     key_columns: tuple[str, ...] = ()
     whole_table: bool = True
+    system: str = ""
+    transactional: bool = True
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,15 @@ public class Bridge {
     Tables.move(session, schema, name, location);
   }
 
+  /** The session catalogue's table that a name in a statement stands for, as JSON; null for everything else. */
+  public String namedTable(SparkSession session, String name) throws Exception { return Tables.named(session, name); }
+
+  public String transact(String options, String steps, boolean keep) throws Exception {
+    return Databases.transact(options, steps, keep);
+  }
+
+  public String databaseTables(String options, String prefix) throws Exception { return Databases.tables(options, prefix); }
+
   public void tableChanged(SparkSession session, String name, String location) {
     Tables.changed(session, name, location);
   }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CacheManager;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
@@ -31,6 +32,19 @@ class Tables {
     ExternalCatalog catalog = session.sharedState().externalCatalog();
     if (!catalog.databaseExists(schema) || !catalog.tableExists(schema, name)) return null;
     return Extension.JSON.writeValueAsString(facts(catalog.getTable(schema, name)));
+  }
+
+  /** Facts of the table that a name as written in a statement stands for; null when that is none of the catalogue's. */
+  static String named(SparkSession session, String name) throws Exception {
+    Seq parts = session.sessionState().sqlParser().parseMultipartIdentifier(name);
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (parts.size() > 3 || catalog.isTempView(parts)) return null;
+    String first = parts.size() == 3 ? (String) parts.head() : session.sessionState().catalogManager().currentCatalog().name();
+    if (!first.equalsIgnoreCase("spark_catalog")) return null;
+    String schema = parts.size() > 1 ? (String) parts.apply(parts.size() - 2) : catalog.getCurrentDatabase();
+    TableIdentifier table = new TableIdentifier((String) parts.last(), Option.apply((Object) schema));
+    if (!catalog.databaseExists(schema) || !catalog.tableExists(table)) return null;
+    return Extension.JSON.writeValueAsString(facts(catalog.getTableMetadata(table)));
   }
 
   static ObjectNode facts(CatalogTable table) {
