@@ -40,9 +40,7 @@ def expected(files: int) -> dict[str, Any]:
     ids = range(files * ROWS_A_FILE)
     once = [[i, 1] for i in ids]
     # The watermark stands at the newest time seen, so every minute but the newest is closed.
-    closed = [
-        [n, ROWS_A_FILE, sum(range(n * ROWS_A_FILE, (n + 1) * ROWS_A_FILE))] for n in range(files - 1)
-    ]
+    closed = [[n, ROWS_A_FILE, sum(range(n * ROWS_A_FILE, (n + 1) * ROWS_A_FILE))] for n in range(files - 1)]
     digits = [[d, len(ids) // 10, sum(i for i in ids if i % 10 == d)] for d in range(10)]
     return {"copy": once, "parts": once, "chained": once, "minutes": closed, "digits": digits}
 

@@ -99,7 +99,7 @@ def _columns_differ(error: PySparkException) -> str:
 def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     stateful = tuple(facts.get("stateful", ()))
-    bound = bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
+    dated = bool(stateful) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
         streaming=facts["streaming"],
         sources=sources,
@@ -108,7 +108,7 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         modes=modes,
         aggregates=bool(facts.get("aggregates")),
         stateful=bool(stateful),
-        dated_output=bound and bool(facts.get("aggregates")),
+        dated_output=dated,
         fingerprint=_fingerprint(sources, stateful) if facts["streaming"] else (),
     )
 
@@ -164,6 +164,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         columns=table.columns,
         partition_columns=table.partition_columns,
         key_columns=_key_columns(body, table),
+        managed=table.managed,
         whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
         system="" if database is None else f"{database.server}, {database.table}",
         transactional=database is None or dialect_of(database.driver) is not None,

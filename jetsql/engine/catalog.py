@@ -26,7 +26,7 @@ class TableFacts:
     partition_columns: tuple[str, ...]
     options: dict[str, str]
     bucketed: bool
-    tracked_partitions: bool
+    managed: bool
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> TableFacts:
@@ -39,7 +39,7 @@ class TableFacts:
             partition_columns=tuple(facts["partition_columns"]),
             options=facts["options"],
             bucketed=facts["bucketed"],
-            tracked_partitions=facts["tracked_partitions"],
+            managed=facts["type"] == "MANAGED",
         )
 
 

@@ -18,7 +18,7 @@ from jetsql.engine.jvm import bridge
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
-from jetsql.engine.sinks.append import PlainAppend
+from jetsql.engine.sinks.append import PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
@@ -141,7 +141,7 @@ def writer_for(context: SinkContext) -> SinkWriter:
     """The way into a job's table that gives the guarantee of its plan."""
     plan = context.job.plan
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
-        return TableVersions(context)
+        return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableVersions(context)
     if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
         return StagedFiles(context)
     if plan.analysis.sink.kind is SinkKind.JDBC:

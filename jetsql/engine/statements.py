@@ -36,6 +36,9 @@ def run(spark: SparkSession, text: str) -> SparkRows:
             hint="Write CREATE JOB name AS INSERT INTO ..., or leave out STREAM to see the rows that are there now.",
         )
     columns = tuple(Column(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    if not columns:
+        # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
+        return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
     fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
     return SparkRows(columns, (tuple(row) for row in fetched))

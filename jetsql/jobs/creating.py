@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
+from jetsql.jobs.chains import check_chain
 from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.lookup import live_named
@@ -34,6 +35,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     if live is not None:
         return _exists_already(live, statement, options).table()
     plan = plan_of(manager, statement, options, session)
+    check_chain(plan, statement.body, (view.job for view in manager.board.live()))
     _check_reachable(manager, statement, plan)
     job = Job(
         id=manager.new_id(),

@@ -96,6 +96,7 @@ class Sink:
     table: qualified name. created: the catalogue's creation time, milliseconds. key_columns: from the table option
     `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions. system: the system that
     the table is in, as people may see it; empty for file tables. transactional: it can take a batch as a whole.
+    managed: DROP TABLE deletes its rows.
     """
 
     table: str
@@ -109,6 +110,7 @@ class Sink:
     whole_table: bool = True
     system: str = ""
     transactional: bool = True
+    managed: bool = True
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,13 @@ def _batch(number: int) -> _Wait:
 
 
 def _idle(job: Job, begun: float) -> _Wait:
-    """A source that never falls idle gives all it has to each batch, unless its batches are limited."""
-    sources = job.plan.analysis.sources
-    whole_batches = any(source.endless for source in sources) and not any(source.rate_limited for source in sources)
+    """A batch holds all that was there when its trigger began, unless sources are limited; one that began after the
+    statement is enough then. Output that waits for a watermark comes a batch later, so those jobs have to fall idle.
+    """
+    analysis = job.plan.analysis
+    endless = any(source.endless for source in analysis.sources)
+    limited = any(source.rate_limited for source in analysis.sources)
+    whole_batches = not limited and (endless or not analysis.dated_output)
 
     def reached(view: View) -> bool:
         times = (view.facts.idle_trigger, view.facts.batch_trigger if whole_batches else None)

@@ -62,7 +62,7 @@ def outcome(spark: SparkSession, text: str) -> Any:
         frame = spark.sql(text)
         if frame.isStreaming:
             return ["streaming", frame.schema.simpleString()]
-        return [frame.schema.simpleString(), [str(row) for row in frame.collect()]]
+        return [frame.schema.simpleString(), sorted(str(row) for row in frame.collect())]
     except Exception as error:  # what error it is, is what is compared
         return [type(error).__name__, str(error)]
 

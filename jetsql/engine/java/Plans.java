@@ -45,9 +45,12 @@ public class Plans {
 
   /** Resolve an INSERT in the session. Throws Spark's own errors, with positions in `text`. */
   public static Plans analyse(SparkSession session, String text) throws Exception {
-    LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
+    // The analyzer takes time zone, ANSI mode and the rest from the thread's active session.
+    Option active = org.apache.spark.sql.SparkSession.getActiveSession();
+    org.apache.spark.sql.SparkSession.setActiveSession(session);
     Relations.analyseForJob(true);
     try {
+      LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
       Plans plans = new Plans(session.sessionState().analyzer().executeAndCheck(
           parsed, new QueryPlanningTracker(Option.empty())));
       plans.readSink();
@@ -55,6 +58,8 @@ public class Plans {
       return plans;
     } finally {
       Relations.analyseForJob(false);
+      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession((org.apache.spark.sql.SparkSession) active.get());
+      else org.apache.spark.sql.SparkSession.clearActiveSession();
     }
   }
 

@@ -56,7 +56,6 @@ class Tables {
     node.put("location", location(table));
     node.put("created", table.createTime());
     node.put("bucketed", table.bucketSpec().isDefined());
-    node.put("tracked_partitions", table.tracksPartitionsInCatalog());
     node.set("columns", texts(Arrays.asList((Object[]) table.schema().fieldNames())));
     node.set("partition_columns", texts(CollectionConverters.asJava(table.partitionColumnNames())));
     node.set("options", Extension.JSON.valueToTree(CollectionConverters.asJava(table.storage().properties())));

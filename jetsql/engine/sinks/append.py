@@ -1,4 +1,8 @@
-"""At least once: Spark's own INSERT for each batch. A batch that is replayed is inserted again."""
+"""Spark's own ways into a table.
+
+At least once: its INSERT for each batch; a batch that is replayed is inserted again. And the overwrite of partitions in
+batch jobs, which replaces what Spark's own statement would: done again after a death, it gives the same table.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,26 @@ class PlainAppend:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.same(self._sink)
         rows.write.insertInto(self._sink.table)
+        self._context.catalog.changed(self._sink.table, self._sink.location)
+        return None
+
+    def discard(self) -> None:
+        """Nothing is staged."""
+
+
+class PartitionOverwrite:
+    """Writer of a batch job that replaces partitions: the job's own statement, run by Spark."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._sink = context.job.plan.analysis.sink
+
+    def recover(self) -> None:
+        self._context.catalog.same(self._sink)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        self._context.catalog.same(self._sink)
+        self._context.spark.sql(self._context.job.spark_text)
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
 

@@ -41,11 +41,13 @@ class StagedFiles:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.same(self._sink)
         manifest = self._manifests.read(batch)
-        if manifest is None:
-            manifest = self._stage(rows, batch, table)
-            self._context.catalog.same(self._sink)
-        else:
+        if manifest is not None:
             read_all(rows)
+            self._publish(manifest)
+            self._tell_removed(manifest)
+            return manifest.rows
+        manifest = self._stage(rows, batch, table)
+        self._context.catalog.same(self._sink)
         self._publish(manifest)
         return manifest.rows
 
@@ -83,6 +85,15 @@ class StagedFiles:
         if any(moved):
             self._context.catalog.changed(self._sink.table, manifest.location)
         self._files.delete(manifest.staging)
+
+    def _tell_removed(self, manifest: Manifest) -> None:
+        """Whoever empties a table removes what is staged in it too: those rows count as delivered and removed."""
+        gone = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
+        if gone:
+            self._context.notice(
+                f"{len(gone)} files of batch {manifest.batch} were removed from {self._sink.table} by somebody else,"
+                " for example by TRUNCATE TABLE. They are not written again."
+            )
 
     def _move(self, manifest: Manifest, move: Move) -> bool:
         source = f"{manifest.staging}/{move.source}"

@@ -1,8 +1,9 @@
 """INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of its location.
 
 Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here
-a reader sees the old result or the new one. Old versions stay for a while for the queries that still read them. The
-folder that the table was created with goes at the first switch, so that DROP and CREATE TABLE find its place free.
+a reader sees the old result or the new one. What was replaced stays for a while for the queries that still read it, the
+folder that the table was created with too: removed at the first switch, it failed the readers of that moment. Once the
+job is dropped all of it goes, so that DROP and CREATE TABLE find the place free.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ class TableVersions:
         self._files = context.checkpoints.files
         self._sink = context.job.plan.analysis.sink
         self._folder = versions_folder(self._sink.location)
+        self._replaced_at: dict[str, float] = {}
 
     def recover(self) -> None:
-        table = self._table()
-        self._remove_old(table.location)
+        self._remove_replaced(self._table().location)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._table()
@@ -39,15 +40,24 @@ class TableVersions:
             return None
         save(gather(rows, self._context.single_file_bytes), table, target)
         failpoint("staged")
-        self._switch(self._table(), target)
+        self._table()
+        self._context.catalog.move(self._sink.table, target)
+        failpoint("table-moved")
+        self._context.catalog.changed(self._sink.table, target)
+        self._remove_replaced(target)
         return None
 
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
+        if table is None and not self._sink.managed:
+            return  # DROP TABLE leaves the rows of an external table to whoever owns the folder
         current = table.location if table is not None else ""
-        for name in self._own_versions():
-            if f"{self._folder}/{name}" != current:
-                self._files.delete(f"{self._folder}/{name}")
+        # A table that is there but not this job's any more may have its folder where the job's table had it.
+        ours = table is None or current.startswith(f"{self._folder}/")
+        for path in self._replaced(current, with_original=ours):
+            self._files.delete(path)
+        if not self._files.names(self._folder):
+            self._files.delete(self._folder)
 
     def _table(self) -> TableFacts:
         """The table, which may be at any version of this job by now."""
@@ -59,20 +69,18 @@ class TableVersions:
         run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
         return f"{job.id}-{run}{batch:09d}"
 
-    def _switch(self, table: TableFacts, target: str) -> None:
-        self._context.catalog.move(self._sink.table, target)
-        failpoint("table-moved")
-        self._context.catalog.changed(self._sink.table, target)
-        if not table.location.startswith(f"{self._folder}/"):
-            self._files.delete(table.location)
-        self._remove_old(target)
-
-    def _remove_old(self, current: str) -> None:
-        limit = time.time() - self._context.old_versions_seconds
-        for name in self._own_versions():
-            path = f"{self._folder}/{name}"
-            if path != current and self._files.modified(path) < limit:
+    def _remove_replaced(self, current: str) -> None:
+        """Delete what was replaced long enough ago. A run counts from when it first saw it replaced."""
+        now = time.time()
+        for path in self._replaced(current, with_original=current.startswith(f"{self._folder}/")):
+            if now - self._replaced_at.setdefault(path, now) >= self._context.old_versions_seconds:
                 self._files.delete(path)
+
+    def _replaced(self, current: str, with_original: bool) -> list[str]:
+        paths = [f"{self._folder}/{name}" for name in self._own_versions()]
+        if with_original and self._files.exists(self._sink.location):
+            paths.append(self._sink.location)
+        return [path for path in paths if path != current]
 
     def _own_versions(self) -> list[str]:
         return [name for name in self._files.names(self._folder) if name.startswith(self._context.job.id)]

@@ -1,0 +1,280 @@
+"""File tables as sinks: exactly once, visible at once to everybody, and nobody else's rows harmed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
+
+
+@pytest.fixture
+def source(sql: Sql) -> Sql:
+    sql("CREATE TABLE src (id INT, name STRING, day DATE) USING json")
+    sql("INSERT INTO src VALUES (1, 'a', DATE'2024-01-01'), (2, 'b', DATE'2024-01-02'), (3, NULL, NULL)")
+    return sql
+
+
+def location(sql: Sql, table: str) -> Path:
+    facts = {row[0]: row[1] for row in sql(f"DESCRIBE EXTENDED {table}")}
+    return Path(facts["Location"].removeprefix("file:"))
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
+def test_every_format(source: Sql, format: str) -> None:
+    source(f"CREATE TABLE sink (id INT, name STRING) USING {format}")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
+    assert source("SELECT * FROM sink ORDER BY id") == [(1, "a"), (2, "b"), (3, None)]
+
+
+def test_text_tables(source: Sql) -> None:
+    source("CREATE TABLE sink (line STRING) USING text")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT name FROM STREAM src WHERE name IS NOT NULL")
+    assert source("SELECT * FROM sink ORDER BY line") == [("a",), ("b",)]
+
+
+def test_a_small_batch_is_one_file_without_leftovers(source: Sql) -> None:
+    source("INSERT INTO src SELECT id, 'x', NULL FROM range(0, 100, 1, 4)")
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    folder = location(source, "sink")
+    assert len(list(folder.glob("part-*"))) == 1
+    assert not list(folder.glob(".jetsql/*/*"))
+
+
+def test_partitions_are_registered_with_odd_values(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT, day DATE, name STRING) USING parquet PARTITIONED BY (day, name)")
+    source("INSERT INTO src VALUES (4, 'x y/z=1', DATE'2024-01-03')")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, day, name FROM STREAM src")
+    assert source("SELECT id FROM sink WHERE day = DATE'2024-01-03' AND name = 'x y/z=1'") == [(4,)]
+    assert source("SELECT id FROM sink WHERE day IS NULL") == [(3,)]
+    assert source.value("SELECT count(*) FROM sink") == 4
+    assert len(source("SHOW PARTITIONS sink")) == 4
+
+
+def test_a_dropped_partition_comes_back_with_new_rows(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT, name STRING) USING parquet PARTITIONED BY (name)")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
+    source("ALTER TABLE sink DROP PARTITION (name = 'a')")
+    source("INSERT INTO src VALUES (4, 'a', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT id FROM sink WHERE name = 'a'") == [(4,)]
+
+
+def test_static_partition_column_list_and_by_name(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT, name STRING, part STRING) USING parquet PARTITIONED BY (part)")
+    source(f"CREATE JOB a {FAST} AS INSERT INTO sink PARTITION (part = 'p') SELECT id, name FROM STREAM src")
+    source(f"CREATE JOB b {FAST} AS INSERT INTO sink (part, id) SELECT 'q', id FROM STREAM src")
+    source(
+        f"CREATE JOB c {FAST} AS WITH s AS (SELECT 'r' AS part, name, id FROM STREAM src)"
+        " INSERT INTO sink BY NAME SELECT * FROM s"
+    )
+    counts = source("SELECT part, count(*), count(name) FROM sink GROUP BY part ORDER BY part")
+    assert counts == [("p", 3, 2), ("q", 3, 0), ("r", 3, 2)]
+
+
+def test_rows_of_others_stay_and_new_rows_are_seen_by_open_sessions(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("INSERT INTO sink VALUES (-1)")
+    reader = source.engine.spark.newSession()
+    schema = source.value("SELECT current_schema()")
+    count = f"SELECT count(*) FROM {schema}.sink"
+    assert reader.sql(count).first()[0] == 1
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    assert reader.sql(count).first()[0] == 4
+    source("INSERT INTO sink VALUES (-2)")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert reader.sql(count).first()[0] == 6
+    assert reader.sql(f"SELECT count(*) FROM (SELECT * FROM {schema}.SINK) s").first()[0] == 6
+
+
+def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("CREATE VIEW seen AS SELECT count(*) AS n FROM sink")
+    source("CACHE TABLE sink")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    assert source.value("SELECT n FROM seen") == 3
+    source("UNCACHE TABLE sink")
+
+
+def test_two_jobs_into_one_table(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    for job in ("one", "two"):
+        source(f"CREATE JOB {job} {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    for job in ("one", "two"):
+        source(f"WAIT FOR JOB {job} UNTIL IDLE")
+    assert source("SELECT id, count(*) FROM sink GROUP BY id ORDER BY id") == [(n, 2) for n in (1, 2, 3, 4)]
+
+
+def test_an_empty_batch_leaves_no_file(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src WHERE id > 100")
+    assert list(location(source, "sink").glob("part-*")) == []
+
+
+def test_a_batch_job_appends_once_and_completes(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("CREATE JOB j AS INSERT INTO sink SELECT id FROM src")
+    source("WAIT FOR JOB j")
+    assert source.status("j") == "COMPLETED"
+    assert source.value("SELECT count(*) FROM sink") == 3
+
+
+def test_available_now_runs_again_over_what_is_new(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO sink SELECT id FROM STREAM src")
+    source("WAIT FOR JOB j UNTIL COMPLETED")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j UNTIL COMPLETED")
+    assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_windows_close_with_the_watermark_and_the_rest_is_told(source: Sql) -> None:
+    source("CREATE TABLE events (at TIMESTAMP) USING json")
+    source("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 00:10:00'), (TIMESTAMP'2024-01-01 05:00:00')")
+    source("CREATE TABLE sink (start TIMESTAMP, n BIGINT) USING parquet")
+    source(
+        "CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO sink SELECT window.start, count(*)"
+        " FROM STREAM events WATERMARK at DELAY OF INTERVAL 1 MINUTE GROUP BY window(at, '1 hour')"
+    )
+    [(_, _, _, message)] = source("WAIT FOR JOB j UNTIL COMPLETED")
+    assert source("SELECT * FROM sink") == [(dt.datetime(2024, 1, 1), 1)]
+    assert "watermark" in message and message.startswith("1 ")
+
+
+def test_overwrite_replaces_and_readers_never_see_less(source: Sql) -> None:
+    source("CREATE TABLE sink (k INT, n BIGINT) USING parquet")
+    source("INSERT INTO sink VALUES (9, 9), (8, 8)")
+    reader = source.engine.spark.newSession()
+    schema = source.value("SELECT current_schema()")
+    seen: set[int] = set()
+    done = threading.Event()
+
+    def poll() -> None:
+        while not done.is_set():
+            seen.add(reader.sql(f"SELECT count(*) FROM {schema}.sink").first()[0])
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
+        for n in range(4, 8):
+            source(f"INSERT INTO src VALUES ({n}, 'x', NULL)")
+            source("WAIT FOR JOB j UNTIL IDLE")
+    finally:
+        done.set()
+        thread.join()
+    assert source("SELECT * FROM sink ORDER BY k") == [(0, 3), (1, 4)]
+    assert seen == {2}
+
+
+def test_an_overwritten_table_can_be_dropped_and_made_again(source: Sql) -> None:
+    source("CREATE TABLE sink (k INT, n BIGINT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
+    folder = location(source, "sink")
+    source("DROP JOB j")
+    source("DROP TABLE sink")
+    source("CREATE TABLE sink (k INT) USING parquet")
+    assert source.value("SELECT count(*) FROM sink") == 0
+    assert not list(folder.parent.glob("*"))
+
+
+def test_a_batch_overwrite_appears_at_once(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("INSERT INTO sink VALUES (7), (8)")
+    source("CREATE JOB j AS INSERT OVERWRITE sink SELECT id FROM src")
+    source("WAIT FOR JOB j")
+    assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,)]
+
+
+def test_a_batch_overwrite_of_one_partition_leaves_the_others(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT, part STRING) USING parquet PARTITIONED BY (part)")
+    source("INSERT INTO sink VALUES (7, 'old'), (8, 'kept')")
+    source("CREATE JOB j AS INSERT OVERWRITE sink PARTITION (part = 'old') SELECT id FROM src")
+    source("WAIT FOR JOB j")
+    assert source("SELECT part, count(*) FROM sink GROUP BY part ORDER BY part") == [("kept", 1), ("old", 3)]
+
+
+def test_a_dropped_sink_suspends_the_job_and_no_folder_comes_back(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    folder = location(source, "sink")
+    source("DROP TABLE sink")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    error = source.error("WAIT FOR JOB j UNTIL IDLE")
+    assert error.condition == "JETSQL.WRONG_STATUS" and "SINK_CHANGED" in error.message
+    assert source.status("j") == "SUSPENDED"
+    assert not folder.exists()
+
+
+def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    source("TRUNCATE TABLE sink")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT id FROM sink") == [(4,)]
+
+
+def test_the_static_side_is_as_of_each_batch(source: Sql) -> None:
+    source("CREATE TABLE names (id INT, title STRING) USING parquet")
+    source("INSERT INTO names VALUES (1, 'one')")
+    source("CREATE TABLE sink (id INT, title STRING) USING parquet")
+    source(
+        f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT s.id, n.title FROM STREAM src s JOIN names n ON s.id = n.id"
+    )
+    for id, change in ((4, "INSERT INTO"), (5, "INSERT OVERWRITE")):
+        source(f"{change} names VALUES ({id}, 'title {id}')")
+        source(f"INSERT INTO src VALUES ({id}, 'x', NULL)")
+        source("WAIT FOR JOB j UNTIL IDLE")
+    source("DROP TABLE names")
+    source("CREATE TABLE names (id INT, title STRING) USING parquet")
+    source("INSERT INTO names VALUES (6, 'title 6')")
+    source("INSERT INTO src VALUES (6, 'x', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT * FROM sink ORDER BY id") == [(1, "one"), (4, "title 4"), (5, "title 5"), (6, "title 6")]
+
+
+def test_a_chain_passes_everything_on_and_old_files_count(source: Sql) -> None:
+    source("CREATE TABLE middle (id INT) USING parquet")
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB first {FAST} AS INSERT INTO middle SELECT id FROM STREAM src")
+    source(f"CREATE JOB second {FAST} AS INSERT INTO sink SELECT id FROM STREAM middle")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    for job in ("first", "second"):
+        source(f"WAIT FOR JOB {job} UNTIL IDLE")
+    assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_suspended_job_goes_on_where_it_was(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    [(_, _, status, message)] = source("SUSPEND JOB j")
+    assert (status, "finished first" in message) == ("SUSPENDED", True)
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    assert source.value("SELECT count(*) FROM sink") == 3
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_without_a_guarantee_every_start_is_from_scratch(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(
+        "CREATE JOB j OPTIONS ('processingGuarantee' = 'none', 'snapshotIntervalMillis' = '100') AS"
+        " INSERT INTO sink SELECT id FROM STREAM src"
+    )
+    source("SUSPEND JOB j")
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT id, count(*) FROM sink GROUP BY id ORDER BY id") == [(1, 2), (2, 2), (3, 2)]

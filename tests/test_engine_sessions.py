@@ -1,0 +1,187 @@
+"""What a job keeps of the session that made it, what it refuses to depend on, and what its errors point at."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
+
+
+@pytest.fixture
+def source(sql: Sql) -> Sql:
+    sql("CREATE TABLE src (id INT, name STRING, at TIMESTAMP) USING json")
+    sql("INSERT INTO src VALUES (1, 'a', TIMESTAMP'2024-01-02 02:30:00Z')")
+    sql("CREATE TABLE sink (id INT, name STRING) USING parquet")
+    return sql
+
+
+def test_a_job_keeps_time_zone_and_schema(source: Sql) -> None:
+    source("CREATE TABLE days (day DATE) USING parquet")
+    source("SET TIME ZONE 'America/New_York'")
+    try:
+        source(f"CREATE JOB j {FAST} AS INSERT INTO days SELECT CAST(at AS DATE) FROM STREAM src")
+    finally:
+        source("SET TIME ZONE 'UTC'")
+    source("SUSPEND JOB j")
+    schema = source.value("SELECT current_schema()")
+    source("USE default")
+    source("RESUME JOB j")
+    source(f"INSERT INTO {schema}.src VALUES (2, 'b', TIMESTAMP'2024-01-02 02:30:00Z')")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    source(f"USE {schema}")
+    assert source("SELECT CAST(day AS STRING), count(*) FROM days GROUP BY 1") == [("2024-01-01", 2)]
+    assert ("session spark.sql.session.timeZone", "America/New_York") in source("DESCRIBE JOB EXTENDED j")
+
+
+def test_a_job_has_settings_of_its_own(source: Sql) -> None:
+    body = "INSERT INTO sink SELECT CAST('x' AS INT), name FROM STREAM src"
+    assert source.error(f"CREATE JOB strict {FAST} AS {body}").condition == "JETSQL.JOB_FAILED"
+    options = "OPTIONS ('spark.sql.ansi.enabled' = 'false', 'snapshotIntervalMillis' = '100')"
+    source(f"CREATE JOB lenient {options} AS {body}")
+    assert source("SELECT * FROM sink") == [(None, "a")]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "body", "token", "clean"),
+    [
+        (
+            "CREATE TEMPORARY VIEW t AS SELECT 1 AS id, 'x' AS name",
+            "INSERT INTO sink SELECT * FROM t",
+            "t",
+            "DROP VIEW t",
+        ),
+        (
+            "CREATE GLOBAL TEMPORARY VIEW g AS SELECT 1 AS id, 'x' AS name",
+            "INSERT INTO sink SELECT * FROM global_temp.g",
+            "global_temp.g",
+            "DROP VIEW global_temp.g",
+        ),
+        (
+            "CREATE TEMPORARY FUNCTION shout AS 'org.apache.hadoop.hive.ql.udf.generic.GenericUDFUpper'",
+            "INSERT INTO sink SELECT id, shout(name) FROM STREAM src",
+            "shout",
+            "DROP TEMPORARY FUNCTION shout",
+        ),
+        (
+            "DECLARE VARIABLE factor INT DEFAULT 3",
+            "INSERT INTO sink SELECT id * factor, name FROM STREAM src",
+            "factor",
+            "DROP TEMPORARY VARIABLE factor",
+        ),
+    ],
+)
+def test_what_belongs_to_the_session_is_refused_at_its_token(
+    source: Sql, prepare: str, body: str, token: str, clean: str
+) -> None:
+    source(prepare)
+    text = f"CREATE JOB refused\nAS\n  {body}"
+    try:
+        error = source.error(text)
+    finally:
+        source(clean)
+    assert error.condition == "JETSQL.TEMPORARY_OBJECT_IN_BODY"
+    assert (error.line, error.column) == (3, 3 + body.index(token))
+    assert source("SHOW ALL JOBS LIKE 'refused'") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "condition", "token"),
+    [
+        ("INSERT INTO sink SELECT id, nam FROM STREAM src", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "nam "),
+        ("INSERT INTO sink SELECT id, name FROM STREAM sorce", "TABLE_OR_VIEW_NOT_FOUND", "STREAM sorce"),
+        ("INSERT INTO snik SELECT id, name FROM STREAM src", "TABLE_OR_VIEW_NOT_FOUND", "snik"),
+        ("INSERT INTO sink SELECT id name name FROM src", "PARSE_SYNTAX_ERROR", "name FROM"),
+        ("INSERT INTO sink SELECT id, name FROM STREAM sink", "JETSQL.UNSUPPORTED_QUERY", "sink"),
+        ("INSERT INTO sink SELECT count(*), 'x' FROM STREAM src", "JETSQL.NO_OUTPUT_MODE", "sink"),
+        ("INSERT OVERWRITE sink SELECT id, name FROM STREAM src", "JETSQL.NO_OUTPUT_MODE", "sink"),
+    ],
+)
+def test_errors_point_into_the_whole_statement(source: Sql, body: str, condition: str, token: str) -> None:
+    text = f"CREATE JOB refused -- a comment\n  {FAST} AS\n    {body}"
+    error = source.error(text)
+    assert error.condition == condition
+    assert (error.line, error.column) == (3, 5 + body.index(token))
+    assert source("SHOW ALL JOBS LIKE 'refused'") == []
+
+
+def test_spark_sql_gives_the_same_error_with_position(source: Sql) -> None:
+    with pytest.raises(Exception) as raised:
+        source.engine.spark.sql("CREATE JOB j AS\nINSERT INTO sink SELECT id, nam FROM STREAM src")
+    assert raised.value.getCondition() == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    assert "line 2 pos 28" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "body", "condition"),
+    [
+        (
+            "CREATE TABLE b (id INT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS",
+            "INSERT INTO b SELECT id FROM STREAM src",
+            "JETSQL.UNSUPPORTED_SINK",
+        ),
+        ("CREATE TABLE b USING rate", "INSERT INTO b SELECT at, id FROM STREAM src", "UNSUPPORTED"),
+        (
+            "CREATE TABLE b (id INT, p INT) USING parquet PARTITIONED BY (p)",
+            "INSERT OVERWRITE b SELECT count(*), 1 FROM STREAM src",
+            "JETSQL.NO_OUTPUT_MODE",
+        ),
+        (
+            "CREATE TABLE b USING socket OPTIONS (host 'localhost', port '1')",
+            "INSERT INTO sink SELECT 1, value FROM STREAM b",
+            "JETSQL.SOURCE_NOT_REPLAYABLE",
+        ),
+    ],
+)
+def test_sinks_and_sources_that_a_job_could_not_keep_its_word_on(
+    source: Sql, ddl: str, body: str, condition: str
+) -> None:
+    source(ddl)
+    error = source.error(f"CREATE JOB refused AS {body}")
+    assert error.condition.startswith(condition), error
+    assert source("SHOW ALL JOBS LIKE 'refused'") == []
+
+
+def test_a_table_that_a_job_overwrites_is_no_stream(source: Sql) -> None:
+    source("CREATE TABLE totals (k INT, n BIGINT) USING parquet")
+    source(f"CREATE JOB totals {FAST} AS INSERT OVERWRITE totals SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
+    error = source.error("CREATE JOB j AS INSERT INTO sink SELECT k, 'x' FROM STREAM totals")
+    assert error.condition == "JETSQL.UNSUPPORTED_QUERY"
+
+
+def test_a_view_changed_under_a_job_stops_it(source: Sql) -> None:
+    source("CREATE TABLE totals (k STRING, n BIGINT) USING parquet")
+    source("CREATE VIEW v AS SELECT name AS k, upper(name) AS other FROM STREAM src")
+    source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE totals SELECT k, count(*) FROM v GROUP BY k")
+    source("SUSPEND JOB j")
+    source("CREATE OR REPLACE VIEW v AS SELECT upper(name) AS k, name AS other FROM STREAM src")
+    error = source.error("RESUME JOB j")
+    assert "changed" in error.message
+    assert source.status("j") == "SUSPENDED"
+    source("CREATE OR REPLACE VIEW v AS SELECT name AS k, upper(name) AS other FROM STREAM src")
+    source("RESUME JOB j")
+    assert source.status("j") == "RUNNING"
+
+
+def test_an_error_after_the_first_batch_suspends_and_says_why(source: Sql) -> None:
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT CAST(name AS INT), name FROM STREAM src WHERE id > 1")
+    source("INSERT INTO src VALUES (2, 'seven', NULL)")
+    error = source.error("WAIT FOR JOB j UNTIL IDLE")
+    assert "CAST_INVALID_INPUT" in error.message
+    [last] = [row for row in source("SHOW JOB HISTORY j") if row[3] == "SUSPENDED"]
+    assert "'seven'" in last[5]
+
+
+def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
+    jvm = source.engine.spark.sparkContext._jvm
+    manager = source.engine._manager.engine._runs
+    [run] = [run for known, run in manager.items() if known.job == source("SHOW JOBS LIKE 'j'")[0][0]]
+    assert jvm is not None
+    run._query.stop()
+    source("INSERT INTO src VALUES (2, 'b', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT * FROM sink ORDER BY id") == [(1, "a"), (2, "b")]
