@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta, timezone, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -41,7 +43,29 @@ def run(spark: SparkSession, text: str) -> SparkRows:
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
     fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
-    return SparkRows(columns, (tuple(row) for row in fetched))
+    instants = [n for n, column in enumerate(columns) if column.type == "timestamp"]
+    return SparkRows(columns, in_zone(fetched, instants, session_zone(spark)))
+
+
+def session_zone(spark: SparkSession) -> tzinfo:
+    """The session's time zone, in which Spark's own tools show timestamps."""
+    name = str(spark.conf.get("spark.sql.session.timeZone"))
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):  # an offset such as +02:00
+        java: Any = spark.sparkContext._jvm
+        now = java.java.time.Instant.now()
+        return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
+
+
+def in_zone(rows: Iterable[Sequence[Any]], instants: Sequence[int], zone: tzinfo) -> Iterator[tuple[Any, ...]]:
+    """Rows with their timestamps as the zone's clock shows them; PySpark gives them by the clock of this machine."""
+    for row in rows:
+        values = list(row)
+        for n in instants:
+            if values[n] is not None:
+                values[n] = values[n].astimezone(zone).replace(tzinfo=None)
+        yield tuple(values)
 
 
 @dataclass(frozen=True)

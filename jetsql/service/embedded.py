@@ -66,7 +66,8 @@ class EmbeddedEngine:
         """Run one statement, JetSQL's or Spark's. Raises JetSQLError or Spark's own errors."""
         statement = parse(text)
         if statement is not None:
-            return of_table(commands.execute(self._manager, statement, self.spark))
+            table = commands.execute(self._manager, statement, self.spark)
+            return of_table(table, statements.session_zone(self.spark))
         rows = statements.run(self.spark, text)
         return Result(rows.columns, rows.rows)
 

@@ -1,4 +1,4 @@
-"""What one statement returned, whichever way it took, and what an error says of its text.
+"""What one statement returned, whichever way it took.
 
 JetSQL's own tables and Spark's DataFrames become the same thing: columns, and rows that are read once.
 """
@@ -7,29 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from jetsql.engine.statements import in_zone
 from jetsql.jobs.tables import Column, Table
 
 
 @dataclass(frozen=True)
 class Result:
-    """columns: with Spark's type names. rows: Python values as PySpark gives them; may be read once, may raise."""
+    """columns: with Spark's type names. rows: Python values as PySpark gives them; may be read once, may raise.
+
+    Timestamps are naive datetimes by the clock of the session's time zone.
+    """
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
-def of_table(table: Table) -> Result:
-    """Timestamps become aware datetimes in the local zone, as Spark's clients show them."""
+def of_table(table: Table, zone: tzinfo) -> Result:
+    """A table of ours, whose timestamps are seconds since the epoch."""
     stamps = [n for n, column in enumerate(table.columns) if column.type == "timestamp"]
-    return Result(table.columns, (_with_times(row, stamps) for row in table.rows))
+    return Result(table.columns, in_zone((_with_instants(row, stamps) for row in table.rows), stamps, zone))
 
 
-def _with_times(row: tuple[Any, ...], stamps: list[int]) -> tuple[Any, ...]:
+def _with_instants(row: tuple[Any, ...], stamps: list[int]) -> list[Any]:
     values = list(row)
     for n in stamps:
-        if values[n] is not None:
-            values[n] = datetime.fromtimestamp(values[n], UTC).astimezone().replace(tzinfo=None)
-    return tuple(values)
+        values[n] = None if values[n] is None else datetime.fromtimestamp(values[n], UTC)
+    return values
