@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.catalog import Catalog, TableFacts
 from jetsql.engine.databases import Database, DatabaseError, Step
-from jetsql.engine.sinks.dialects import LEDGER_TABLE, Dialect, dialect_of, is_table_name, schema_of
+from jetsql.engine.sinks.dialects import LEDGER_TABLE, Dialect, dialect_of, is_table_name, quoted, schema_of
 from jetsql.engine.sinks.jdbc import Target, needs_transactions, open_target
 from jetsql.errors import StatementError
 from jetsql.jobs.model import Guarantee, Plan
@@ -115,8 +115,8 @@ def _ledger_steps(target: Target) -> list[Step]:
 def _not_ready(target: Target, error: DatabaseError, rights: str) -> StatementError:
     database, sql = target.database, target.sql
     if error.step == "move" and error.state == sql.dialect.no_unique_index:
-        keys = ", ".join(sql.keys)
-        message = f"{sql.table} in {database.server} has no primary key or unique index on just the columns {keys}."
+        keys = ", ".join(map(quoted, sql.keys))
+        message = f"{sql.table} in {database.server} has no primary key or unique index on just the columns ({keys})."
         return StatementError(
             "SINK_NOT_READY",
             database.clean(message),
