@@ -24,7 +24,7 @@ _schemas = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
-    with jetsql.open(home=tmp_path_factory.mktemp("home"), master="local[2]", conf=CONF) as engine:
+    with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
         yield engine
 
 

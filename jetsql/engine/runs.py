@@ -20,8 +20,11 @@ from jetsql.engine.failpoints import failpoint
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkWriter
+from jetsql.engine.startup import is_stopped
 from jetsql.jobs.engine import BatchCommitted, Report, RestartWanted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
+
+_EVENTS_SECONDS = 5.0
 
 
 class Run(Protocol):
@@ -65,6 +68,7 @@ class StreamingRun:
         self._stopping = False
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
+        self._ended = threading.Event()
         self._failure: tuple[BaseException, int] | None = None
         self._progress: dict[str, Any] = {}
         self._listener: Any = None
@@ -92,7 +96,10 @@ class StreamingRun:
         self._started.wait()
         if self._query is None:
             return True
-        return bool(bridge(self._parts.session).stop(self._query._jsq, int(deadline_seconds * 1000)))
+        graceful = bool(bridge(self._parts.session).stop(self._query._jsq, int(deadline_seconds * 1000)))
+        # Events come in their order, so behind the end there is no batch left to be told.
+        self._ended.wait(_EVENTS_SECONDS)
+        return graceful
 
     def watch_idle(self) -> None:
         if self._listener is not None:
@@ -105,17 +112,21 @@ class StreamingRun:
             self._parts.report(_committed(self._parts.id, self._progress))
         elif kind == "idle":
             self._parts.report(RunIdle(self._parts.id, _seconds(detail)))
-        elif not self._stopping:
+        else:
+            self._ended.set()
             # The listener's thread must not wait for the thread that is starting the query.
-            threading.Thread(target=self._report_end, name=f"end-{self._parts.id}", daemon=True).start()
+            threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
 
-    def _report_end(self) -> None:
+    def _end(self) -> None:
         self._started.wait()
-        if self._query is None or self._stopping:
-            return
-        if self._parts.session.sparkContext._jsc is None or self._parts.session.sparkContext._jsc.sc().isStopped():
+        if is_stopped(self._parts.session):
             return  # Spark was taken away under the engine: the job goes on with the next start
-        throwable = bridge(self._parts.session).failure(self._query._jsq)
+        bridge(self._parts.session).release(self._parts.session._jsparkSession)
+        if self._query is not None and not self._stopping:
+            self._report_end(self._query)
+
+    def _report_end(self, query: StreamingQuery) -> None:
+        throwable = bridge(self._parts.session).failure(query._jsq)
         if throwable is None:
             self._parts.report(self._ended_without_error())
             return

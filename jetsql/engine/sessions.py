@@ -37,6 +37,8 @@ _DELIVERY_CONFS = {
     # An idle trigger tells so at once: CREATE JOB and WAIT FOR JOB wait for it.
     "spark.sql.streaming.noDataProgressEventInterval": "0",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
+    # A forced stop that hangs in somebody else's server must not hang the engine with it.
+    "spark.sql.streaming.stopTimeout": "60s",
 }
 
 
@@ -46,13 +48,13 @@ class Sessions:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._bridge = bridge(spark)
+        self._fresh = self._confs(spark.newSession())
 
     def capture(self, session: SparkSession) -> CapturedSession:
-        fresh = self._confs(self._spark.newSession())
         confs = {
             key: value
             for key, value in self._confs(session).items()
-            if fresh.get(key) != value and not key.startswith(_NOT_CAPTURED) and session.conf.isModifiable(key)
+            if self._fresh.get(key) != value and not key.startswith(_NOT_CAPTURED) and session.conf.isModifiable(key)
         }
         for key in ALWAYS_CAPTURED:
             confs[key] = str(session.conf.get(key))

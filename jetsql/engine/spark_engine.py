@@ -26,7 +26,7 @@ from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import Report, SinkNoticed, UserSession
+from jetsql.jobs.engine import EngineEvent, Report, RestartWanted, RunCompleted, RunFailed, SinkNoticed, UserSession
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
@@ -80,17 +80,20 @@ class SparkEngine:
         _same_query(job, resolved)
         writer = self._writer(job, session, report)
         writer.recover()
-        parts = RunParts(
-            job, session, resolved.query, writer, self._checkpoints.spark(job.id), report, resolved.static_locations
-        )
+        checkpoint = self._checkpoints.spark(job.id)
+        told = self._forgetting_ended_runs(report)
+        parts = RunParts(job, session, resolved.query, writer, checkpoint, told, resolved.static_locations)
         started: Run = StreamingRun(parts) if job.plan.analysis.streaming else BatchRun(parts)
         with self._lock:
-            self._runs = {known: r for known, r in self._runs.items() if known.job != job.id} | {run: started}
-        started.start()
+            self._runs[run] = started
+        try:
+            started.start()
+        except BaseException:
+            self._forget(run)
+            raise
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
-        with self._lock:
-            running = self._runs.pop(run, None)
+        running = self._forget(run)
         return True if running is None else running.stop(deadline_seconds)
 
     def watch_idle(self, run: RunId) -> None:
@@ -116,6 +119,18 @@ class SparkEngine:
             "part_names": str(PART_NAMES),
             "ledger": str(LEDGER_FORMAT),
         }
+
+    def _forget(self, run: RunId) -> Run | None:
+        with self._lock:
+            return self._runs.pop(run, None)
+
+    def _forgetting_ended_runs(self, report: Report) -> Report:
+        def told(event: EngineEvent) -> None:
+            if isinstance(event, RunCompleted | RunFailed | RestartWanted):
+                self._forget(event.run)
+            report(event)
+
+        return told
 
     def _writer(self, job: Job, session: SparkSession, report: Report) -> SinkWriter:
         run = RunId(job.id, job.run)

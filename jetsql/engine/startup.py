@@ -69,7 +69,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
-        "spark.sql.warehouse.dir": (start.home / "warehouse").as_uri(),
+        "spark.sql.warehouse.dir": str(start.home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 from typing import Any
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of, plain_message
 from jetsql.errors import JetSQLError, StatementError
-from jetsql.jobs.tables import Column
+from jetsql.jobs.tables import Column, in_zone
 
 # Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
@@ -56,16 +56,6 @@ def session_zone(spark: SparkSession) -> tzinfo:
         java: Any = spark.sparkContext._jvm
         now = java.java.time.Instant.now()
         return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
-
-
-def in_zone(rows: Iterable[Sequence[Any]], instants: Sequence[int], zone: tzinfo) -> Iterator[tuple[Any, ...]]:
-    """Rows with their timestamps as the zone's clock shows them; PySpark gives them by the clock of this machine."""
-    for row in rows:
-        values = list(row)
-        for n in instants:
-            if values[n] is not None:
-                values[n] = values[n].astimezone(zone).replace(tzinfo=None)
-        yield tuple(values)
 
 
 @dataclass(frozen=True)

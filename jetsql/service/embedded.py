@@ -52,9 +52,7 @@ class EmbeddedEngine:
         self._owns_spark = owns_spark
         self._store = Store(settings.home / "jetsql.db")
         checkpoints = settings.home / "checkpoints"
-        engine_settings = EngineSettings(
-            checkpoints.as_uri(), settings.single_file_bytes, settings.old_versions_seconds
-        )
+        engine_settings = EngineSettings(str(checkpoints), settings.single_file_bytes, settings.old_versions_seconds)
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from jetsql.engine.statements import in_zone
-from jetsql.jobs.tables import Column, Table
+from jetsql.jobs.tables import Column, Table, in_zone
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ public class Bridge {
     return listener;
   }
 
+  public void release(SparkSession session) throws Exception { Queries.release(session); }
+
   public boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     return Queries.stop(query, deadlineMillis);
   }

@@ -1,7 +1,11 @@
 package dev.jetsql;
 
+import java.lang.reflect.Field;
 import java.time.Instant;
 import java.util.function.BiConsumer;
+import org.apache.spark.scheduler.SparkListenerInterface;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.classic.StreamingQueryManager;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
@@ -65,6 +69,14 @@ public class Queries {
     boolean graceful = !thread.isAlive() || calm >= 2;
     query.stop();
     return graceful;
+  }
+
+  /** Every session with streams adds a listener to Spark that stays for good; take it away with the session's end. */
+  static void release(SparkSession session) throws Exception {
+    StreamingQueryManager manager = session.sessionState().streamingQueryManager();
+    Field bus = StreamingQueryManager.class.getDeclaredField("listenerBus");
+    bus.setAccessible(true);
+    session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));
   }
 
   /** The error that ended a query; null when it ended without. */

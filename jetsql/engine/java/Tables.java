@@ -63,7 +63,8 @@ class Tables {
   }
 
   static String location(CatalogTable table) {
-    return table.storage().locationUri().isEmpty() ? "" : table.storage().locationUri().get().toString();
+    // A path, not an encoded URI: Hadoop takes a text as a path, with its spaces as they are.
+    return table.storage().locationUri().isEmpty() ? "" : new Path((java.net.URI) table.storage().locationUri().get()).toString();
   }
 
   static ArrayNode texts(Collection values) {
