@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.metadata import version
@@ -18,7 +18,6 @@ import click
 
 from jetsql.jobs.tables import Column
 from jetsql.render import Format, lines
-from jetsql.service.results import Result
 from jetsql.version import VERSION
 
 
@@ -33,6 +32,14 @@ class Goal:
         wanted = f"<= {self.most:g}" if self.most is not None else f">= {self.least:g}"
         met = value <= self.most if self.most is not None else value >= (self.least or 0.0)
         return f"{wanted} {'met' if met else 'MISSED'}"
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A table as `jetsql.render` takes it."""
+
+    columns: tuple[Column, ...]
+    rows: Iterator[tuple[object, ...]]
 
 
 def machine() -> str:
@@ -77,7 +84,7 @@ def _load() -> str:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-    for line in lines(Result(tuple(columns), (tuple(row) for row in rows)), Format.TABLE):
+    for line in lines(_Rows(tuple(columns), (tuple(row) for row in rows)), Format.TABLE):
         say(line)
     say()
 
