@@ -228,4 +228,3 @@ def one_line(message: str) -> str:
     """A database's message as a sentence."""
     text = _NOISE.sub("", " ".join(message.split()))
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."
-

@@ -92,7 +92,8 @@ class JdbcTransactions:
         target = self._target(table)
         try:
             self._sweep(target)
-            target.transact([Step("forget", target.ledger.forget())])
+            if self._ledgered:
+                target.transact([Step("forget", target.ledger.forget())])
         except DatabaseError as error:
             if error.step != "forget" or error.state not in target.sql.dialect.no_table:
                 raise target.database.refusal(error) from error
