@@ -1,0 +1,37 @@
+"""The README says what the code says: its tables of options, settings and exit codes are compared with the code's."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jetsql.cli import ExitCode
+from jetsql.jobs.options import OPTIONS
+from jetsql.settings import READERS
+
+TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table whose first header this is, without the two lines of its head."""
+    table = TEXT[TEXT.index(f"\n| {heading} |") :].strip().split("\n\n")[0]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()[2:]]
+
+
+def test_options() -> None:
+    own = [[f"`{spec.name}`", spec.values, spec.default, spec.explanation] for spec in OPTIONS]
+    assert rows("option")[: len(own)] == own
+
+
+def test_settings() -> None:
+    named = [name for row in rows("setting") for name in re.findall(r"`(\w+)`", row[0])]
+    assert named == list(READERS)
+
+
+def test_exit_codes() -> None:
+    assert [int(row[0]) for row in rows("exit code")] == [int(code) for code in ExitCode]
+
+
+@pytest.mark.parametrize("name", re.findall(r"`((?:examples|grammar|jetsql|tests)/[\w./]+)`", TEXT))
+def test_files_that_are_named_are_there(name: str) -> None:
+    assert (Path(__file__).parent.parent / name).exists()
