@@ -8,7 +8,7 @@ variable was filled in, `Step.origin` leads from the text that ran back to the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from jetsql import render
 from jetsql.errors import EngineError, JetSQLError
-from jetsql.language import Fragment, split, substitute
+from jetsql.language import Fragment, Substituted, split, substitute
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format, Rows
 
@@ -79,12 +79,28 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement, ready to run. start: its offset in the script. origin: from an offset in text to one in it."""
+    """One statement, ready to run. start: its offset in the script."""
 
     script: Script
-    start: int
-    text: str
-    origin: Callable[[int], int]
+    fragment: Fragment
+    filled: Substituted
+
+    @property
+    def start(self) -> int:
+        return self.fragment.start
+
+    @property
+    def text(self) -> str:
+        """What the engine is handed. Made anew each time: blanks kept for every statement would be the file squared."""
+        return self._before + self.filled.text
+
+    def origin(self, offset: int) -> int:
+        """From an offset in `text` to one in the script."""
+        return self.start + self.filled.original(max(offset - len(self._before), 0))
+
+    @property
+    def _before(self) -> str:
+        return "\n" * (self.fragment.line - 1) + " " * self.fragment.column
 
 
 def variables(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -142,14 +158,15 @@ class _Printer:
 
 
 def _run_step(step: Step, engine: Engine, printer: _Printer) -> Mistake | None:
+    text = step.text
     try:
         with printer.surface.busy(f"{step.script.name}:{step.script.line(step.start)}: running"):
-            printer.show(engine.run(step.text))
+            printer.show(engine.run(text))
     except SurfaceLost:
         raise
     except Exception as error:
         # The outermost loop of this surface: whatever a statement raises, Spark's Java errors included, is its answer.
-        return _mistake_of(step, engine.error(error, step.text), isinstance(error, EngineError))
+        return _mistake_of(step, engine.error(error, text), isinstance(error, EngineError))
     return None
 
 
@@ -161,10 +178,10 @@ def _mistake_of(step: Step, report: Report, engine_lost: bool) -> Mistake:
 def _offset(step: Step, report: Report) -> int:
     if report.line is None:
         return step.start
-    before = 0
+    text, before = step.text, 0
     for _ in range(report.line - 1):
-        before = step.text.find("\n", before) + 1
-    return step.origin(min(before + (report.column or 1) - 1, len(step.text)))
+        before = text.find("\n", before) + 1
+    return step.origin(min(before + (report.column or 1) - 1, len(text)))
 
 
 def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake]:
@@ -176,19 +193,9 @@ def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake
         return
     for fragment in fragments:
         try:
-            yield _step(script, fragment, values)
+            yield Step(script, fragment, substitute(fragment.text, values))
         except JetSQLError as error:
             yield _mistake_before(script, fragment.start, error)
-
-
-def _step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step:
-    filled = substitute(fragment.text, values)
-    before = "\n" * (fragment.line - 1) + " " * fragment.column
-
-    def origin(offset: int) -> int:
-        return fragment.start + filled.original(max(offset - len(before), 0))
-
-    return Step(script, fragment.start, before + filled.text, origin)
 
 
 def _mistake_before(script: Script, start: int, error: JetSQLError) -> Mistake:

@@ -1,5 +1,6 @@
 """Scripts: what the engine is handed, what is shown, and where mistakes are said to be."""
 
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -201,3 +202,13 @@ def test_a_variable_that_is_not_set_keeps_only_its_statement_from_running() -> N
 @pytest.mark.parametrize("text", ["", ";;", "-- nothing\n", "/* nothing */ ;"])
 def test_an_empty_script_does_nothing(text: str) -> None:
     assert prepare([Script("f.sql", text)], {}) == []
+
+
+def test_a_script_of_many_lines_takes_memory_for_its_text_once() -> None:
+    script = Script("f.sql", "SELECT a;\n" * 3000)
+    tracemalloc.start()
+    try:
+        assert len(prepare([script], {})) == 3000
+        assert tracemalloc.get_traced_memory()[1] < 100 * len(script.text)
+    finally:
+        tracemalloc.stop()
