@@ -260,12 +260,17 @@ def _settings(flags: Flags) -> Settings:
 
 def _variables(flags: Flags) -> dict[str, str]:
     from jetsql.errors import EngineError
+    from jetsql.language import is_variable_name
     from jetsql.settings import pair
 
     try:
-        return dict(pair(text, "--set") for text in flags.variables)
+        values = dict(pair(text, "--set") for text in flags.variables)
     except EngineError as error:
         raise click.UsageError(error.explanation) from error
+    for name in values:
+        if not is_variable_name(name):
+            raise click.UsageError(f"--set: {name!r} is no name: letters, digits and _, and no digit at the beginning.")
+    return values
 
 
 def _given(statements: Iterable[str]) -> list[Script]:
@@ -302,6 +307,8 @@ def _read(name: str) -> Script:
 
 
 def _content(name: str) -> bytes:
+    if not name:
+        raise click.UsageError("The name of a file is empty.")
     if name != "-":
         return Path(name).read_bytes()
     if sys.stdin is None:

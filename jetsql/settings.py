@@ -171,7 +171,9 @@ def pair(text: str, origin: str) -> tuple[str, str]:
 
 def _beside(path: Path, value: object) -> object:
     """A relative folder in a file is meant from that file's place, not from wherever the engine is started."""
-    return str(path.parent.absolute() / Path(value).expanduser()) if isinstance(value, str) and value else value
+    if not isinstance(value, str) or not value or value.startswith("~"):
+        return value
+    return str(path.parent.absolute() / value)
 
 
 def _spark_text(value: object) -> str:
@@ -181,7 +183,10 @@ def _spark_text(value: object) -> str:
 def _folder(value: object) -> Path:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("the path of a folder")
-    return Path(value).expanduser().absolute()
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("the path of a folder, and nobody here has the name behind the ~") from None
 
 
 def _word(value: object) -> str:

@@ -87,6 +87,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("driver_memory = 'much'", "a size such as 900m or 2g"),
         ("home = 3", "the path of a folder"),
         ("home = ''", "the path of a folder"),
+        ("home = '~nobody of this name/x'", "nobody here has the name behind the ~"),
         ("master = ' '", "a master URL"),
         ("spark = 3", "whole names"),
         ("spark.'a b' = 3", "no setting of Spark"),
@@ -117,4 +118,5 @@ def test_a_mistake_in_the_environment_names_the_variable(environ: dict[str, str]
 
 def test_a_mistake_in_a_flag_names_it(environ: dict[str, str]) -> None:
     assert refusal(environ, home="").startswith("--home")
+    assert refusal(environ, home="~nobody of this name/x").startswith("--home")
     assert refusal(environ, conf={"shuffle.partitions": "3"}).startswith("--conf: 'shuffle.partitions'")

@@ -8,7 +8,7 @@ from jetsql.language.completion import Expected, completions
 from jetsql.language.grammar import Slot
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
-from jetsql.language.variables import Substituted, substitute
+from jetsql.language.variables import Substituted, is_variable_name, substitute
 
 __all__ = [
     "Expected",
@@ -18,6 +18,7 @@ __all__ = [
     "completions",
     "find_function",
     "find_name",
+    "is_variable_name",
     "parse",
     "split",
     "substitute",

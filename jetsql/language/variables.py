@@ -16,7 +16,8 @@ from typing import Final
 from jetsql.errors import Place, StatementError
 from jetsql.language.tokens import Kind, scan
 
-_REFERENCE: Final = re.compile(r"\$\$\{|\$\{(?:(?P<name>[^\W\d]\w*)(?::-(?P<default>[^}]*))?\})?")
+_NAME: Final = r"[^\W\d]\w*"
+_REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<default>[^}}]*))?\}})?")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Substituted:
         """The last replacement that begins at or before `offset`."""
         index = bisect_right(self.replacements, offset, key=lambda replacement: replacement.result.start)
         return self.replacements[index - 1] if index else None
+
+
+def is_variable_name(text: str) -> bool:
+    """Whether `${text}` can stand in a script."""
+    return re.fullmatch(_NAME, text) is not None
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
