@@ -24,11 +24,12 @@ class Lease:
         self._lock = FileLock(home / "engine.lock")
         try:
             self._lock.acquire(timeout=0)
+            self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time()}))
         except Timeout:
             raise self._in_use(home) from None
         except OSError as error:
+            self._lock.release()
             raise not_usable(home, error) from error
-        self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time()}))
 
     def release(self) -> None:
         self._owner.unlink(missing_ok=True)
@@ -38,7 +39,7 @@ class Lease:
         try:
             pid = json.loads(self._owner.read_text())["pid"]
             who = f"the process {pid}"
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             who = "another process"
         return EngineError(
             "HOME_IN_USE",

@@ -1,0 +1,59 @@
+"""The lease on a home folder: who has it, who is refused, and that nothing in the folder confuses that."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import EngineError
+from jetsql.service.lease import Lease, make_home
+
+
+@pytest.fixture
+def lease(tmp_path: Path) -> Iterator[Lease]:
+    held = Lease(tmp_path)
+    yield held
+    held.release()
+
+
+def refusal(home: Path) -> EngineError:
+    with pytest.raises(EngineError) as refused:
+        Lease(home)
+    return refused.value
+
+
+def test_a_second_engine_is_told_who_the_first_is(lease: Lease, tmp_path: Path) -> None:
+    refused = refusal(tmp_path)
+    assert refused.condition == "JETSQL.HOME_IN_USE"
+    assert str(tmp_path) in refused.message
+    assert f"the process {os.getpid()}" in refused.message
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])
+def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: Lease, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "engine.owner").write_bytes(content)
+    refused = refusal(tmp_path)
+    assert refused.condition == "JETSQL.HOME_IN_USE"
+    assert "another process" in refused.message
+
+
+def test_a_home_is_free_again_afterwards(tmp_path: Path) -> None:
+    Lease(tmp_path).release()
+    Lease(tmp_path).release()
+
+
+@pytest.mark.parametrize("name", ["engine.lock", "engine.owner"])
+def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    assert refusal(tmp_path).condition == "JETSQL.HOME_NOT_USABLE"
+    (tmp_path / name).rmdir()
+    Lease(tmp_path).release()
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
+def test_a_home_that_can_be_no_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EngineError) as refused:
+        make_home(tmp_path / name)
+    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
