@@ -94,16 +94,19 @@ class StreamingRun:
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
         self._started.wait()
-        if self._query is None:
+        query = self._query
+        if query is None:
             return True
-        graceful = bool(bridge(self._parts.session).stop(self._query._jsq, int(deadline_seconds * 1000)))
-        # Events come in their order, so behind the end there is no batch left to be told.
-        self._ended.wait(_EVENTS_SECONDS)
+        graceful = bool(bridge(self._parts.session).stop(query._jsq, int(deadline_seconds * 1000)))
+        # Events come in their order, so behind the end there is no batch left to be told. A dead Spark tells none.
+        if not is_stopped(self._parts.session):
+            self._ended.wait(_EVENTS_SECONDS)
         return graceful
 
     def watch_idle(self) -> None:
-        if self._listener is not None:
-            self._listener.watchIdle()
+        listener = self._listener
+        if listener is not None:
+            listener.watchIdle()
 
     def accept(self, kind: str, detail: str) -> None:
         """What the listener tells (java.util.function.BiConsumer)."""
@@ -121,9 +124,12 @@ class StreamingRun:
         self._started.wait()
         if is_stopped(self._parts.session):
             return  # Spark was taken away under the engine: the job goes on with the next start
-        bridge(self._parts.session).release(self._parts.session._jsparkSession)
-        if self._query is not None and not self._stopping:
-            self._report_end(self._query)
+        bridge(self._parts.session).release(self._parts.session._jsparkSession, self._listener)
+        query = self._query
+        # Java holds this run as its listener, and the run Java's query: together they would never be let go.
+        self._query = self._listener = None
+        if query is not None and not self._stopping:
+            self._report_end(query)
 
     def _report_end(self, query: StreamingQuery) -> None:
         throwable = bridge(self._parts.session).failure(query._jsq)

@@ -65,7 +65,9 @@ public class Bridge {
     return listener;
   }
 
-  public void release(SparkSession session) throws Exception { Queries.release(session); }
+  public void release(SparkSession session, Queries.Listener listener) throws Exception {
+    Queries.release(session, listener);
+  }
 
   public boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     return Queries.stop(query, deadlineMillis);
