@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import jetsql
+from jetsql.errors import EngineError
+from jetsql.service.embedded import EmbeddedEngine
 
 pytestmark = pytest.mark.spark
 
@@ -51,6 +56,14 @@ def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
 def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
     assert any("in memory" in text for text in told["warnings"])
     assert any("FIFO" in text for text in told["warnings"])
+
+
+def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="has an engine on"):
+        jetsql.enable(engine.spark, home=tmp_path / "other")
+    assert list((tmp_path / "other").iterdir()) == []
+    assert jetsql.enable(engine.spark.newSession(), home=engine.home) is engine
+    assert list(engine.run("SHOW JOBS LIKE 'none of this name'").rows) == []
 
 
 def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ from jetsql.jobs import commands
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
+from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
 from jetsql.service.lease import Lease, make_home
 from jetsql.service.results import Result, of_table
@@ -63,6 +64,8 @@ class EmbeddedEngine:
     def run(self, text: str) -> Result:
         """Run one statement, JetSQL's or Spark's. Raises JetSQLError or Spark's own errors."""
         statement = parse(text)
+        if self._closed:
+            raise closed_error()
         if statement is not None:
             table = commands.execute(self._manager, statement, self.spark)
             return of_table(table, statements.session_zone(self.spark))
@@ -151,6 +154,12 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
         return current
     if current is not None and is_stopped(current.spark):
         current.close()
+    elif current is not None:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"This process has an engine on {current.home} already.",
+            hint="Close it first, or use that home.",
+        )
     engine = _engine(settings, lambda _: spark, owns_spark=False)
     for shortcoming in shortcomings(spark):
         warnings.warn(shortcoming, stacklevel=2)
