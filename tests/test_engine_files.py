@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import threading
 from pathlib import Path
 
@@ -105,6 +106,18 @@ def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
     source("UNCACHE TABLE sink")
 
 
+def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("CREATE VIEW seen AS SELECT count(*) AS n FROM sink")
+    reader = source.engine.spark.newSession()
+    count = f"SELECT n FROM {source.value('SELECT current_schema()')}.seen"
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    assert reader.sql(count).first()[0] == 3
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert reader.sql(count).first()[0] == 4
+
+
 def test_two_jobs_into_one_table(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     for job in ("one", "two"):
@@ -197,6 +210,24 @@ def test_a_batch_overwrite_appears_at_once(source: Sql) -> None:
     assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,)]
 
 
+def test_replaced_results_go_after_a_while_however_short_the_runs_are(source: Sql) -> None:
+    source("CREATE TABLE sink (n BIGINT) USING parquet")
+    original = location(source, "sink")
+    source("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT OVERWRITE sink SELECT count(*) FROM STREAM src")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j")
+    newest = location(source, "sink")
+    [old] = set(newest.parent.iterdir()) - {newest}
+    assert original.exists()
+    for version in (old, newest):
+        os.utime(version, (0, 0))
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j")
+    assert (original.exists(), old.exists(), newest.exists()) == (False, False, True)
+    assert source("SELECT * FROM sink") == [(4,)]
+
+
 def test_a_batch_overwrite_of_one_partition_leaves_the_others(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, part STRING) USING parquet PARTITIONED BY (part)")
     source("INSERT INTO sink VALUES (7, 'old'), (8, 'kept')")
@@ -215,6 +246,32 @@ def test_a_dropped_sink_suspends_the_job_and_no_folder_comes_back(source: Sql) -
     assert error.condition == "JETSQL.WRONG_STATUS" and "SINK_CHANGED" in error.message
     assert source.status("j") == "SUSPENDED"
     assert not folder.exists()
+
+
+def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    source("ALTER TABLE sink ADD COLUMN (more INT)")
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT * FROM sink WHERE id = 4") == [(4, None)]
+    assert "INSERT_COLUMN_ARITY_MISMATCH" in source.error("RESTART JOB j").message
+    titles = [row[1] for row in source("SHOW JOB HISTORY j")]
+    assert (source.status("j"), "retry" in titles) == ("SUSPENDED", False)
+
+
+def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
+    source("CREATE TABLE ids USING parquet AS SELECT id FROM src")
+    source("CREATE TABLE sink (id INT) USING parquet")
+    options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '0')"
+    source(f"CREATE JOB j {options} AS INSERT INTO sink SELECT id FROM STREAM ids")
+    wrong = location(source, "ids") / "wrong.parquet"
+    wrong.write_text("no parquet")
+    message = source.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert "wrong.parquet is not a Parquet file" in message and "Exception" not in message
+    wrong.unlink()
+    source("RESUME JOB j")
+    assert source.value("SELECT count(*) FROM sink") == 3
 
 
 def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:

@@ -66,7 +66,7 @@ class Catalog:
             raise StatementError(
                 "SINK_CHANGED",
                 f"The table {sink.table}, which the job writes, is gone. Nothing was written.",
-                hint="Create it again and replace the job, or drop the job.",
+                hint="Drop the job; for a new table it is created anew.",
             )
         if table.created != sink.created or table.location not in {sink.location, *locations}:
             raise StatementError(

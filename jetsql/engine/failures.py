@@ -5,7 +5,7 @@ What is not in the table may heal: a server that is restarted, a network that co
 
 from __future__ import annotations
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.databases import read_refusal, sql_failure, sql_failure_in
@@ -14,25 +14,33 @@ from jetsql.jobs.model import Cause
 
 # Prefixes of conditions (Spark's and ours) that come back however often the job is started.
 WONT_HEAL: tuple[str, ...] = (
+    "AMBIGUOUS_REFERENCE",
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
+    "CANNOT_MODIFY_CONFIG",
+    "CANNOT_MODIFY_STATIC_CONFIG",
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
     "CANNOT_PARSE_TIMESTAMP",
     "CANNOT_PARSE_DECIMAL",
     "COLUMN_NOT_FOUND",
     "CONVERSION_INVALID_INPUT",
+    "DATATYPE_MISMATCH",
     "DATETIME_FIELD_OUT_OF_BOUNDS",
     "DIVIDE_BY_ZERO",
     "EXCEED_LIMIT_LENGTH",
+    "INCOMPATIBLE_DATA_FOR_TABLE",
+    "INSERT_COLUMN_ARITY_MISMATCH",
     "INVALID_ARRAY_INDEX",
     "INVALID_CAST_ARGUMENT",
+    "INVALID_CONF_VALUE",
     "MALFORMED_RECORD_IN_PARSING",
     "MAP_KEY_DOES_NOT_EXIST",
     "NOT_NULL_ASSERT_VIOLATION",
     "NULL_MAP_KEY",
     "NUMERIC_VALUE_OUT_OF_RANGE",
     "PARSE_SYNTAX_ERROR",
+    "SCHEMA_NOT_FOUND",
     "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
     "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
@@ -62,9 +70,10 @@ def cause_of(error: BaseException, batch: int | None = None) -> Cause:
         return cause_of(read_refusal(failure), batch)
     if isinstance(error, PySparkException):
         return _of_spark(error, batch)
-    text = str(error.java_exception) if hasattr(error, "java_exception") else str(error)
+    if isinstance(error, Py4JJavaError):
+        return of_throwable(error.java_exception, batch)
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
-    return Cause(f"{name}: {first_lines(text)}", "", "", batch, True)
+    return Cause(f"{name}: {first_lines(str(error))}", "", "", batch, True)
 
 
 def _of_spark(error: PySparkException, batch: int | None) -> Cause:

@@ -88,7 +88,7 @@ def forget(job: Job, event: Event, moment: Moment) -> Step:
     """DROP of a completed job that could run again: its state goes, its history stays."""
     if not runs_again(job):
         return ended_already(job, event, moment)
-    words = "Dropped by user: its state is deleted, so it can't run again."
+    words = "Its state is deleted, so it can't run again."
     return Step(job, Outcome.MOVED, (DiscardFiles(job),), title="dropped", words=words)
 
 

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -89,11 +90,17 @@ public class Relations {
     private void refresh(Seq name) {
       SessionCatalog catalog = session.sessionState().catalog();
       if (versions.isEmpty() || name.size() > 3 || catalog.isTempView(name)) return;
-      String schema = name.size() > 1 ? (String) name.apply(name.size() - 2) : catalog.getCurrentDatabase();
+      String schema = name.size() > 1 ? (String) name.apply(name.size() - 2) : currentSchema(catalog);
       String table = ("spark_catalog." + schema + "." + name.last()).toLowerCase(java.util.Locale.ROOT);
       if (moved(catalog, table)) {
         catalog.invalidateCachedTable(new TableIdentifier((String) name.last(), Option.apply((Object) schema)));
       }
+    }
+
+    /** Names in a view's text are of the schema that the view was made in. */
+    private static String currentSchema(SessionCatalog catalog) {
+      Seq ofView = AnalysisContext.get().catalogAndNamespace();
+      return ofView.isEmpty() ? catalog.getCurrentDatabase() : (String) ofView.last();
     }
 
     private static boolean moved(SessionCatalog catalog, String table) {

@@ -9,6 +9,7 @@ job is dropped all of it goes, so that DROP and CREATE TABLE find the place free
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from pyspark.sql import DataFrame
 
@@ -43,6 +44,7 @@ class TableVersions:
         self._table()
         self._context.catalog.move(self._sink.table, target)
         failpoint("table-moved")
+        self._replaced_at.pop(target, None)
         self._context.catalog.changed(self._sink.table, target)
         self._remove_replaced(target)
         return None
@@ -60,8 +62,11 @@ class TableVersions:
             self._files.delete(self._folder)
 
     def _table(self) -> TableFacts:
-        """The table, which may be at any version of this job by now."""
-        return self._context.catalog.same(self._sink, [f"{self._folder}/{name}" for name in self._own_versions()])
+        """The table, which may be at any version of this job by now. There may be hundreds, so they are not listed."""
+        catalog = self._context.catalog
+        table = catalog.table(self._sink.table)
+        own = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
+        return catalog.same(self._sink, [table.location] if table is not None and own else [])
 
     def _version(self, batch: int) -> str:
         # A job that starts from scratch counts its batches from 0 again, so its run is part of the name.
@@ -70,16 +75,24 @@ class TableVersions:
         return f"{job.id}-{run}{batch:09d}"
 
     def _remove_replaced(self, current: str) -> None:
-        """Delete what was replaced long enough ago. A run counts from when it first saw it replaced."""
-        now = time.time()
-        for path in self._replaced(current, with_original=current.startswith(f"{self._folder}/")):
-            if now - self._replaced_at.setdefault(path, now) >= self._context.old_versions_seconds:
+        """Delete what was replaced long enough ago, which is when the version after it came. Where folders have no time
+        of their own (object stores give the present one), a run counts from when it first saw it replaced.
+        """
+        replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
+        for path, next_one in pairwise([*replaced, current]):
+            if path not in self._replaced_at:
+                self._replaced_at[path] = self._came(next_one)
+            if time.time() - self._replaced_at[path] >= self._context.old_versions_seconds:
                 self._files.delete(path)
 
+    def _came(self, path: str) -> float:
+        return self._files.modified(path) if self._files.exists(path) else time.time()
+
     def _replaced(self, current: str, with_original: bool) -> list[str]:
-        paths = [f"{self._folder}/{name}" for name in self._own_versions()]
-        if with_original and self._files.exists(self._sink.location):
-            paths.append(self._sink.location)
+        """Oldest first."""
+        original = with_original and self._files.exists(self._sink.location)
+        paths = [self._sink.location] if original else []
+        paths += [f"{self._folder}/{name}" for name in self._own_versions()]
         return [path for path in paths if path != current]
 
     def _own_versions(self) -> list[str]:
