@@ -1,13 +1,14 @@
 """The lease on a home folder: who has it, who is refused, and that nothing in the folder confuses that."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.service.lease import Lease, make_home
+from jetsql.service.lease import Lease, check_place, make_home
 
 
 @pytest.fixture
@@ -57,3 +58,17 @@ def test_a_home_that_can_be_no_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(EngineError) as refused:
         make_home(tmp_path / name)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
+
+
+def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
+    original, alias, copy = tmp_path / "original", tmp_path / "alias", tmp_path / "copy"
+    original.mkdir()
+    alias.symlink_to(original)
+    check_place(original)
+    check_place(alias)
+    shutil.copytree(original, copy)
+    with pytest.raises(EngineError) as refused:
+        check_place(copy)
+    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert str(original) in refused.value.message
+    check_place(original)

@@ -32,7 +32,7 @@ from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
-from jetsql.service.lease import Lease, make_home
+from jetsql.service.lease import Lease, check_place, make_home
 from jetsql.service.results import Result, of_table
 from jetsql.settings import Settings, load
 
@@ -136,6 +136,7 @@ def open(
         )
 
     def start(settings: Settings) -> Session:
+        check_place(settings.home)
         return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
 
     return _engine(settings, start, owns_spark=True)

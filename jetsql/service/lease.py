@@ -58,6 +58,24 @@ def make_home(home: Path) -> Path:
     return home
 
 
+def check_place(home: Path) -> None:
+    """Remember where a home with tables is. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
+
+    The catalogue keeps tables with their whole paths: an engine on a copy would write into the original.
+    """
+    note, place = home / "engine.place", str(home.resolve())
+    if not note.exists():
+        note.write_text(f"{place}\n")
+        return
+    before = note.read_text().strip()
+    if before != place:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The folder {home} is a copy of {before}, or was moved from there. Its catalogue holds the old paths.",
+            hint="Move it back, or start with a new folder (--home) and make tables and jobs anew.",
+        )
+
+
 def not_usable(home: Path, error: OSError) -> EngineError:
     return EngineError(
         "HOME_NOT_USABLE",

@@ -56,7 +56,11 @@ class TableVersions:
         current = table.location if table is not None else ""
         # A table that is there but not this job's any more may have its folder where the job's table had it.
         ours = table is None or current.startswith(f"{self._folder}/")
-        for path in self._replaced(current, with_original=ours):
+        replaced = self._replaced(current, with_original=ours)
+        if table is None and self._own_versions():
+            # Dropped, its rows are gone; renamed, the newest version has them. Which it was can't be seen from here.
+            replaced.pop()
+        for path in replaced:
             self._files.delete(path)
         if not self._files.names(self._folder):
             self._files.delete(self._folder)
