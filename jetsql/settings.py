@@ -32,15 +32,15 @@ class Settings:
 
     home: the folder of store, checkpoints, warehouse and log. master: Spark's master URL. driver_memory: as Spark
     writes sizes (`2g`), None leaves it to Spark. spark_conf: further settings of Spark, all of which begin with
-    `spark.`. single_file_bytes: batches up to this size become one file. old_versions_seconds: how long the old
-    version of an overwritten table stays.
+    `spark.`. single_file_bytes: a batch that is expected to come to no more becomes one file, see
+    `jetsql.engine.sinks.gathering`. old_versions_seconds: how long the old version of an overwritten table stays.
     """
 
     home: Path
     master: str = "local[*]"
     driver_memory: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict)
-    single_file_bytes: int = 128 * 1024 * 1024
+    single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
     jobs: JobSettings = field(default_factory=JobSettings)
 

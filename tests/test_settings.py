@@ -25,7 +25,7 @@ def test_defaults(environ: dict[str, str]) -> None:
     settings = load(environ=environ)
     assert settings == Settings(home=settings.home)
     assert settings.home.is_absolute()
-    assert (settings.master, settings.single_file_bytes, settings.old_versions_seconds) == ("local[*]", 2**27, 600)
+    assert (settings.master, settings.single_file_bytes, settings.old_versions_seconds) == ("local[*]", 2**18, 600)
     assert settings.jobs == JobSettings()
 
 

@@ -37,7 +37,7 @@ class EngineSettings:
     """checkpoint_root: path or URI. The others: see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
-    single_file_bytes: int = 128 * 1024 * 1024
+    single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
 
 

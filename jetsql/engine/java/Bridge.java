@@ -3,9 +3,9 @@ package dev.jetsql;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.DataFrameWriter;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
 /** Everything that Python asks of these classes, on one object: each question is one call across. */
@@ -48,15 +48,18 @@ public class Bridge {
     Tables.changed(session, name, location);
   }
 
+  public Files files(SparkSession session) { return new Files(session.sparkContext().hadoopConfiguration()); }
+
   public String confs(SparkSession session) throws Exception { return Sessions.confs(session); }
 
   public String temporaryFunctions(SparkSession session) throws Exception { return Sessions.temporaryFunctions(session); }
 
-  /** Whether rows come in several parts that are estimated to fit into one file of `bytes` together. */
-  public boolean fitOneFile(Dataset rows, long bytes) {
-    LogicalPlan plan = rows.queryExecution().optimizedPlan();
-    if (plan instanceof LogicalRDD && ((LogicalRDD) plan).rdd().getNumPartitions() <= 1) return false;
-    return plan.stats().sizeInBytes().$less$eq(scala.math.BigInt.apply(bytes));
+  public long inputBytes(Dataset rows) { return Batches.inputBytes(rows); }
+
+  public int parts(Dataset rows) { return Batches.parts(rows); }
+
+  public String write(SparkSession session, DataFrameWriter writer, String folder) throws Exception {
+    return Batches.write(session, writer, folder);
   }
 
   public Queries.Listener listen(SparkSession session, BiConsumer engine) {

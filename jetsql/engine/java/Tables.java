@@ -10,6 +10,8 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
@@ -29,9 +31,13 @@ class Tables {
 
   /** Facts of a table as JSON; null when there is none. */
   static String facts(SparkSession session, String schema, String name) throws Exception {
-    ExternalCatalog catalog = session.sharedState().externalCatalog();
-    if (!catalog.databaseExists(schema) || !catalog.tableExists(schema, name)) return null;
-    return Extension.JSON.writeValueAsString(facts(catalog.getTable(schema, name)));
+    try {
+      // One question to the metastore, not also whether schema and table exist: each batch asks this twice.
+      return Extension.JSON.writeValueAsString(facts(session.sharedState().externalCatalog().getTable(schema, name)));
+    } catch (Exception e) {
+      if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
+      throw e;
+    }
   }
 
   /** Facts of the table that a name as written in a statement stands for; null when that is none of the catalogue's. */

@@ -5,18 +5,17 @@ The manifest is written before the first rename; after a death whatever is missi
 nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not used: with
 it rows that were in the table before vanish for readers, and so do later INSERTs of others.
 
-A batch up to `single_file_bytes` is gathered into one file, so readers see all of it or nothing.
+A small batch is gathered into one file (`gathering`), so readers see all of it or nothing.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.failpoints import failpoint
-from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.gathering import BatchFiles
 from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
 
 PART_NAMES = 1
@@ -30,6 +29,7 @@ class StagedFiles:
         self._files = context.checkpoints.files
         self._job = context.job.id
         self._sink = context.job.plan.analysis.sink
+        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
         self._manifests = Manifests(context.checkpoints.manifests(self._job), self._files)
 
     def recover(self) -> None:
@@ -57,10 +57,7 @@ class StagedFiles:
 
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
         staging = f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
-        counted = Observation()
-        rows = gather(rows, self._context.single_file_bytes).observe(counted, sf.count(sf.lit(1)).alias("rows"))
-        save(rows, table, staging)
-        count = int(counted.get["rows"])
+        count = self._batches.write(rows, table, staging)
         failpoint("staged")
         names = self._files.files_below(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
@@ -104,20 +101,3 @@ class StagedFiles:
         self._files.rename(source, target)
         failpoint("file-moved")
         return True
-
-
-def gather(rows: DataFrame, single_file_bytes: int) -> DataFrame:
-    """Rows that make one file, when they are estimated to fit into one."""
-    return rows.repartition(1) if bridge(rows.sparkSession).fitOneFile(rows._jdf, single_file_bytes) else rows
-
-
-def save(rows: DataFrame, table: TableFacts, folder: str) -> None:
-    """Write rows as a table's files would be written, into another folder."""
-    writer = rows.write.format(table.provider).mode("overwrite").options(**_writer_options(table))
-    if table.partition_columns:
-        writer = writer.partitionBy(*table.partition_columns)
-    writer.save(folder)
-
-
-def _writer_options(table: TableFacts) -> dict[str, str]:
-    return {key: value for key, value in table.options.items() if key.lower() not in ("path", "serialization.format")}

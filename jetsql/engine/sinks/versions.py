@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.failpoints import failpoint
 from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.files import gather, save
+from jetsql.engine.sinks.gathering import BatchFiles
 from jetsql.jobs.model import Guarantee
 
 
@@ -28,6 +28,7 @@ class TableVersions:
         self._files = context.checkpoints.files
         self._sink = context.job.plan.analysis.sink
         self._folder = versions_folder(self._sink.location)
+        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
         self._replaced_at: dict[str, float] = {}
 
     def recover(self) -> None:
@@ -39,7 +40,7 @@ class TableVersions:
         if table.location == target:
             read_all(rows)
             return None
-        save(gather(rows, self._context.single_file_bytes), table, target)
+        self._batches.write(rows, table, target)
         failpoint("staged")
         self._table()
         self._context.catalog.move(self._sink.table, target)

@@ -1,0 +1,77 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.spark.Dependency;
+import org.apache.spark.rdd.ParallelCollectionRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.DataFrameWriter;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.datasources.FilePartition;
+import org.apache.spark.sql.execution.datasources.FileScanRDD;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+import scala.collection.Iterator;
+
+/** What a batch of a stream reads, and what writing it comes to. */
+class Batches {
+  static final long UNKNOWN = -1L;
+
+  /** Bytes of the files that the batch reads; UNKNOWN when it reads from something else, or is none of a stream's. */
+  static long inputBytes(Dataset rows) {
+    LogicalPlan plan = rows.queryExecution().logical();
+    return plan instanceof LogicalRDD ? inputBytes(((LogicalRDD) plan).rdd()) : UNKNOWN;
+  }
+
+  private static long inputBytes(RDD rdd) {
+    if (rdd instanceof FileScanRDD) return fileBytes((FileScanRDD) rdd);
+    if (rdd.dependencies().isEmpty()) {
+      return rdd instanceof ParallelCollectionRDD || rdd.getNumPartitions() == 0 ? 0L : UNKNOWN;
+    }
+    long sum = 0L;
+    Iterator each = rdd.dependencies().iterator();
+    while (each.hasNext()) {
+      long part = inputBytes(((Dependency) each.next()).rdd());
+      if (part == UNKNOWN) return UNKNOWN;
+      sum += part;
+    }
+    return sum;
+  }
+
+  private static long fileBytes(FileScanRDD rdd) {
+    long sum = 0L;
+    Iterator each = rdd.filePartitions().iterator();
+    while (each.hasNext()) {
+      PartitionedFile[] files = ((FilePartition) each.next()).files();
+      for (int i = 0; i < files.length; i++) sum += files[i].length();
+    }
+    return sum;
+  }
+
+  static int parts(Dataset rows) {
+    LogicalPlan plan = rows.queryExecution().logical();
+    return plan instanceof LogicalRDD ? ((LogicalRDD) plan).rdd().getNumPartitions() : 0;
+  }
+
+  /** Run a write into a folder: {"rows", "bytes"} as Spark counts them anyway. An Observation would look at each row. */
+  static String write(SparkSession session, DataFrameWriter writer, String folder) throws Exception {
+    LogicalPlan command = writer.saveCommand(Option.apply((Object) folder));
+    CommandResult done = (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
+    SparkPlan plan = done.commandPhysicalPlan();
+    if (plan instanceof AdaptiveSparkPlanExec) plan = ((AdaptiveSparkPlanExec) plan).executedPlan();
+    ObjectNode written = Extension.JSON.createObjectNode();
+    written.put("rows", metric(plan, "numOutputRows"));
+    written.put("bytes", metric(plan, "numOutputBytes"));
+    return Extension.JSON.writeValueAsString(written);
+  }
+
+  private static Long metric(SparkPlan plan, String name) {
+    return (Long) ((AccumulatorV2) plan.metrics().apply(name)).value();
+  }
+}

@@ -1,0 +1,93 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+
+/**
+ * Files wherever Hadoop's FileSystem reaches, one call across for each operation: a batch needs a dozen of them, and the
+ * steps of one (a path, its file system, its status) would take longer to ask for than to do.
+ */
+public class Files {
+  private final Configuration conf;
+
+  Files(Configuration conf) { this.conf = conf; }
+
+  public boolean exists(String path) throws IOException { return of(path).exists(new Path(path)); }
+
+  public void makeFolder(String path) throws IOException { of(path).mkdirs(new Path(path)); }
+
+  public void delete(String path) throws IOException { of(path).delete(new Path(path), true); }
+
+  /** Move a file; the target's folder is made. Returns false when the file system would not. */
+  public boolean rename(String source, String target) throws IOException {
+    Path path = new Path(target);
+    of(target).mkdirs(path.getParent());
+    return of(target).rename(new Path(source), path);
+  }
+
+  public void touch(String path) throws IOException {
+    of(path).setTimes(new Path(path), System.currentTimeMillis(), -1L);
+  }
+
+  /** The names in a folder as JSON, sorted; none when it is not there. */
+  public String names(String folder) throws IOException {
+    Path path = new Path(folder);
+    FileStatus[] found = of(folder).exists(path) ? of(folder).listStatus(path) : new FileStatus[0];
+    String[] names = new String[found.length];
+    for (int i = 0; i < names.length; i++) names[i] = found[i].getPath().getName();
+    Arrays.sort(names);
+    return Extension.JSON.writeValueAsString(names);
+  }
+
+  /** Milliseconds since the epoch. */
+  public long modified(String path) throws IOException {
+    return of(path).getFileStatus(new Path(path)).getModificationTime();
+  }
+
+  /** All files below a folder, relative to it, as JSON. */
+  public String filesBelow(String folder) throws IOException {
+    Path root = of(folder).makeQualified(new Path(folder));
+    String start = root.toUri().getPath();
+    int skipped = start.endsWith("/") ? start.length() : start.length() + 1;
+    ArrayNode found = Extension.JSON.createArrayNode();
+    RemoteIterator each = of(folder).listFiles(root, true);
+    while (each.hasNext()) {
+      found.add(((LocatedFileStatus) each.next()).getPath().toUri().getPath().substring(skipped));
+    }
+    return Extension.JSON.writeValueAsString(found);
+  }
+
+  public String read(String path) throws IOException {
+    FSDataInputStream stream = of(path).open(new Path(path));
+    try {
+      return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+    } finally {
+      stream.close();
+    }
+  }
+
+  /** Write a whole file to the disk. */
+  public void write(String path, String text) throws IOException {
+    FSDataOutputStream stream = of(path).create(new Path(path), true);
+    try {
+      stream.write(text.getBytes(StandardCharsets.UTF_8));
+      stream.hsync();
+    } finally {
+      stream.close();
+    }
+  }
+
+  public String qualified(String path) throws IOException { return of(path).makeQualified(new Path(path)).toString(); }
+
+  private FileSystem of(String path) throws IOException { return new Path(path).getFileSystem(conf); }
+}
