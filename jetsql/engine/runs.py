@@ -152,9 +152,9 @@ class StreamingRun:
             self._parts.writer.write(rows, batch)
             failpoint("sink-written")
         except BaseException as error:
-            # Across Java the error would lose its condition.
+            # Across Java the error would lose its condition, and Spark searches through its text, however long.
             self._failure = (error, batch)
-            raise
+            raise RuntimeError(f"Batch {batch} was not written.") from None
 
     class Java:
         implements = ("java.util.function.BiConsumer",)
