@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -15,6 +16,9 @@ sys.path.insert(0, str(EXAMPLE))  # its modules are those of a program, not of a
 
 import expected  # noqa: E402
 import layout  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.conftest import Sql
 
 DAY = {"year": 2013, "month": 1, "day": 1}
 
@@ -154,22 +158,46 @@ def test_the_whole_year_is_in_the_package() -> None:
     assert sum(numbers[0] for numbers in expected.rejected(year).values()) == 9_430
 
 
-def demo(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(EXAMPLE / "demo.py"), *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, env=environ)
-
-
 def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine", encoding="utf-8")
-    ended = demo("--home", str(tmp_path))
+    command = [sys.executable, str(EXAMPLE / "demo.py"), "--home", str(tmp_path)]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environ)
     assert ended.returncode == 2
     assert f"{tmp_path} is not empty" in ended.stderr
     assert (tmp_path / "mine").exists()
 
 
 @pytest.mark.spark
-def test_the_first_days_of_the_demo(tmp_path: Path) -> None:
-    ended = demo("--days", "4", "--home", str(tmp_path))
-    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
-    assert ended.stdout.count("| same") == 5
+def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole story on the engine of the tests; `make demo` runs it on an engine of its own, over the year."""
+    import demo  # here, because it imports PySpark
+    from story import Story
+
+    few = demo.first_days(layout.read_flights(), 4)
+    layout.lay_out_names(tmp_path)
+    files = list(layout.lay_out(few, tmp_path / "waiting"))
+    zone = sql.value("SELECT current_timezone()")
+    story = Story(sql.engine, {"data": demo.in_literal(tmp_path)})
+    try:
+        demo.tell(story, layout.Arrivals(tmp_path / "flights"), layout.parts(files, 4))
+        assert demo.check(story, few) == 0
+    finally:
+        sql(f"SET TIME ZONE '{zone}'")
+    assert capsys.readouterr().out.count("| same") == 5
+
+
+@pytest.mark.spark
+def test_a_row_too_many_in_a_table_is_told(sql: "Sql") -> None:
+    import demo
+    from story import Story
+
+    sql("CREATE TABLE rejected (reason STRING) USING parquet")
+    sql("INSERT INTO rejected VALUES ('no departure'), ('no departure')")
+    rows = flights(raw("01T10", 0, **CANCELLED))
+    comparison = demo.Comparison(
+        "rejected", expected.rejected(rows), "SELECT reason, count(*) FROM rejected GROUP BY reason"
+    )
+    assert demo.verdict(comparison, Story(sql.engine, {})).differences == (
+        "no departure: 2 in the table, 1 in the source",
+    )
