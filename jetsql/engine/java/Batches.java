@@ -12,6 +12,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
@@ -63,12 +64,18 @@ class Batches {
   static String write(SparkSession session, DataFrameWriter writer, String folder) throws Exception {
     LogicalPlan command = writer.saveCommand(Option.apply((Object) folder));
     CommandResult done = (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
-    SparkPlan plan = done.commandPhysicalPlan();
-    if (plan instanceof AdaptiveSparkPlanExec) plan = ((AdaptiveSparkPlanExec) plan).executedPlan();
+    SparkPlan plan = innermost(done.commandPhysicalPlan());
     ObjectNode written = Extension.JSON.createObjectNode();
     written.put("rows", metric(plan, "numOutputRows"));
     written.put("bytes", metric(plan, "numOutputBytes"));
     return Extension.JSON.writeValueAsString(written);
+  }
+
+  /** The writing itself: adaptive execution wraps it, more than once when there is an exchange below it. */
+  private static SparkPlan innermost(SparkPlan plan) {
+    if (plan instanceof AdaptiveSparkPlanExec) return innermost(((AdaptiveSparkPlanExec) plan).executedPlan());
+    if (plan instanceof QueryStageExec) return innermost(((QueryStageExec) plan).plan());
+    return plan;
   }
 
   private static Long metric(SparkPlan plan, String name) {
