@@ -16,11 +16,11 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from jetsql.engine.failpoints import failpoint
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkWriter
 from jetsql.engine.startup import is_stopped
+from jetsql.failpoints import failpoint
 from jetsql.jobs.engine import BatchCommitted, Report, RestartWanted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
 

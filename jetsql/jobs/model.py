@@ -31,11 +31,14 @@ class Status(Enum):
 
 
 class StopGoal(Enum):
-    """Where a COMPLETING job is going."""
+    """Where a COMPLETING job is going. EXPORT: to a snapshot of its state, and then to its end. UPDATE: to the version
+    that CREATE OR REPLACE JOB made."""
 
     SUSPEND = "SUSPEND"
     RESTART = "RESTART"
     CANCEL = "CANCEL"
+    EXPORT = "EXPORT"
+    UPDATE = "UPDATE"
 
 
 class Guarantee(Enum):
@@ -177,7 +180,8 @@ class Plan:
 class Cause:
     """Why something happened to a job: for people first, the error's class for programs.
 
-    batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help.
+    batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help. error_class:
+    the exception's class. where: the table, folder or system it happened at; empty when that is not known.
     """
 
     message: str
@@ -185,6 +189,54 @@ class Cause:
     sqlstate: str = ""
     batch: int | None = None
     heals: bool = True
+    error_class: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a job's statement, with the checkpoint that it runs on (see `Job`)."""
+
+    text: str
+    body: Body
+    plan: Plan
+    comment: str | None = None
+    checkpoint: int = 0
+    established: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A snapshot that is to be written of a job that does not run.
+
+    id: of the new snapshot. replaces: the id of the one whose name it takes over. then_cancel: the job ends after it.
+    """
+
+    id: str
+    name: str
+    replaces: str | None = None
+    then_cancel: bool = False
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A named copy of a job's state, whole and apart from the job.
+
+    id: names its folder. job, job_name, text, plan, versions: of the job when it was taken. batch: the newest committed
+    batch that it holds, None before the first. created: seconds since the epoch.
+    """
+
+    id: str
+    name: str
+    job: str
+    job_name: str
+    text: str
+    plan: Plan
+    batch: int | None
+    size_bytes: int
+    created: float
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -195,7 +247,9 @@ class Job:
     established: its first trigger has gone through (design 2.2: before that an error is final). batch: the newest
     committed batch. text: the CREATE statement as written, body: its part behind AS. files: it may have a checkpoint or
     staged rows. submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made
-    with.
+    with. checkpoint: which of its checkpoints it runs on; each update makes a new one. origin: the id of the snapshot
+    that its state began from. proposed: the version that an update brings, while its checkpoint is prepared. previous:
+    the version to go back to, until the new one has committed a batch. export: the snapshot that is being written.
     """
 
     id: str
@@ -215,6 +269,11 @@ class Job:
     ended: float | None = None
     files: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: int = 0
+    origin: str | None = None
+    proposed: Version | None = None
+    previous: Version | None = None
+    export: Export | None = None
 
     @property
     def spark_text(self) -> str:

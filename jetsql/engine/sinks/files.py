@@ -13,10 +13,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from jetsql.engine.catalog import TableFacts
-from jetsql.engine.failpoints import failpoint
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.gathering import BatchFiles
 from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
+from jetsql.failpoints import failpoint
 
 PART_NAMES = 1
 

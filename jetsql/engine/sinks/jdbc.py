@@ -17,10 +17,10 @@ from pyspark.sql import functions as sf
 
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.databases import Database, DatabaseError, Step
-from jetsql.engine.failpoints import failpoint
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.dialects import LEDGER_TABLE, LedgerSql, TargetSql, dialect_of, quoted, sibling
 from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
 from jetsql.jobs.model import Guarantee, Plan, Sink
 
 

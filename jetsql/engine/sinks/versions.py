@@ -14,9 +14,9 @@ from itertools import pairwise
 from pyspark.sql import DataFrame
 
 from jetsql.engine.catalog import TableFacts
-from jetsql.engine.failpoints import failpoint
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.gathering import BatchFiles
+from jetsql.failpoints import failpoint
 from jetsql.jobs.model import Guarantee
 
 
