@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Analysis, Cause, Job, OutputMode, Status
+from jetsql.jobs.model import Analysis, Cause, Job, OutputMode, Snapshot, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
-from jetsql.jobs.store import VERSION, Store
+from jetsql.jobs.store import Store
+from jetsql.jobs.store_file import VERSION
+from jetsql.version import VERSION as PROGRAM
 from jobs_support import body
 from memory_engine import analysis
 
@@ -91,6 +93,58 @@ def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path
     assert store.job(JOB.id) == JOB
 
 
+def snapshot(number: int = 2, name: str = "Before", **changes: object) -> Snapshot:
+    made = Snapshot(f"000{number}-0000-0000-0001", name, JOB.id, JOB.name, JOB.text, PLAN, 7, 4096, 3.5, {"spark": "4"})
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_snapshots_come_back_oldest_first(store: Store, path: Path) -> None:
+    store.add(JOB, row(JOB))
+    store.add_snapshot(snapshot(3, "b", batch=None))
+    store.add_snapshot(snapshot(2, "Été"))
+    store.close()
+    with closing(Store(path)) as again:
+        assert again.snapshots() == (snapshot(2, "Été"), snapshot(3, "b", batch=None))
+        assert again.snapshot_named("éTÉ") == snapshot(2, "Été")
+        assert again.snapshot_named("c") is None
+        assert again.newest_id() == snapshot(3).id
+        again.remove_snapshot(snapshot(3).id)
+        again.remove_snapshot("never there")
+        assert again.snapshots() == (snapshot(2, "Été"),)
+
+
+def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Store) -> None:
+    store.add(JOB, row(JOB))
+    suspended = replace(JOB, status=Status.SUSPENDED)
+    store.save(suspended, row(suspended, "kept"), snapshot())
+    assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
+    for attempt in (
+        lambda: store.save(JOB, row(JOB), snapshot(3, "BEFORE")),
+        lambda: store.save(JOB, row(JOB), snapshot(3, "BEFORE"), replaces=snapshot(9).id),
+        lambda: store.add_snapshot(snapshot(3, "BEFORE"), None, row(JOB), JOB),
+    ):
+        with pytest.raises(StatementError, match=r"SNAPSHOT_ALREADY_EXISTS.*named BEFORE already"):
+            attempt()
+    assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
+    assert [entry.title for entry in store.history(JOB.id)] == ["running", "kept"]
+
+
+def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> None:
+    store.add(JOB, row(JOB))
+    store.add_snapshot(snapshot(2), None, row(JOB, "first"))
+    store.add_snapshot(snapshot(3, "BEFORE"), snapshot(2).id, row(JOB, "second"))
+    assert store.snapshots() == (snapshot(3, "BEFORE"),)
+    assert [entry.title for entry in store.history(JOB.id)] == ["running", "first", "second"]
+
+
+def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(path: Path) -> None:
+    with closing(Store(path)) as store:
+        store.add_snapshot(snapshot())
+    change(path, "UPDATE snapshots SET record = '[]'")
+    with closing(Store(path)) as store, pytest.raises(EngineError, match=f"snapshot {snapshot().id}"):
+        store.snapshot_named("before")
+
+
 def change(path: Path, *statements: str) -> bytes:
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
@@ -117,7 +171,8 @@ def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
     before = change(path, f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
     error = refused(path)
     assert error.condition == "JETSQL.STORE_TOO_NEW"
-    assert f"version {VERSION + 1}" in error.message and f"version {VERSION}." in error.message
+    assert f"version {VERSION + 1}, written by JetSQL {PROGRAM};" in error.message
+    assert f"version {VERSION}." in error.message
     assert path.read_bytes() == before
 
 
@@ -126,7 +181,9 @@ def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
     [
         "UPDATE meta SET value = 'x' WHERE key = 'version'",
         "DELETE FROM meta",
+        "UPDATE meta SET value = '0' WHERE key = 'version'",
         "DROP TABLE history",
+        "DROP TABLE snapshots",
         "DROP TABLE meta",
         "UPDATE jobs SET record = '{}'",
         "UPDATE jobs SET record = 'nonsense'",

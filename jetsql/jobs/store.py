@@ -1,28 +1,30 @@
-"""The store: what jobs there are and what happened to them, in one SQLite file.
+"""The store: what jobs and snapshots there are and what happened to them, in one SQLite file.
 
-The file is the truth: a step is in it before its actions are carried out, job and history row in one transaction. A job
-is one JSON record beside the columns that are searched by, so that new fields need no migration. A file that can't be
-read is never written to: it is first opened read-only and looked through.
+The file is the truth: a step is in it before its actions are carried out, job, history row and snapshot in one
+transaction. A job is one JSON record beside the columns that are searched by, so that new fields need no migration.
+What has to be true before a file is opened stands in `store_file`, what makes a new version of an old one in
+`migrations`.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import sqlalchemy as sa
 
-from jetsql.errors import EngineError, JetSQLError, StatementError
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.failpoints import failpoint
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Status, name_key
-
-VERSION: Final = 1
+from jetsql.jobs.model import Job, Snapshot, Status, name_key
+from jetsql.jobs.store_file import VERSION, StoreFile
+from jetsql.version import VERSION as PROGRAM
 
 _METADATA: Final = sa.MetaData()
 
@@ -58,15 +60,38 @@ _HISTORY: Final = sa.Table(
     sa.Column("words", sa.Text, nullable=False),
 )
 
+_SNAPSHOTS: Final = sa.Table(
+    "snapshots",
+    _METADATA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name_key", sa.Text, nullable=False, unique=True),
+    sa.Column("job", sa.Text, nullable=False),  # may be forgotten before its snapshots
+    sa.Column("record", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What a change is about, for the message when a name is taken."""
+
+    job: str = ""
+    snapshot: str = ""
+
+
+_NOTHING: Final = _Names()
+_WRITTEN_BY: Final = "written_by"
+T = TypeVar("T")
+
 
 class Store:
-    """Jobs and their history in a file. Any thread may read; the manager's writer alone writes.
+    """Jobs, their history and snapshots in a file. Any thread may read; the manager's writer alone writes.
 
     Raises EngineError STORE_DAMAGED, STORE_TOO_NEW (the file is left as it is), HOME_NOT_USABLE.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = StoreFile(path)
         with self._translated():
             self._prepare()
 
@@ -81,19 +106,43 @@ class Store:
 
     def add(self, job: Job, row: HistoryRow) -> None:
         """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live one has its name."""
-        self._write(job, row, _JOBS.insert())
+        self._change([_JOBS.insert().values(_columns(job)), _told(row)], _Names(job.name))
 
-    def save(self, job: Job, row: HistoryRow) -> None:
-        """Store a job's new state and why it came about.
+    def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
+        """Store a job's new state and why it came about, with the snapshot that it brought, if any.
 
-        Raises StatementError JOB_ALREADY_EXISTS when it comes to life again while another has its name.
+        replaces: see `add_snapshot`. Raises StatementError JOB_ALREADY_EXISTS when it comes to life again while another
+        has its name, SNAPSHOT_ALREADY_EXISTS.
         """
-        self._write(job, row, _JOBS.update().where(_JOBS.c.id == job.id))
+        if snapshot is not None:
+            self.add_snapshot(snapshot, replaces, row, job)
+        else:
+            self._change([_of_job(job), _told(row)], _Names(job.name))
 
-    def _write(self, job: Job, row: HistoryRow, change: sa.Insert | sa.Update) -> None:
-        with self._translated(job.name), self._engine.begin() as connection:
-            connection.execute(change.values(_columns(job)))
-            connection.execute(_HISTORY.insert().values(_history_columns(row)))
+    def add_snapshot(
+        self, snapshot: Snapshot, replaces: str | None = None, row: HistoryRow | None = None, job: Job | None = None
+    ) -> None:
+        """Store a new snapshot, together with a row of its job's history and the job's new state, if there are any.
+
+        replaces: the id of the snapshot whose name it takes over, which is forgotten in the same moment.
+        Raises StatementError SNAPSHOT_ALREADY_EXISTS when any other has its name.
+        """
+        changes = _kept(snapshot, replaces)
+        if job is not None:
+            changes.append(_of_job(job))
+        if row is not None:
+            changes.append(_told(row))
+        self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
+
+    def remove_snapshot(self, snapshot_id: str) -> None:
+        """Forget a snapshot; one that is not there is fine."""
+        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id)])
+
+    def _change(self, changes: Sequence[sa.Executable], names: _Names = _NOTHING) -> None:
+        """All of it or nothing."""
+        with self._translated(names), self._engine.begin() as connection:
+            for change in changes:
+                connection.execute(change)
 
     def live_jobs(self) -> tuple[Job, ...]:
         """Those that have not ended, oldest first."""
@@ -118,100 +167,87 @@ class Store:
         jobs = self._jobs(named.order_by(_JOBS.c.id.desc()).limit(1))
         return jobs[0] if jobs else None
 
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """All snapshots, oldest first."""
+        return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
+
+    def snapshot_named(self, name: str) -> Snapshot | None:
+        named = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.name_key == name_key(name))
+        snapshots = self._snapshots(named)
+        return snapshots[0] if snapshots else None
+
     def newest_id(self) -> str | None:
+        """The newest id that was given to a job or a snapshot."""
         with self._reading() as connection:
-            newest = connection.execute(sa.select(sa.func.max(_JOBS.c.id))).scalar_one()
-        return None if newest is None else str(newest)
+            newest = [connection.execute(sa.select(sa.func.max(table.c.id))).scalar() for table in (_JOBS, _SNAPSHOTS)]
+        return max((str(newest_id) for newest_id in newest if newest_id is not None), default=None)
 
     def history(self, job_id: str) -> tuple[HistoryRow, ...]:
         """A job's history, oldest first."""
         wanted = sa.select(_HISTORY).where(_HISTORY.c.job == job_id).order_by(_HISTORY.c.number)
-        with self._reading() as connection:
-            return tuple(self._history_row(row) for row in connection.execute(wanted))
+        return tuple(self._history_row(row) for row in self._rows(wanted))
 
     def _jobs(self, wanted: sa.Select[Any]) -> tuple[Job, ...]:
-        with self._reading() as connection:
-            rows = connection.execute(wanted).all()
-        return tuple(self._decoded(str(row.id), str(row.record)) for row in rows)
+        return tuple(self._decoded(Job, "job", row) for row in self._rows(wanted))
 
-    def _decoded(self, job_id: str, record: str) -> Job:
+    def _snapshots(self, wanted: sa.Select[Any]) -> tuple[Snapshot, ...]:
+        return tuple(self._decoded(Snapshot, "snapshot", row) for row in self._rows(wanted))
+
+    def _rows(self, wanted: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        with self._reading() as connection:
+            return connection.execute(wanted).all()
+
+    def _decoded(self, kind: type[T], word: str, row: sa.Row[Any]) -> T:
         try:
-            return decode(Job, record)
+            return decode(kind, str(row.record))
         except MalformedRecord as error:
-            raise self._damaged(f"the record of job {job_id} can't be read ({error})") from error
+            raise self._file.damaged_record(f"{word} {row.id}", error) from error
 
     def _history_row(self, row: Any) -> HistoryRow:
         try:
             before = Status(row.before) if row.before is not None else None
             return HistoryRow(row.job, row.time, row.title, before, Status(row.after), row.run, row.words)
         except ValueError as error:
-            raise self._damaged(f"row {row.number} of the history can't be read ({error})") from error
+            raise self._file.damaged(f"row {row.number} of the history can't be read ({error})") from error
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        is_new = not self.path.exists() or self.path.stat().st_size == 0
-        if is_new:
-            self._make_private()
-        else:
-            is_new = self._look_through()
+        found = self._file.look_through()
+        if found is None:
+            self._file.make_private()
         url = sa.URL.create("sqlite", database=str(self.path))
         self._engine = sa.create_engine(url, pool_size=4, max_overflow=-1)
         sa.event.listen(self._engine, "connect", _configure)
-        if is_new:
+        sa.event.listen(self._engine, "begin", _begin)
+        try:
+            self._make(found)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _make(self, found: int | None) -> None:
+        if found is None:
             self._create()
+        elif found < VERSION:
+            from jetsql.jobs.migrations import migrate  # brings Alembic, for which there is seldom need
 
-    def _make_private(self) -> None:
-        """The file may hold secrets, so only its owner may read it, from the first byte on."""
-        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
-
-    def _look_through(self) -> bool:
-        """Check an existing file without a chance to change it; True when it is an empty database."""
-        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise self._damaged(str(found))
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables:
-                return True
-            self._check_version(connection, tables)
-            for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
-                self._decoded(str(job_id), str(record))
-        return False
-
-    def _check_version(self, connection: sqlite3.Connection, tables: set[str]) -> None:
-        missing = sorted(set(_METADATA.tables) - tables)
-        if "meta" not in tables:
-            raise self._damaged("it is a database, but not a JetSQL store")
-        row = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        if row is None:
-            raise self._damaged("it does not say its version")
-        if not str(row[0]).isdigit():
-            raise self._damaged(f"its version is {row[0]!r}")
-        if int(row[0]) > VERSION:
-            raise self._too_new(int(row[0]))
-        if missing:
-            raise self._damaged(f"it lacks the tables {', '.join(missing)}")
+            migrate(self._engine, self._file, found)
+        self._sign()
 
     def _create(self) -> None:
         with self._engine.begin() as connection:
             _METADATA.create_all(connection)
             rows = [{"key": "version", "value": str(VERSION)}, {"key": "id", "value": uuid4().hex}]
             connection.execute(_META.insert(), rows)
+            failpoint("store-made")
 
-    def _too_new(self, version: int) -> EngineError:
-        return EngineError(
-            "STORE_TOO_NEW",
-            f"The store {self.path} has version {version}; this JetSQL reads up to version {VERSION}.",
-            hint="Install the newer JetSQL, or use another home folder.",
-        )
-
-    def _damaged(self, what: str) -> EngineError:
-        return EngineError(
-            "STORE_DAMAGED",
-            f"The store {self.path} is damaged: {what} (this JetSQL reads version {VERSION}).",
-            hint="It was left as it is. Restore it from a copy, or move it away to begin with an empty one.",
-        )
+    def _sign(self) -> None:
+        """Say which JetSQL writes here, for the message of an older one that is started on it later."""
+        signature = sa.select(_META.c.value).where(_META.c.key == _WRITTEN_BY)
+        if [row.value for row in self._rows(signature)] != [PROGRAM]:
+            signed = _META.insert().values(key=_WRITTEN_BY, value=PROGRAM)
+            self._change([_META.delete().where(_META.c.key == _WRITTEN_BY), signed])
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
@@ -219,31 +255,46 @@ class Store:
             yield connection
 
     @contextmanager
-    def _translated(self, job_name: str = "") -> Iterator[None]:
+    def _translated(self, names: _Names = _NOTHING) -> Iterator[None]:
         """SQLite's errors as ours."""
         try:
             yield
         except OSError as error:
-            raise self._not_usable(error) from error
+            raise self._file.not_usable(error) from error
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
-            raise self._translation(getattr(error, "orig", None) or error, job_name) from error
+            raise self._translation(getattr(error, "orig", None) or error, names) from error
 
-    def _translation(self, error: BaseException, job_name: str) -> JetSQLError:
-        """A live name that is taken; a disk or folder that can't be used; else the file itself is at fault."""
-        if isinstance(error, sqlite3.IntegrityError) and _JOBS.c.name_key.name in str(error):
-            return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {job_name} already.")
+    def _translation(self, error: BaseException, names: _Names) -> JetSQLError:
+        """A name that is taken; a disk or folder that can't be used; else the file itself is at fault."""
+        if isinstance(error, sqlite3.IntegrityError) and str(_JOBS.c.name_key) in str(error):
+            return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {names.job} already.")
+        if isinstance(error, sqlite3.IntegrityError) and str(_SNAPSHOTS.c.name_key) in str(error):
+            return StatementError("SNAPSHOT_ALREADY_EXISTS", f"There is a snapshot named {names.snapshot} already.")
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
-            return self._not_usable(error)
-        return self._damaged(str(error))
-
-    def _not_usable(self, error: BaseException) -> EngineError:
-        return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.")
+            return self._file.not_usable(error)
+        return self._file.damaged(str(error))
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # the driver would leave statements like CREATE TABLE outside of transactions
     for pragma in ("journal_mode = WAL", "foreign_keys = ON", "synchronous = FULL", "busy_timeout = 5000"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _of_job(job: Job) -> sa.Update:
+    return _JOBS.update().where(_JOBS.c.id == job.id).values(_columns(job))
+
+
+def _kept(snapshot: Snapshot, replaces: str | None) -> list[sa.Executable]:
+    made = _SNAPSHOTS.insert().values(
+        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job, record=encode(snapshot)
+    )
+    return [made] if replaces is None else [_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == replaces), made]
 
 
 def _columns(job: Job) -> dict[str, object]:
@@ -256,13 +307,13 @@ def _columns(job: Job) -> dict[str, object]:
     }
 
 
-def _history_columns(row: HistoryRow) -> dict[str, object]:
-    return {
-        "job": row.job,
-        "time": row.time,
-        "title": row.title,
-        "before": row.before.value if row.before is not None else None,
-        "after": row.after.value,
-        "run": row.run,
-        "words": row.words,
-    }
+def _told(row: HistoryRow) -> sa.Insert:
+    return _HISTORY.insert().values(
+        job=row.job,
+        time=row.time,
+        title=row.title,
+        before=row.before.value if row.before is not None else None,
+        after=row.after.value,
+        run=row.run,
+        words=row.words,
+    )
