@@ -1,22 +1,138 @@
-"""Places where a death hurts, by name: `JETSQL_FAILPOINT=staged` kills the process there as `kill -9` would.
+"""Places where a death hurts, by name, and the one table of them.
 
-For tests of recovery. `staged@2` dies the second time it comes by. Not armed, a failpoint is one comparison.
+`JETSQL_FAILPOINT=staged` kills the process there as `kill -9` would; `staged:orders@2` the second time that the job
+named orders comes by. Several, parted by commas: who comes to an armed place stops there for good, and when all have
+come the process dies. So one death finds many jobs each at its own worst moment, which saves starting Spark for each.
+
+Not armed, a failpoint is one comparison. `benchmarks.faults` comes to every place in the table.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Final
 
-_armed, _, _times = os.environ.get("JETSQL_FAILPOINT", "").partition("@")
-_left = int(_times or "1")
+from jetsql.errors import EngineError
+
+VARIABLE: Final = "JETSQL_FAILPOINT"
+
+# Where each is. `storing-` and `stored-` go on with the title of the history row: before its transaction, and after it
+# but before its actions.
+POINTS: Final[dict[str, str]] = {
+    "storing-submitted": "CREATE JOB: before the job's row is committed",
+    "stored-submitted": "CREATE JOB: the row is committed, nothing is started",
+    "storing-first-trigger": "the first batch is in, that it is has not been stored",
+    "stored-continued": "start of the engine: a job's new run is stored and not started",
+    "run-starting": "start of a run: the sink is recovered, Spark's query not started",
+    "run-started": "start of a run: Spark's query has started, nobody knows yet",
+    "staged": "file table: the batch is staged, without a manifest",
+    "manifest-written": "file table: the manifest is written, no file has moved",
+    "file-moved": "file table: between two renames",
+    "files-moved": "file table: all files have moved, new partitions are not known",
+    "result-staged": "INSERT OVERWRITE: the new result is written beside the table",
+    "table-moved": "INSERT OVERWRITE: the table shows the new result",
+    "jdbc-prepared": "JDBC: the staging table is made and empty",
+    "jdbc-staged": "JDBC: before the transaction",
+    "jdbc-committed": "JDBC: after the transaction",
+    "sink-written": "the batch is in the sink and not in Spark's commit log",
+    "storing-completed": "a job that ends by itself: everything is in, its end is not stored",
+    "stored-completed": "a job that ends by itself: its end is stored, its files are there",
+    "stored-suspend-asked-for": "SUSPEND: stored, the run has not been told",
+    "storing-suspended": "SUSPEND: the run has ended, that it has is not stored",
+    "stored-resumed": "RESUME: stored, nothing is started",
+    "stored-restart-asked-for": "RESTART: stored, the run has not been told",
+    "storing-restarted": "RESTART: the run has ended, the new one is not stored",
+    "stored-restarted": "RESTART: the new run is stored and not started",
+    "storing-options-changed": "ALTER JOB: before the new options are stored",
+    "stored-options-changed": "ALTER JOB: the new options are stored",
+    "stored-drop-asked-for": "DROP: stored, the run has not been told",
+    "storing-dropped": "DROP: the run has ended, the job's end is not stored",
+    "stored-dropped": "DROP: the job's end is stored, the sink is not recovered",
+    "sink-recovered": "DROP: the sink is recovered, staged rows are there",
+    "staging-discarded": "DROP: staged rows are deleted, the checkpoint is there",
+    "storing-cleaned-up": "DROP: the checkpoint is deleted, that it is has not been stored",
+}
 
 
-def failpoint(name: str) -> None:
-    """Die here, if this is the armed place and its time has come."""
-    global _left
-    if name != _armed:
+class UnknownFailpoint(ValueError):
+    """The variable names a place that is not in the table."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An armed failpoint. job: as the user named it, empty for any. times: how often it is to be passed, from 1."""
+
+    name: str
+    job: str = ""
+    times: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Raises UnknownFailpoint."""
+        place, _, times = text.strip().partition("@")
+        name, _, job = place.partition(":")
+        if name not in POINTS or not (times or "1").isdigit() or times == "0":
+            raise UnknownFailpoint(f"{VARIABLE}: there is no failpoint {text.strip()!r}.")
+        return cls(name, job, int(times or "1"))
+
+    def __str__(self) -> str:
+        return f"{self.name}{':' if self.job else ''}{self.job}"
+
+
+class _Death:
+    """The armed places that have not been come to; with the last one the process dies."""
+
+    def __init__(self, places: list[Place]) -> None:
+        self._left = {(place.name, place.job): place.times for place in places}
+        self._lock = threading.Lock()
+
+    def pass_by(self, name: str, job: str) -> None:
+        if self._is_due(name, job):
+            sys.stderr.write(f"failpoint {name}:{job}\n")
+            sys.stderr.flush()
+            if not self._left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            threading.Event().wait()
+
+    def _is_due(self, name: str, job: str) -> bool:
+        with self._lock:
+            place = (name, job) if (name, job) in self._left else (name, "")
+            if place not in self._left:
+                return False
+            self._left[place] -= 1
+            if self._left[place]:
+                return False
+            del self._left[place]
+            return True
+
+
+def _armed(text: str) -> _Death | None:
+    return _Death([Place.parse(place) for place in text.split(",")]) if text else None
+
+
+def check_armed() -> None:
+    """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
+    if _mistake is not None:
+        raise EngineError("ENGINE_NOT_STARTED", str(_mistake), hint=f"There are: {', '.join(POINTS)}.")
+
+
+_death: _Death | None = None
+_mistake: UnknownFailpoint | None = None
+try:
+    _death = _armed(os.environ.get(VARIABLE, ""))
+except UnknownFailpoint as error:
+    _mistake = error
+
+
+def failpoint(name: str, job: str = "", step: str = "") -> None:
+    """Die here, if this is an armed place and its time has come.
+
+    job: the name of the job that passes by. step: the title of its history row, which is then part of the place's name.
+    """
+    if _death is None:
         return
-    _left -= 1
-    if _left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
+    _death.pass_by(f"{name}-{step.replace(' ', '-')}" if step else name, job)

@@ -13,7 +13,7 @@ from tests.recovery import add_minutes, run_program
 pytestmark = pytest.mark.spark
 
 ROWS_A_FILE = 20
-FAILPOINTS = ("sink-written@2", "staged@5", "sink-written@7")
+FAILPOINTS = ("sink-written@2", "jdbc-staged@5", "sink-written@7")
 
 
 @pytest.fixture

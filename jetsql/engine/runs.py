@@ -150,7 +150,7 @@ class StreamingRun:
     def _write(self, rows: DataFrame, batch: int) -> None:
         try:
             self._parts.writer.write(rows, batch)
-            failpoint("sink-written")
+            failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
             # Across Java the error would lose its condition, and Spark searches through its text, however long.
             self._failure = (error, batch)
@@ -193,6 +193,7 @@ class BatchRun:
         began = datetime.now()
         try:
             count = parts.writer.write(parts.rows(), 0)
+            failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such
             if not self._stopping:
                 parts.report(_ended(parts, cause_of(error, 0)))

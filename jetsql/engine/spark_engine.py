@@ -26,6 +26,7 @@ from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
 from jetsql.jobs.engine import EngineEvent, Report, RestartWanted, RunCompleted, RunFailed, SinkNoticed, UserSession
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind
 from jetsql.language.statements import Body
@@ -86,8 +87,10 @@ class SparkEngine:
         started: Run = StreamingRun(parts) if job.plan.analysis.streaming else BatchRun(parts)
         with self._lock:
             self._runs[run] = started
+        failpoint("run-starting", job.name)
         try:
             started.start()
+            failpoint("run-started", job.name)
         except BaseException:
             self._forget(run)
             raise
@@ -106,6 +109,7 @@ class SparkEngine:
 
     def discard(self, job: Job) -> None:
         self._writer(job, self._spark, _no_report).discard()
+        failpoint("staging-discarded", job.name)
         self._checkpoints.discard(job.id)
 
     def cause_of(self, error: Exception) -> Cause:

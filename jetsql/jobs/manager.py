@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import EngineError, StatementError
+from jetsql.failpoints import failpoint
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
@@ -132,7 +133,9 @@ class Manager:
     def _submit(self, job: Job) -> View:
         self._check_open()
         taken = self._step(job, Submit())
+        failpoint("storing", job.name, step=taken.title)
         self.store.add(taken.job, self._row(job, taken, first=True))
+        failpoint("stored", job.name, step=taken.title)
         view = self._show(taken, Facts(words=taken.words))
         for older in self.store.jobs_with_files():
             if name_key(older.name) == name_key(job.name):
@@ -156,7 +159,9 @@ class Manager:
         if taken.job.live and not view.job.live:
             self._check_newest(view.job)
         if taken.title:
+            failpoint("storing", view.job.name, step=taken.title)
             self.store.save(taken.job, self._row(view.job, taken))
+            failpoint("stored", view.job.name, step=taken.title)
         self._show(taken, _facts(view.facts, event, taken))
         return taken
 

@@ -17,6 +17,7 @@ from itertools import groupby
 from threading import BoundedSemaphore, Condition, Thread
 from typing import Final, TypeVar
 
+from jetsql.failpoints import failpoint
 from jetsql.jobs.engine import Engine, EngineEvent
 from jetsql.jobs.events import (
     CleanupFailed,
@@ -151,6 +152,7 @@ class Workers:
     def _recover(self, job: Job) -> None:
         try:
             self._engine.recover(job)
+            failpoint("sink-recovered", job.name)
         except Exception as error:
             self._report(CleanupFailed(run_of(job), "Finishing the last batch in the sink", self._cause(error)))
 

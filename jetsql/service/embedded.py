@@ -26,6 +26,7 @@ from jetsql.engine.startup import (
     start_spark,
 )
 from jetsql.errors import EngineError
+from jetsql.failpoints import check_armed
 from jetsql.jobs import commands
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.store import Store
@@ -169,6 +170,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
 
 def _engine(settings: Settings, start: Starter, owns_spark: bool) -> EmbeddedEngine:
     global _open_engine
+    check_armed()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     lease = Lease(home)

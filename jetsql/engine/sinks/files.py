@@ -28,6 +28,7 @@ class StagedFiles:
         self._context = context
         self._files = context.checkpoints.files
         self._job = context.job.id
+        self._name = context.job.name
         self._sink = context.job.plan.analysis.sink
         self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
         self._manifests = Manifests(context.checkpoints.manifests(self._job), self._files)
@@ -58,12 +59,12 @@ class StagedFiles:
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
         staging = f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
         count = self._batches.write(rows, table, staging)
-        failpoint("staged")
+        failpoint("staged", self._name)
         names = self._files.files_below(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
         manifest = Manifest(batch, self._sink.location, staging, count, moves)
         self._manifests.write(manifest)
-        failpoint("manifest-written")
+        failpoint("manifest-written", self._name)
         return manifest
 
     def _target(self, name: str, batch: int, number: int) -> str:
@@ -77,6 +78,7 @@ class StagedFiles:
         if not self._files.exists(manifest.staging):
             return
         moved = [self._move(manifest, move) for move in manifest.moves]
+        failpoint("files-moved", self._name)
         if manifest.partitions:
             self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
         if any(moved):
@@ -99,5 +101,5 @@ class StagedFiles:
             return False
         self._files.touch(source)
         self._files.rename(source, target)
-        failpoint("file-moved")
+        failpoint("file-moved", self._name)
         return True

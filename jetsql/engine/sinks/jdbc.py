@@ -102,6 +102,7 @@ class JdbcTransactions:
         if not self._swept:
             self._sweep(target)
         newest = self._prepare(target, staging)
+        failpoint("jdbc-prepared", self._job.name)
         if newest is not None and newest >= batch:
             target.transact(target.drop([staging]))
             if newest > batch:
@@ -109,8 +110,9 @@ class JdbcTransactions:
             read_all(rows)
             return None
         count = stage(rows, target.database, staging, target.sql.dialect.writer)
-        failpoint("staged")
+        failpoint("jdbc-staged", self._job.name)
         target.transact(self._commit(target, staging, batch, count))
+        failpoint("jdbc-committed", self._job.name)
         return count
 
     def _prepare(self, target: Target, staging: str) -> int | None:

@@ -41,10 +41,10 @@ class TableVersions:
             read_all(rows)
             return None
         self._batches.write(rows, table, target)
-        failpoint("staged")
+        failpoint("result-staged", self._context.job.name)
         self._table()
         self._context.catalog.move(self._sink.table, target)
-        failpoint("table-moved")
+        failpoint("table-moved", self._context.job.name)
         self._replaced_at.pop(target, None)
         self._context.catalog.changed(self._sink.table, target)
         self._remove_replaced(target)

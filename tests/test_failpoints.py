@@ -1,0 +1,88 @@
+"""The table of failpoints is whole, and arming one that is not there is an error before anything is started."""
+
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.failpoints import POINTS, VARIABLE
+
+ROOT = Path(__file__).parent.parent
+SOURCES = [file for file in (ROOT / "jetsql").rglob("*.py") if file.name != "failpoints.py"]
+STEPS = ("storing", "stored")
+
+
+def calls() -> Iterator[ast.Call]:
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failpoint":
+                yield node
+
+
+def name(call: ast.Call) -> str:
+    [first, *_] = call.args
+    assert isinstance(first, ast.Constant), ast.unparse(call)
+    return str(first.value)
+
+
+def python(program: str, armed: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, VARIABLE: armed}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_table_and_the_source_name_the_same_places() -> None:
+    plain = {name(call) for call in calls() if not call.keywords}
+    assert plain == {point for point in POINTS if point.partition("-")[0] not in STEPS}
+    assert {name(call) for call in calls() if call.keywords} == set(STEPS)
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.partition("-")[0] in STEPS])
+def test_a_place_beside_a_step_goes_by_a_title_that_steps_have(point: str) -> None:
+    title = point.partition("-")[2].replace("-", " ")
+    text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "jetsql" / "jobs").glob("*.py"))
+    assert re.search(rf'"{title}"', text)
+
+
+@pytest.mark.parametrize("armed", ["stagd", "staged@often", "staged,nowhere", "staged:job@x", "staged@0"])
+def test_a_place_that_is_not_there_is_refused_at_the_start(tmp_path: Path, armed: str) -> None:
+    ended = python(f"import jetsql; jetsql.open(home={str(tmp_path / 'home')!r})", armed)
+    assert ended.returncode == 1
+    told = ended.stderr.strip().splitlines()[-1]
+    assert "ENGINE_NOT_STARTED" in told and "there is no failpoint" in ended.stderr
+    assert "manifest-written" in ended.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_it_dies_where_it_is_armed_and_when_its_time_has_come() -> None:
+    program = "from jetsql.failpoints import failpoint\nfor n in range(9): print(n, flush=True); {}"
+    died = python(program.format("failpoint('staged', 'any')"), "staged@3")
+    assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0", "1", "2"])
+    died = python(program.format("failpoint('staged', f'job {n}')"), "staged:job 4")
+    assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0", "1", "2", "3", "4"])
+    died = python(program.format("failpoint('stored', step='drop asked for')"), "stored-drop-asked-for")
+    assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0"])
+    assert python(program.format("failpoint('staged', 'any')"), "").returncode == 0
+
+
+def test_of_several_places_all_are_come_to_before_it_dies() -> None:
+    program = """
+from threading import Thread
+from jetsql.failpoints import failpoint
+def work(job):
+    failpoint('staged', job); print('never', flush=True)
+failpoint('staged', 'c')
+print('passed', flush=True)
+threads = [Thread(target=work, args=(job,)) for job in 'ab']
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    died = python(program, "staged:a,staged:b")
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "passed\n")
+    assert sorted(died.stderr.splitlines()) == ["failpoint staged:a", "failpoint staged:b"]
