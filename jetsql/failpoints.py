@@ -23,6 +23,9 @@ VARIABLE: Final = "JETSQL_FAILPOINT"
 # Where each is. `storing-` and `stored-` go on with the title of the history row: before its transaction, and after it
 # but before its actions.
 POINTS: Final[dict[str, str]] = {
+    "store-made": "a new home: the store's tables are made, not committed",
+    "store-copied": "a store of an older version: it is copied, not changed",
+    "store-migrated": "a store of an older version: it is changed, not committed",
     "storing-submitted": "CREATE JOB: before the job's row is committed",
     "stored-submitted": "CREATE JOB: the row is committed, nothing is started",
     "storing-first-trigger": "the first batch is in, that it is has not been stored",
