@@ -58,7 +58,9 @@ def lines(result: Rows, form: Format) -> Iterator[str]:
         for _ in result.rows:  # read all the same: reading is what makes a lazy result happen
             continue
         return
-    yield from RENDERERS[form](result.columns, result.rows)
+    # The first row before the header: a statement that fails at it has shown nothing.
+    first = list(itertools.islice(result.rows, 1))
+    yield from RENDERERS[form](result.columns, itertools.chain(first, result.rows))
 
 
 def width(text: str) -> int:

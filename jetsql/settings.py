@@ -184,9 +184,12 @@ def _folder(value: object) -> Path:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("the path of a folder")
     try:
-        return Path(value).expanduser().absolute()
+        folder = Path(value).expanduser().absolute()
     except RuntimeError:
         raise ValueError("the path of a folder, and nobody here has the name behind the ~") from None
+    if any(char in str(folder) for char in '";\n\r'):
+        raise ValueError('a path without ", ; and line breaks: Java and the catalogue\'s database can\'t take these')
+    return folder
 
 
 def _word(value: object) -> str:

@@ -1,8 +1,7 @@
 """One value of a row as text: for people (`as_text`) and as JSON (`as_json`).
 
-Values are what PySpark hands out, told by their Python class so that nothing of Spark is imported; the column's type
-decides only where the class can't: a `timestamp` is a moment (PySpark hands it out as this machine's local time without
-saying so), a `timestamp_ntz` is a reading of a clock.
+Values are those of results, told by their Python class so that nothing of Spark is imported; the column's type decides
+only where the class can't. A datetime with an offset is a moment, one without is a reading of a clock (TIMESTAMP_NTZ).
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ def as_text(value: object, kind: str = "", *, exact: bool = False) -> str:
         case bytes() | bytearray() | memoryview():
             return bytes(value).hex()
         case datetime():
-            moment = _moment(value, kind)
-            return moment.isoformat() if exact else moment.replace(tzinfo=None).isoformat(sep=" ")
+            return value.isoformat() if exact else value.replace(tzinfo=None).isoformat(sep=" ")
     written = as_json(value, kind)
     return json.loads(written) if written.startswith('"') else written
 
@@ -38,7 +36,7 @@ def as_json(value: object, kind: str = "") -> str:
         case bool():
             return "true" if value else "false"
         case datetime():
-            return _quoted(_moment(value, kind).isoformat())
+            return _quoted(value.isoformat())
         case int():
             return str(int(value))
         case float():
@@ -48,11 +46,11 @@ def as_json(value: object, kind: str = "") -> str:
         case bytes() | bytearray() | memoryview():
             return _quoted(base64.b64encode(bytes(value)).decode())
         case Mapping():
-            return _object([(as_text(key, exact=True), member) for key, member in value.items()], kind)
+            return _object([(as_text(key, exact=True), member) for key, member in value.items()])
         case tuple() if hasattr(value, "__fields__"):
-            return _object(list(zip(value.__fields__, value, strict=True)), kind)
+            return _object(list(zip(value.__fields__, value, strict=True)))
         case list() | tuple():
-            return "[" + ",".join(as_json(member, _inner(kind)) for member in value) + "]"
+            return "[" + ",".join(as_json(member) for member in value) + "]"
     return _scalar(value, kind)
 
 
@@ -66,28 +64,12 @@ def _scalar(value: object, kind: str) -> str:
     return str(value) if kind == "variant" else _quoted(str(value))
 
 
-def _object(members: list[tuple[str, object]], kind: str) -> str:
-    return "{" + ",".join(f"{_quoted(name)}:{as_json(member, _inner(kind))}" for name, member in members) + "}"
-
-
-def _inner(kind: str) -> str:
-    """What is passed on of a nested type: only whether its moments are readings of a clock."""
-    return "timestamp_ntz" if "timestamp_ntz" in kind else ""
+def _object(members: list[tuple[str, object]]) -> str:
+    return "{" + ",".join(f"{_quoted(name)}:{as_json(member)}" for name, member in members) + "}"
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _moment(value: datetime, kind: str) -> datetime:
-    """A point in time with its offset here, or without one for a clock's reading."""
-    if "timestamp_ntz" in kind:
-        return value
-    try:
-        return value.astimezone()
-    except (OverflowError, ValueError):
-        # The first and last days that a datetime can hold have no time in another zone; Spark's values reach them.
-        return value
 
 
 def _float(value: float, kind: str) -> str:

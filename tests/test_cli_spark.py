@@ -41,3 +41,29 @@ def test_without_java_there_is_no_engine(tmp_path: Path) -> None:
     ended = jetsql(tmp_path, "-e", "SHOW JOBS", JAVA_HOME=str(tmp_path / "none"))
     assert (ended.returncode, ended.stdout) == (3, "")
     assert "JETSQL.ENGINE_NOT_STARTED" in ended.stderr
+
+
+def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path) -> None:
+    (tmp_path / "jetsql.db").write_bytes(b"no database")
+    ended = jetsql(tmp_path, "-e", "SHOW JOBS", JAVA_HOME=str(tmp_path / "none"))
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert "JETSQL.STORE_DAMAGED" in ended.stderr
+    assert (tmp_path / "jetsql.db").read_bytes() == b"no database"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--master", "nonsense"], "Java ended at once: Master must either be yarn or start with spark, k8s, or local"),
+        (["--master", "local[x]"], "Could not parse Master URL: 'local[x]'"),
+        (["--conf", "spark.driver.memory=lots"], "Java ended at once: Invalid maximum heap size: -Xmxlots"),
+        (["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config"),
+    ],
+)
+def test_what_spark_refuses_to_start_with_is_told_in_its_words(
+    tmp_path: Path, arguments: list[str], reason: str
+) -> None:
+    ended = jetsql(tmp_path, *arguments, "-e", "SHOW JOBS")
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert f"Spark could not start: {reason}" in ended.stderr
+    assert "\tat " not in ended.stderr and "Exception" not in ended.stderr

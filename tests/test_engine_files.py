@@ -161,7 +161,7 @@ def test_windows_close_with_the_watermark_and_the_rest_is_told(source: Sql) -> N
         " FROM STREAM events WATERMARK at DELAY OF INTERVAL 1 MINUTE GROUP BY window(at, '1 hour')"
     )
     [(_, _, _, message)] = source("WAIT FOR JOB j UNTIL COMPLETED")
-    assert source("SELECT * FROM sink") == [(dt.datetime(2024, 1, 1), 1)]
+    assert source("SELECT * FROM sink") == [(dt.datetime(2024, 1, 1, tzinfo=dt.UTC), 1)]
     assert "watermark" in message and message.startswith("1 ")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,14 +12,48 @@ from tests.conftest import Sql
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize(("zone", "hour"), [("UTC", 0), ("Asia/Tokyo", 9), ("+02:00", 2), ("GMT-3", 21)])
-def test_timestamps_go_by_the_clock_of_the_session(sql: Sql, zone: str, hour: int) -> None:
-    sql(f"SET TIME ZONE '{zone}'")
-    try:
-        shown = sql.value("SELECT TIMESTAMP'2024-01-02 00:00:00Z'")
-    finally:
-        sql("SET TIME ZONE 'UTC'")
-    assert shown == dt.datetime(2024, 1, 1 if hour == 21 else 2, hour)
+NEW_YEAR = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def zone(sql: Sql) -> Iterator[Callable[[str], None]]:
+    """Sets the session's time zone for a test."""
+    yield lambda name: sql(f"SET TIME ZONE '{name}'") and None
+    sql("SET TIME ZONE 'UTC'")
+
+
+@pytest.mark.parametrize(("name", "hours"), [("UTC", 0), ("Asia/Tokyo", 9), ("+02:00", 2), ("GMT-3", -3)])
+def test_timestamps_go_by_the_clock_of_the_session(
+    sql: Sql, zone: Callable[[str], None], name: str, hours: int
+) -> None:
+    zone(name)
+    shown = sql.value("SELECT TIMESTAMP'2024-01-01 00:00:00Z'")
+    assert (shown, shown.utcoffset()) == (NEW_YEAR, dt.timedelta(hours=hours))
+
+
+def test_nested_timestamps_too_and_readings_of_a_clock_have_no_offset(sql: Sql, zone: Callable[[str], None]) -> None:
+    zone("Asia/Tokyo")
+    [(array, table, pair)] = sql(
+        "SELECT array(t, NULL), map(t, array(struct(t))), struct(t AS a, TIMESTAMP_NTZ'2024-01-01 00:00:00' AS b)"
+        " FROM VALUES (TIMESTAMP'2024-01-01 00:00:00Z') AS v(t)"
+    )
+    assert (array, table) == ([NEW_YEAR, None], {NEW_YEAR: [(NEW_YEAR,)]})
+    assert (pair.a, pair.b) == (NEW_YEAR, dt.datetime(2024, 1, 1))
+    assert {array[0].utcoffset(), pair.a.utcoffset()} == {dt.timedelta(hours=9)}
+
+
+def test_the_last_timestamp_can_be_shown_where_the_clock_is_beyond_it(sql: Sql, zone: Callable[[str], None]) -> None:
+    zone("Asia/Tokyo")
+    assert sql.value("SELECT TIMESTAMP'9999-12-31 23:59:59Z'").year == 9999
+
+
+@pytest.mark.parametrize(
+    "value", ["DATE'99999-01-01'", "DATE'-0044-03-15'", "TIMESTAMP'+99999-01-01 00:00:00'", "make_interval(1)"]
+)
+def test_values_that_cannot_be_shown_are_told_with_the_way_out(sql: Sql, value: str) -> None:
+    error = sql.error(f"SELECT {value} AS v")
+    assert (error.condition, error.hint) == ("JETSQL.VALUE_NOT_SHOWN", "Cast the column to STRING.")
+    assert sql.value(f"SELECT CAST({value} AS STRING)")
 
 
 def test_a_statement_runs_once(sql: Sql) -> None:
@@ -54,3 +89,4 @@ def test_errors_of_spark_keep_their_place(sql: Sql, text: str, condition: str, l
     error = sql.error(text)
     assert (error.condition, error.line, error.column) == (condition, line, column)
     assert "SQLSTATE" not in error.message and "== SQL" not in error.message
+    assert not error.message.startswith("[")

@@ -87,6 +87,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("driver_memory = 'much'", "a size such as 900m or 2g"),
         ("home = 3", "the path of a folder"),
         ("home = ''", "the path of a folder"),
+        ("home = 'a;b'", "a path without"),
         ("home = '~nobody of this name/x'", "nobody here has the name behind the ~"),
         ("master = ' '", "a master URL"),
         ("spark = 3", "whole names"),

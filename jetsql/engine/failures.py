@@ -123,7 +123,7 @@ def _call(throwable: object, method: str) -> str:
 
 def plain_message(text: str, condition: str) -> str:
     """A message of Spark without its condition, SQLSTATE, plan and stack."""
-    text = text.removeprefix(f"[{condition}]").strip()
+    text = text.strip().removeprefix(f"[{condition}]").strip()
     text = text.partition("\n\tat ")[0].partition("\nJVM stacktrace")[0].partition("\n== SQL")[0].partition(";\n")[0]
     return first_lines(text.partition(" SQLSTATE:")[0])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,11 +24,14 @@ from typing import Any
 import pyspark.java_gateway
 from pyspark.sql import SparkSession
 
+from jetsql.engine.failures import cause_of
 from jetsql.errors import EngineError
 
 Session = SparkSession
 
 _LOG_TAIL = 5
+_NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
+_JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,22 @@ def start_spark(start: SparkStart) -> SparkSession:
         builder = builder.config(key, value)
     # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    logged = start.log.stat().st_size if start.log.exists() else 0
     try:
         with _jvm_output_to(start.log), _own_interrupts():
-            return builder.getOrCreate()
+            return _whole(builder.getOrCreate())
     except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
-        raise _not_started(start, error) from error
+        raise _not_started(start, error, logged) from error
+
+
+def _whole(spark: SparkSession) -> SparkSession:
+    """The session with its catalogue and settings, which Spark makes and checks only when they are first needed."""
+    try:
+        spark._jsparkSession.sessionState()
+    except Exception:
+        spark.stop()
+        raise
+    return spark
 
 
 def _confs(start: SparkStart) -> dict[str, str]:
@@ -135,13 +150,19 @@ def _check_java() -> None:
         )
 
 
-def _not_started(start: SparkStart, error: Exception) -> EngineError:
-    text = str(getattr(error, "java_exception", error)).strip().splitlines()
-    reason = text[0] if text else type(error).__name__
-    if "JAVA_GATEWAY_EXITED" in reason:
-        tail = start.log.read_text(errors="replace").strip().splitlines()[-_LOG_TAIL:]
-        reason = "Java ended at once: " + " ".join(tail)
+def _not_started(start: SparkStart, error: Exception, logged: int) -> EngineError:
+    if "JAVA_GATEWAY_EXITED" in str(error):
+        reason = f"Java ended at once: {_last_words(start.log, logged)}"
+    else:
+        reason = _JAVA_CLASS.sub("", cause_of(error).message)
     return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=f"More stands in {start.log}.")
+
+
+def _last_words(log: Path, since: int) -> str:
+    """What Java said in the log, from a byte on, without its stack and its warnings."""
+    lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
+    told = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
+    return " ".join(told[-_LOG_TAIL:])
 
 
 def has_active_session() -> bool:

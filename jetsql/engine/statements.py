@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PySparkNotImplementedError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of, plain_message
+from jetsql.engine.moments import with_offsets
 from jetsql.errors import JetSQLError, StatementError
-from jetsql.jobs.tables import Column, in_zone
+from jetsql.jobs.tables import Column
 
 # Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
@@ -29,7 +31,11 @@ class SparkRows:
 
 
 def run(spark: SparkSession, text: str) -> SparkRows:
-    """Run one statement of Spark's. Raises Spark's errors, and STREAM_OUTSIDE_JOB for a SELECT over a stream."""
+    """Run one statement of Spark's.
+
+    Raises Spark's errors, STREAM_OUTSIDE_JOB for a SELECT over a stream, and, also while the rows are read,
+    VALUE_NOT_SHOWN for values that Python can't hold.
+    """
     frame = spark.sql(text)
     if frame.isStreaming:
         raise StatementError(
@@ -42,9 +48,29 @@ def run(spark: SparkSession, text: str) -> SparkRows:
         # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
-    fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
-    instants = [n for n, column in enumerate(columns) if column.type == "timestamp"]
-    return SparkRows(columns, in_zone(fetched, instants, session_zone(spark)))
+    with _values_told():
+        fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
+    return SparkRows(columns, _read(with_offsets(fetched, frame.schema, session_zone(spark))))
+
+
+def _read(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    with _values_told():
+        yield from rows
+
+
+@contextmanager
+def _values_told() -> Iterator[None]:
+    """Spark has values that Python has not; PySpark finds that out at the row."""
+    try:
+        yield
+    except PySparkNotImplementedError as error:
+        words = "The result has a column of a type that can't be shown, such as INTERVAL."
+        raise StatementError("VALUE_NOT_SHOWN", words, hint="Cast the column to STRING.") from error
+    except PySparkException:
+        raise
+    except (ValueError, OverflowError) as error:
+        words = "A date or timestamp of the result is outside the years 1 to 9999, or at their very edge."
+        raise StatementError("VALUE_NOT_SHOWN", words, hint="Cast the column to STRING.") from error
 
 
 def session_zone(spark: SparkSession) -> tzinfo:

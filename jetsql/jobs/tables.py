@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
-from typing import Any
+from datetime import datetime, tzinfo
 
 Value = str | int | float | bool | None
 
@@ -24,11 +22,12 @@ class Table:
     rows: tuple[tuple[Value, ...], ...] = ()
 
 
-def in_zone(rows: Iterable[Sequence[Any]], instants: Sequence[int], zone: tzinfo) -> Iterator[tuple[Any, ...]]:
-    """Rows with their timestamps as the zone's clock shows them; PySpark gives them by the clock of this machine."""
-    for row in rows:
-        values = list(row)
-        for n in instants:
-            if values[n] is not None:
-                values[n] = values[n].astimezone(zone).replace(tzinfo=None)
-        yield tuple(values)
+def by_clock(moment: datetime, zone: tzinfo) -> datetime:
+    """The moment as the zone's clock shows it, with its offset. One without offset is meant by this machine's clock.
+
+    The first and last hours that a datetime can hold are beyond the clocks of other zones; there it stays as it is.
+    """
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError):
+        return moment

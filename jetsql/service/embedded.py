@@ -10,6 +10,7 @@ import atexit
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
 
@@ -47,12 +48,12 @@ class EmbeddedEngine:
     spark: the session. home: the folder of store, checkpoints and log.
     """
 
-    def __init__(self, spark: Session, settings: Settings, lease: Lease, owns_spark: bool) -> None:
+    def __init__(self, spark: Session, store: Store, settings: Settings, lease: Lease, owns_spark: bool) -> None:
         self.spark = spark
         self.home = settings.home
         self._lease = lease
         self._owns_spark = owns_spark
-        self._store = Store(settings.home / "jetsql.db")
+        self._store = store
         checkpoints = settings.home / "checkpoints"
         engine_settings = EngineSettings(str(checkpoints), settings.single_file_bytes, settings.old_versions_seconds)
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
@@ -137,7 +138,6 @@ def open(
         )
 
     def start(settings: Settings) -> Session:
-        check_place(settings.home)
         return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
 
     return _engine(settings, start, owns_spark=True)
@@ -173,14 +173,17 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool) -> EmbeddedEng
     check_armed()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
-    lease = Lease(home)
-    spark = None
-    try:
+    with ExitStack() as undo:
+        lease = Lease(home)
+        undo.callback(lease.release)
+        if owns_spark:
+            check_place(home)
+        # Before Spark: a home that can't be read is refused at once, and nothing in it has been touched by then.
+        store = Store(home / "jetsql.db")
+        undo.callback(store.close)
         spark = start(settings)
-        _open_engine = EmbeddedEngine(spark, settings, lease, owns_spark)
-    except BaseException:
-        if spark is not None and owns_spark:
-            spark.stop()
-        lease.release()
-        raise
+        if owns_spark:
+            undo.callback(spark.stop)
+        _open_engine = EmbeddedEngine(spark, store, settings, lease, owns_spark)
+        undo.pop_all()
     return _open_engine

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from jetsql.jobs.tables import Column, Table, in_zone
+from jetsql.jobs.tables import Column, Table, by_clock
 
 
 @dataclass(frozen=True)
 class Result:
     """columns: with Spark's type names. rows: Python values as PySpark gives them; may be read once, may raise.
 
-    Timestamps are naive datetimes by the clock of the session's time zone.
+    Timestamps are datetimes of the session's time zone with their offset; TIMESTAMP_NTZ are datetimes without one.
     """
 
     columns: tuple[Column, ...]
@@ -26,12 +26,10 @@ class Result:
 
 def of_table(table: Table, zone: tzinfo) -> Result:
     """A table of ours, whose timestamps are seconds since the epoch."""
-    stamps = [n for n, column in enumerate(table.columns) if column.type == "timestamp"]
-    return Result(table.columns, in_zone((_with_instants(row, stamps) for row in table.rows), stamps, zone))
+    stamps = {n for n, column in enumerate(table.columns) if column.type == "timestamp"}
+    return Result(table.columns, (_with_moments(row, stamps, zone) for row in table.rows))
 
 
-def _with_instants(row: tuple[Any, ...], stamps: list[int]) -> list[Any]:
-    values = list(row)
-    for n in stamps:
-        values[n] = None if values[n] is None else datetime.fromtimestamp(values[n], UTC)
-    return values
+def _with_moments(row: tuple[Any, ...], stamps: set[int], zone: tzinfo) -> tuple[Any, ...]:
+    moments = {n: by_clock(datetime.fromtimestamp(row[n], UTC), zone) for n in stamps if row[n] is not None}
+    return tuple(moments.get(n, value) for n, value in enumerate(row))
