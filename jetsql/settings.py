@@ -188,7 +188,7 @@ def _folder(value: object) -> Path:
     except RuntimeError:
         raise ValueError("the path of a folder, and nobody here has the name behind the ~") from None
     if any(char in str(folder) for char in '";\n\r'):
-        raise ValueError('a path without ", ; and line breaks: Java and the catalogue\'s database can\'t take these')
+        raise ValueError("a path without \", ; and line breaks: Java and the catalogue's database can't take these")
     return folder
 
 
@@ -212,14 +212,28 @@ def _bytes(value: object) -> int:
 
 
 def _seconds(value: object) -> float:
-    wrong = ValueError("a number of seconds, 0 or more")
+    return _number(value, "seconds")
+
+
+def _days(value: object) -> float:
+    return _number(value, "days")
+
+
+def _number(value: object, unit: str) -> float:
+    wrong = ValueError(f"a number of {unit}, 0 or more")
     try:
-        seconds = math.nan if isinstance(value, bool) else float(str(value))
+        number = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:
         raise wrong from None
-    if not (math.isfinite(seconds) and seconds >= 0):
+    if not (math.isfinite(number) and number >= 0):
         raise wrong
-    return seconds
+    return number
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)):
+        raise ValueError("a whole number, 0 or more")
+    return int(str(value))
 
 
 def _names(settings: type[JobSettings]) -> list[str]:
@@ -238,4 +252,6 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "single_file_bytes": _bytes,
     "old_versions_seconds": _seconds,
     **dict.fromkeys(_names(JobSettings), _seconds),
+    "ended_jobs_days": _days,
+    "ended_jobs_most": _count,
 }

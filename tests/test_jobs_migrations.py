@@ -89,7 +89,7 @@ def test_the_store_as_it_was_is_kept_beside_it(path: Path) -> None:
 
 
 def test_its_jobs_go_on(path: Path) -> None:
-    with world(path.parent) as w:
+    with world(path.parent, clock=lambda: 1_700_000_100.0) as w:  # the evening of the day it was made
         running = w.store.newest_named("running")
         assert running is not None
         assert w.wait_status(running.id, Status.RUNNING).run == 2

@@ -30,12 +30,15 @@ def test_defaults(environ: dict[str, str]) -> None:
 
 
 def test_flags_win_over_environment_over_file(environ: dict[str, str], tmp_path: Path) -> None:
-    write(environ, "home = '/file'\nmaster = 'local[1]'\ncreate_wait_seconds = 1\nstop_deadline_seconds = 2\n")
+    text = "home = '/file'\nmaster = 'local[1]'\ncreate_wait_seconds = 1\nstop_deadline_seconds = 2\n"
+    write(environ, text + "ended_jobs_days = 0.5\nended_jobs_most = 0\n")
     environ |= {"JETSQL_MASTER": "local[2]", "JETSQL_CREATE_WAIT_SECONDS": "1.5", "JETSQL_HOME": "/environment"}
     settings = load(home=tmp_path, environ=environ)
     assert settings.home == tmp_path
     assert settings.master == "local[2]"
-    assert settings.jobs == JobSettings(create_wait_seconds=1.5, stop_deadline_seconds=2)
+    assert settings.jobs == JobSettings(
+        create_wait_seconds=1.5, stop_deadline_seconds=2, ended_jobs_days=0.5, ended_jobs_most=0
+    )
 
 
 def test_sparks_settings_come_from_all_three_and_are_joined(environ: dict[str, str]) -> None:
@@ -83,6 +86,9 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("stop_deadline_seconds = -1", "a number of seconds, 0 or more"),
         ("single_file_bytes = 1.5", "a whole number of bytes"),
         ("single_file_bytes = 0", "a whole number of bytes"),
+        ("ended_jobs_days = -1", "a number of days, 0 or more"),
+        ("ended_jobs_most = 1.5", "a whole number, 0 or more"),
+        ("ended_jobs_most = true", "a whole number, 0 or more"),
         ("driver_memory = 2", "a size such as 900m or 2g"),
         ("driver_memory = 'much'", "a size such as 900m or 2g"),
         ("home = 3", "the path of a folder"),

@@ -88,6 +88,11 @@ class Board:
                 self._waiting[job_id] -= 1
                 self._forget(job_id)
 
+    def waited_for(self, job_id: str) -> bool:
+        """Whether a statement waits for this job."""
+        with self._changed:
+            return job_id in self._waiting
+
     def close(self) -> None:
         """Send away everybody who still waits."""
         with self._changed:

@@ -109,7 +109,9 @@ class RetryDue:
 
 @dataclass(frozen=True)
 class Superseded:
-    """A newer job has taken the name of an ended one, which therefore can't run again."""
+    """An ended job is of no more use. why: a sentence for its history."""
+
+    why: str = "A newer job has its name."
 
 
 UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions

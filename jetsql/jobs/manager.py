@@ -41,6 +41,7 @@ from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
 from jetsql.jobs.model import Job, Status, name_key
 from jetsql.jobs.moves import Moment
+from jetsql.jobs.retention import Retention
 from jetsql.jobs.secrets import hide
 from jetsql.jobs.settings import JobSettings
 from jetsql.jobs.workers import Workers
@@ -73,6 +74,7 @@ class Manager:
         self.board = Board(store.job)
         self.workers = Workers(engine, self._report, self.settings.stop_deadline_seconds)
         self._writer = Writer(clock)
+        self._retention = Retention(store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log)
         self._open = False
 
     def start(self) -> None:
@@ -113,6 +115,7 @@ class Manager:
         for job in (*self.store.live_jobs(), *left_over):
             self.board.put(View(job))
             self._apply_or_log(job.id, EngineUp())
+        self._retention.start()
 
     def _engine_down(self) -> None:
         self._open = False
@@ -163,6 +166,7 @@ class Manager:
             self.store.save(taken.job, self._row(view.job, taken))
             failpoint("stored", view.job.name, step=taken.title)
         self._show(taken, _facts(view.facts, event, taken))
+        self._retention.note(view.job, taken.job)
         return taken
 
     def _step(self, job: Job, event: Event) -> Step:
@@ -198,6 +202,9 @@ class Manager:
         after = taken.job
         status = None if first else before.status
         return HistoryRow(after.id, self.clock(), taken.title, status, after.status, after.run, taken.words)
+
+    def _in_use(self, job_id: str) -> bool:
+        return self.board.waited_for(job_id) or not self.workers.wait_idle(job_id, 0)
 
     def _check_open(self) -> None:
         if not self._open:

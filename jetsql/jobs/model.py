@@ -250,6 +250,7 @@ class Job:
     with. checkpoint: which of its checkpoints it runs on; each update makes a new one. origin: the id of the snapshot
     that its state began from. proposed: the version that an update brings, while its checkpoint is prepared. previous:
     the version to go back to, until the new one has committed a batch. export: the snapshot that is being written.
+    expired: its state is being deleted, so a COMPLETED job can't run again, even if the engine dies in the middle.
     """
 
     id: str
@@ -274,6 +275,7 @@ class Job:
     proposed: Version | None = None
     previous: Version | None = None
     export: Export | None = None
+    expired: bool = False
 
     @property
     def spark_text(self) -> str:

@@ -43,6 +43,7 @@ def runs_again(job: Job) -> bool:
     return (
         job.status is Status.COMPLETED
         and job.files
+        and not job.expired
         and job.plan.analysis.streaming
         and job.plan.trigger is Trigger.AVAILABLE_NOW
     )

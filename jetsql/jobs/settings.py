@@ -1,4 +1,4 @@
-"""How long things of a job's life may take. All in seconds; the outer settings fill these in."""
+"""How long things of a job's life may take, and how much of it is kept; the outer settings fill these in."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class JobSettings:
     wait_timeout_seconds: WAIT FOR JOB without TIMEOUT. retry_first_seconds, retry_most_seconds: the delay before a
     restart doubles from the first to the most. store_retry_seconds: an event that could not be stored is tried again.
     close_wait_seconds: at the engine's end, runs that won't stop even by force are left after so long.
+    ended_jobs_days, ended_jobs_most: ended jobs are forgotten when that many days are over, and when there are more.
     """
 
     create_wait_seconds: float = 10.0
@@ -24,3 +25,5 @@ class JobSettings:
     retry_most_seconds: float = 60.0
     store_retry_seconds: float = 1.0
     close_wait_seconds: float = 90.0
+    ended_jobs_days: float = 7.0
+    ended_jobs_most: int = 100

@@ -14,6 +14,7 @@ from jetsql.jobs.events import (
     Outcome,
     RecoverSink,
     Step,
+    Superseded,
 )
 from jetsql.jobs.model import Cause, Job, Status
 from jetsql.jobs.moves import (
@@ -123,6 +124,10 @@ def files_discarded(job: Job, event: Event, moment: Moment) -> Step:
     return Step(cleaned, Outcome.MOVED, title="cleaned up", words="Checkpoint and staged rows are deleted.")
 
 
-def superseded(job: Job, event: Event, moment: Moment) -> Step:
-    """Only the newest job of a name runs again, so the state of an older one is of no use any more."""
-    return Step(job, Outcome.KEPT, (DiscardFiles(job),) if job.files else ())
+def superseded(job: Job, event: Superseded, moment: Moment) -> Step:
+    """That it can't run again is stored before its state is touched: half a checkpoint would read everything anew."""
+    if not runs_again(job):
+        return keep(job, event, moment)
+    expired = replace(job, expired=True)
+    words = f"{event.why} Its state is deleted, so it can't run again."
+    return Step(expired, Outcome.MOVED, (DiscardFiles(expired),), title="expired", words=words)

@@ -89,7 +89,8 @@ def forget(job: Job, event: Event, moment: Moment) -> Step:
     if not runs_again(job):
         return ended_already(job, event, moment)
     words = "Its state is deleted, so it can't run again."
-    return Step(job, Outcome.MOVED, (DiscardFiles(job),), title="dropped", words=words)
+    expired = replace(job, expired=True)
+    return Step(expired, Outcome.MOVED, (DiscardFiles(expired),), title="dropped", words=words)
 
 
 def suspend_while_stopping(job: Job, event: Event, moment: Moment) -> Step:

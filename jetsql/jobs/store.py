@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
 
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
@@ -80,6 +81,8 @@ class _Names:
 
 _NOTHING: Final = _Names()
 _WRITTEN_BY: Final = "written_by"
+_NEWEST_ID: Final = "newest_id"
+_IDS_AT_ONCE: Final = 500  # SQLite bounds the parameters of a statement
 T = TypeVar("T")
 
 
@@ -136,7 +139,13 @@ class Store:
 
     def remove_snapshot(self, snapshot_id: str) -> None:
         """Forget a snapshot; one that is not there is fine."""
-        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id)])
+        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _given(snapshot_id)])
+
+    def forget(self, job_ids: Sequence[str]) -> None:
+        """Forget jobs and their history; those that are not there are fine."""
+        for some in (job_ids[at : at + _IDS_AT_ONCE] for at in range(0, len(job_ids), _IDS_AT_ONCE)):
+            history = _HISTORY.delete().where(_HISTORY.c.job.in_(some))
+            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(some)), _given(max(some))])
 
     def _change(self, changes: Sequence[sa.Executable], names: _Names = _NOTHING) -> None:
         """All of it or nothing."""
@@ -153,8 +162,12 @@ class Store:
         ended = sa.and_(sa.not_(_JOBS.c.live), _JOBS.c.files)
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(ended).order_by(_JOBS.c.id))
 
+    def ended_jobs(self) -> tuple[Job, ...]:
+        """Those that have ended, oldest first."""
+        return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(sa.not_(_JOBS.c.live)).order_by(_JOBS.c.id))
+
     def all_jobs(self) -> tuple[Job, ...]:
-        """All jobs ever made, oldest first."""
+        """All jobs that are kept, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).order_by(_JOBS.c.id))
 
     def job(self, job_id: str) -> Job | None:
@@ -177,10 +190,13 @@ class Store:
         return snapshots[0] if snapshots else None
 
     def newest_id(self) -> str | None:
-        """The newest id that was given to a job or a snapshot."""
-        with self._reading() as connection:
-            newest = [connection.execute(sa.select(sa.func.max(table.c.id))).scalar() for table in (_JOBS, _SNAPSHOTS)]
-        return max((str(newest_id) for newest_id in newest if newest_id is not None), default=None)
+        """The newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
+        given = sa.union_all(
+            sa.select(sa.func.max(_JOBS.c.id).label("id")),
+            sa.select(sa.func.max(_SNAPSHOTS.c.id)),
+            sa.select(_META.c.value).where(_META.c.key == _NEWEST_ID),
+        )
+        return max((str(row.id) for row in self._rows(given) if row.id is not None), default=None)
 
     def history(self, job_id: str) -> tuple[HistoryRow, ...]:
         """A job's history, oldest first."""
@@ -193,7 +209,7 @@ class Store:
     def _snapshots(self, wanted: sa.Select[Any]) -> tuple[Snapshot, ...]:
         return tuple(self._decoded(Snapshot, "snapshot", row) for row in self._rows(wanted))
 
-    def _rows(self, wanted: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    def _rows(self, wanted: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[sa.Row[Any]]:
         with self._reading() as connection:
             return connection.execute(wanted).all()
 
@@ -305,6 +321,13 @@ def _columns(job: Job) -> dict[str, object]:
         "files": job.files,
         "record": encode(job),
     }
+
+
+def _given(forgotten_id: str) -> sa.Insert:
+    """An id is never given twice, whatever the clock says: files and ledgers of sinks go by it."""
+    remembered = insert(_META).values(key=_NEWEST_ID, value=forgotten_id)
+    newest = sa.func.max(_META.c.value, remembered.excluded.value)
+    return remembered.on_conflict_do_update(index_elements=[_META.c.key], set_={"value": newest})
 
 
 def _told(row: HistoryRow) -> sa.Insert:
