@@ -1,15 +1,17 @@
 # Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
-# except that `make test` installs PostgreSQL with apt where it is missing (tools/prepare says so before it does).
+# except that `make test` and `make faults` install PostgreSQL with apt where it is missing (tools/prepare says so
+# before it does).
 
 PYTHON := .venv/bin/python
 
-.PHONY: help demo test test-fast bench clean environment
+.PHONY: help demo test test-fast bench faults clean environment
 
 help:
 	@echo "make demo       jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make test       all tests"
 	@echo "make test-fast  the tests that need neither Java nor PostgreSQL"
 	@echo "make bench      the benchmarks"
+	@echo "make faults     jobs are killed at every named place, and every row is counted (ten minutes)"
 	@echo "make clean      remove everything that was made here"
 
 environment:
@@ -32,6 +34,10 @@ bench:
 	@$(PYTHON) -m benchmarks.startup
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
+
+faults:
+	@tools/prepare java postgresql
+	@$(PYTHON) -m benchmarks.faults
 
 clean:
 	rm -rf .venv .venv.* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -101,6 +101,10 @@ class _Death:
                 os.kill(os.getpid(), signal.SIGKILL)
             threading.Event().wait()
 
+    def left(self) -> list[str]:
+        with self._lock:
+            return [name for name, _ in self._left]
+
     def _is_due(self, name: str, job: str) -> bool:
         with self._lock:
             place = (name, job) if (name, job) in self._left else (name, "")
@@ -121,6 +125,11 @@ def check_armed() -> None:
     """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
     if _mistake is not None:
         raise EngineError("ENGINE_NOT_STARTED", str(_mistake), hint=f"There are: {', '.join(POINTS)}.")
+
+
+def left() -> list[str]:
+    """The names of the armed places that nobody has come to yet."""
+    return [] if _death is None else _death.left()
 
 
 _death: _Death | None = None

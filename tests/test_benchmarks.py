@@ -11,13 +11,16 @@ from benchmarks.reporting import Goal
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("name", ["overhead", "lifecycle", "startup"])
-def test_a_benchmark_explains_itself_without_starting_anything(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("overhead", "--master"), ("lifecycle", "--master"), ("startup", "--master"), ("faults", "--only")],
+)
+def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:
     shown = f"from benchmarks.{name} import main; main(['--help'], standalone_mode=False)"
     program = f"{shown}; import sys; print(sorted(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert "--master" in ended.stdout
+    assert option in ended.stdout
     assert "'pyspark'" not in ended.stdout
 
 

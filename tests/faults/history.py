@@ -1,0 +1,97 @@
+"""What the store must say after the deaths: no job lost or doubled, and a history that makes sense."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from jetsql.failpoints import Place
+from jetsql.jobs.history import HistoryRow
+from jetsql.jobs.model import Job, Status
+from jetsql.jobs.store import Store
+from tests.faults.jobs import Kind
+from tests.faults.rounds import CONTINUED, NEXT_TITLES, Round
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a job's history was at a death. job: its id, empty when there was no such job."""
+
+    place: str
+    name: str
+    job: str
+    rows: int
+    titles: tuple[str, ...]
+
+
+class Deaths:
+    """Remembers the histories at each death, and tells afterwards which of them did not go on as they should."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._marks: list[Mark] = []
+
+    def note(self, round: Round) -> None:
+        # What a job was asked for decides how it goes on, wherever its batch was at that moment.
+        by_job = {place.job: place for place in sorted(round.armed, key=lambda place: place.name in NEXT_TITLES)}
+        by_job.pop("", None)
+        if not by_job:
+            return
+        with closing(Store(self._store)) as store:
+            self._marks += [_mark(store, place) for place in by_job.values()]
+
+    def wrong(self) -> Iterator[tuple[str, str]]:
+        """(failpoint, what is wrong in words)."""
+        with closing(Store(self._store)) as store:
+            for mark in self._marks:
+                job = mark.job or _first_after(store, mark)
+                later = store.history(job)[mark.rows :] if job else ()
+                title = later[0].title if later else "nothing"
+                if title not in mark.titles:
+                    yield mark.place, f"{mark.name} went on with {title!r} and not with {' or '.join(mark.titles)}"
+
+
+def _mark(store: Store, place: Place) -> Mark:
+    titles = NEXT_TITLES.get(place.name, CONTINUED)
+    unfinished = [job.id for job in store.all_jobs() if job.name == place.job and (job.live or job.files)]
+    if not unfinished:
+        return Mark(place.name, place.job, "", 0, titles)
+    return Mark(place.name, place.job, unfinished[0], len(store.history(unfinished[0])), titles)
+
+
+def _first_after(store: Store, mark: Mark) -> str:
+    """The job that was not there at the death and was made after it."""
+    return next((job.id for job in store.all_jobs() if job.name == mark.name), "")
+
+
+def store_faults(path: Path, standing: tuple[Kind, ...]) -> list[str]:
+    """What is wrong in the store after everything has ended well. standing: the jobs that are made once and stay."""
+    with closing(Store(path)) as store:
+        jobs = store.all_jobs()
+        found = [words for job in jobs for words in _history_faults(job, store.history(job.id))]
+    live = Counter(job.name for job in jobs if job.live)
+    found += [f"{name} is there {count} times" for name, count in live.items() if count > 1]
+    for kind in standing:
+        statuses = [job.status for job in jobs if job.name == kind.name]
+        wanted = Status.COMPLETED if kind.ends else Status.NOT_RUNNING
+        if statuses != [wanted]:
+            found.append(f"{kind.name} should be {wanted.value} and is {[status.value for status in statuses]}")
+    return found
+
+
+def _history_faults(job: Job, history: tuple[HistoryRow, ...]) -> Iterator[str]:
+    """Each row begins where the one before it ended, runs only go up, and the last one says what the job is."""
+    if not history or history[0].title != "submitted" or history[0].before is not None:
+        yield f"the history of {job.name} does not begin with its submission"
+        return
+    for one, next_one in pairwise(history):
+        if next_one.before is not one.after or next_one.run < one.run:
+            yield f"the history of {job.name} jumps from {one.title!r} to {next_one.title!r}"
+    if history[-1].after is not job.status:
+        yield f"{job.name} is {job.status.value}, and its history ends with {history[-1].after.value}"
+    if any(row.title in ("error", "suspended by an error", "failed") for row in history):
+        yield f"{job.name} met an error: {next(row.words for row in history if 'error' in row.title)}"

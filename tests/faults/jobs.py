@@ -1,0 +1,300 @@
+"""The jobs of the crash matrix: every kind of query into every kind of sink, and the rows that each must give.
+
+What is lost and what is there twice is counted by comparing bags of rows, so a row with a wrong value is both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tests.faults.source import ROWS_A_FILE, Source
+from tests.postgres import PASSWORD, USER
+
+Row = tuple[int, ...]
+Rows = Counter[Row]
+TOO = 1_000_000  # what the second job into the same table adds to its ids
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the expected rows follow from. inserted: ids that others put into the table `copy`."""
+
+    source: Source
+    inserted: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """lost: rows that should be there. twice: rows too many."""
+
+    lost: int
+    twice: int
+
+
+Check = Callable[[Rows, Facts], Loss]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One job of the matrix.
+
+    table: what it writes. read: its rows as whole numbers. job: the statement that makes it, for some with a `{life}`.
+    ends: by itself.
+    """
+
+    name: str
+    words: str
+    table: str
+    read: str
+    job: str
+    check: Check
+    ends: bool = False
+
+
+def exactly(expected: Callable[[Facts], Iterable[Row]]) -> Check:
+    def check(found: Rows, facts: Facts) -> Loss:
+        wanted = Counter(expected(facts))
+        return Loss((wanted - found).total(), (found - wanted).total())
+
+    return check
+
+
+def at_least(expected: Callable[[Facts], Iterable[Row]]) -> Check:
+    """A row may come again; one that should not be there at all counts as too many."""
+
+    def check(found: Rows, facts: Facts) -> Loss:
+        wanted = set(expected(facts))
+        return Loss(len(wanted - set(found)), len(set(found) - wanted))
+
+    return check
+
+
+def _ids(facts: Facts) -> Iterable[Row]:
+    return ((i,) for i in facts.source.ids())
+
+
+def _copied(facts: Facts) -> Iterable[Row]:
+    yield from ((i + more,) for i in facts.source.ids() for more in (0, TOO))
+    yield from ((i,) for i in facts.inserted)
+
+
+def _by_digit(facts: Facts) -> Iterable[Row]:
+    return ((i, i % 10) for i in facts.source.ids())
+
+
+def _closed(facts: Facts) -> Iterable[Row]:
+    return facts.source.closed()
+
+
+def _digits(facts: Facts) -> Iterable[Row]:
+    ids = facts.source.ids()
+    return ((d, len(ids[d::10]), sum(ids[d::10])) for d in range(10))
+
+
+def _whole(facts: Facts) -> Iterable[Row]:
+    return [(len(facts.source.ids()), sum(facts.source.ids()))]
+
+
+def _lives(found: Rows, facts: Facts) -> Loss:
+    """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
+    newest = max((life for _, life in found), default=0)
+    wanted: Rows = Counter((i, newest) for i in facts.source.ids())
+    files = {(i // ROWS_A_FILE, life) for i, life in found if life != newest}
+    wanted.update((minute * ROWS_A_FILE + n, life) for minute, life in files for n in range(ROWS_A_FILE))
+    return Loss((wanted - found).total(), (found - wanted).total())
+
+
+def _once(found: Rows, facts: Facts) -> Loss:
+    """A batch job is made several times, and each life copies the same ten rows."""
+    wanted: Rows = Counter((i, life) for life in {life for _, life in found} for i in range(10))
+    return Loss((wanted - found).total() if found else 10, (found - wanted).total())
+
+
+_SOURCE = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"
+_WINDOWS = f"""SELECT window.start, count(*), sum(id) FROM {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS
+  GROUP BY window(at, '1 minute')"""
+_DIGITS = f"SELECT id % 10, count(*), sum(id) FROM {_SOURCE} GROUP BY 1"
+_MINUTE = "CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120, n, total"  # from 2024-01-01 on
+
+
+def _job(name: str, insert: str, *options: str) -> str:
+    own = "".join(f", {option}" for option in options)
+    return f"CREATE JOB IF NOT EXISTS {name} OPTIONS ('snapshotIntervalMillis' = '100'{own}) AS {insert}"
+
+
+_AT_LEAST = "'processingGuarantee' = 'atLeastOnce'"
+
+FILE_KINDS: Final = (
+    Kind(
+        "copy",
+        "file table",
+        "copy",
+        "id",
+        _job("copy", f"INSERT INTO copy SELECT id FROM {_SOURCE}"),
+        exactly(_copied),
+    ),
+    Kind(
+        "copy_too",
+        "second job into the table",
+        "copy",
+        "id",
+        _job("copy_too", f"INSERT INTO copy SELECT id + {TOO} FROM {_SOURCE}"),
+        exactly(_copied),
+    ),
+    Kind(
+        "parts",
+        "partitioned file table",
+        "parts",
+        "id, digit",
+        _job("parts", f"INSERT INTO parts SELECT id, id % 10 FROM {_SOURCE}"),
+        exactly(_by_digit),
+    ),
+    Kind(
+        "minutes",
+        "windowed aggregate, file table",
+        "minutes",
+        _MINUTE,
+        _job("minutes", f"INSERT INTO minutes {_WINDOWS}"),
+        exactly(_closed),
+    ),
+    Kind(
+        "digits",
+        "INSERT OVERWRITE of an aggregate",
+        "digits",
+        "digit, n, total",
+        _job("digits", f"INSERT OVERWRITE digits {_DIGITS}"),
+        exactly(_digits),
+    ),
+    Kind(
+        "paired",
+        "stream-stream join",
+        "paired",
+        "id",
+        _job("paired", f"INSERT INTO paired SELECT l.id FROM {_SOURCE} AS l JOIN {_SOURCE} AS r ON l.id = r.id"),
+        exactly(_ids),
+    ),
+    Kind(
+        "chained",
+        "chain of two jobs",
+        "chained",
+        "id",
+        _job("chained", "INSERT INTO chained SELECT id FROM STREAM copy"),
+        exactly(_copied),
+    ),
+    Kind(
+        "least",
+        "at least once, aggregate, file table",
+        "least",
+        _MINUTE,
+        _job("least", f"INSERT INTO least {_WINDOWS}", _AT_LEAST),
+        at_least(_closed),
+    ),
+    Kind(
+        "now",
+        "availableNow",
+        "now",
+        "id",
+        _job("now", f"INSERT INTO now SELECT id FROM {_SOURCE}", "'trigger' = 'availableNow'"),
+        exactly(_ids),
+        ends=True,
+    ),
+)
+JDBC_KINDS: Final = (
+    Kind(
+        "j_copy",
+        "JDBC insert",
+        "j_copy",
+        "id",
+        _job("j_copy", f"INSERT INTO j_copy SELECT id FROM {_SOURCE}"),
+        exactly(_ids),
+    ),
+    Kind(
+        "j_minutes",
+        "JDBC insert of a windowed aggregate",
+        "j_minutes",
+        _MINUTE,
+        _job("j_minutes", f"INSERT INTO j_minutes {_WINDOWS}"),
+        exactly(_closed),
+    ),
+    Kind(
+        "j_digits",
+        "JDBC upsert of an aggregate",
+        "j_digits",
+        "digit, n, total",
+        _job("j_digits", f"SINK INTO j_digits {_DIGITS}"),
+        exactly(_digits),
+    ),
+    Kind(
+        "j_whole",
+        "JDBC overwrite",
+        "j_whole",
+        "n, total",
+        _job("j_whole", f"INSERT OVERWRITE j_whole SELECT count(*), sum(id) FROM {_SOURCE}"),
+        exactly(_whole),
+    ),
+    Kind(
+        "j_least",
+        "at least once, aggregate, JDBC",
+        "j_least",
+        _MINUTE,
+        _job("j_least", f"INSERT INTO j_least {_WINDOWS}", _AT_LEAST),
+        at_least(_closed),
+    ),
+)
+# Made, dropped and made again by the rounds themselves.
+RENEWED: Final = Kind(
+    "renewed",
+    "dropped and created again",
+    "renewed",
+    "id, life",
+    _job("renewed", f"INSERT INTO renewed SELECT id, {{life}}, id % 10 FROM {_SOURCE}"),
+    _lives,
+)
+ONCE: Final = Kind(
+    "once",
+    "batch job",
+    "once",
+    "id, life",
+    "CREATE JOB IF NOT EXISTS once AS INSERT INTO once SELECT id, {life}, id % 10 FROM ten",
+    _once,
+    ends=True,
+)
+PASSING: Final = (RENEWED, ONCE)
+
+_JDBC = "USING jdbc OPTIONS (driver 'org.postgresql.Driver', url '{url}', user '{user}', password '{password}'"
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{{numbers}}';
+CREATE TABLE IF NOT EXISTS ten USING parquet AS SELECT id FROM range(10);
+CREATE TABLE IF NOT EXISTS copy (id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS parts (id BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
+CREATE TABLE IF NOT EXISTS minutes (start TIMESTAMP, n BIGINT, total BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;
+CREATE TABLE IF NOT EXISTS least (start TIMESTAMP, n BIGINT, total BIGINT) USING json;
+CREATE TABLE IF NOT EXISTS now (id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS renewed (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
+CREATE TABLE IF NOT EXISTS once (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
+CREATE TABLE IF NOT EXISTS j_copy {_JDBC}, dbtable 'crash.copy');
+CREATE TABLE IF NOT EXISTS j_minutes {_JDBC}, dbtable 'crash.minutes');
+CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.columns' 'digit');
+CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
+CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
+"""
+SERVER_TABLES: Final = """
+CREATE SCHEMA crash;
+CREATE TABLE crash.copy (id bigint);
+CREATE TABLE crash.minutes (start timestamptz, n bigint, total bigint);
+CREATE TABLE crash.digits (digit bigint PRIMARY KEY, n bigint, total bigint);
+CREATE TABLE crash.whole (n bigint, total bigint);
+CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
+"""
+
+
+def tables(numbers: str, url: str) -> list[str]:
+    """The statements that make every table. url: of the PostgreSQL server."""
+    text = _TABLES.format(numbers=numbers, url=url, user=USER, password=PASSWORD)
+    return [statement.strip() for statement in text.split(";\n")]

@@ -1,0 +1,40 @@
+"""What must not be left over when all is done: staged rows, checkpoints of jobs that are gone, tables of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from jetsql.jobs.store import Store
+from tests.postgres import Postgres
+
+_TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' AND relkind = 'r'"
+
+
+def leftovers(home: Path, server: Postgres) -> list[str]:
+    """In words; empty when there are none."""
+    return [*_staged(home / "warehouse"), *_checkpoints(home), *_on_server(server)]
+
+
+def _staged(warehouse: Path) -> Iterator[str]:
+    for folder in warehouse.glob("*/.jetsql"):
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        if files:
+            yield f"{len(files)} staged files are left in {folder.parent.name}"
+
+
+def _checkpoints(home: Path) -> Iterator[str]:
+    with closing(Store(home / "jetsql.db")) as store:
+        wanted = {job.id: job.name for job in (*store.live_jobs(), *store.jobs_with_files())}
+    there = {folder.name for folder in (home / "checkpoints").iterdir()}
+    for job in sorted(there - set(wanted)):
+        yield f"the checkpoint {job} belongs to no job"
+    for job in sorted(set(wanted) - there):
+        yield f"{wanted[job]} has no checkpoint"
+
+
+def _on_server(server: Postgres) -> Iterator[str]:
+    for (name,) in server(_TABLES_OF_OURS):
+        if name != "jetsql_ledger":
+            yield f"the table {name} is left on the server"

@@ -1,0 +1,175 @@
+"""Runs the scenario: starts the program round by round, sees it die, and judges what is there in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jetsql.failpoints import VARIABLE, Place
+from jetsql.jobs.codec import encode
+from tests.faults.history import Deaths, store_faults
+from tests.faults.jobs import SERVER_TABLES, Facts, Loss
+from tests.faults.leftovers import leftovers
+from tests.faults.program import LAST_INSERTED
+from tests.faults.readers import FilesReader
+from tests.faults.rounds import Round, Scenario
+from tests.faults.source import Source
+from tests.postgres import Postgres
+
+_ROOT = Path(__file__).parents[2]
+_DEADLINE_SECONDS = 120.0
+# A statement about a job that stands at its armed place would wait for longer.
+_SETTINGS = {"JETSQL_CREATE_WAIT_SECONDS": "2", "JETSQL_STATEMENT_WAIT_SECONDS": "5"}
+_Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Death:
+    """A round as it went. reached: the places that were come to. died: by the kill at the last of them."""
+
+    round: Round
+    reached: frozenset[str]
+    died: bool
+    seconds: float
+
+
+@dataclass
+class Outcome:
+    """What the matrix found. wrong: what no place alone is to blame for. losses: by job."""
+
+    deaths: list[Death] = field(default_factory=list)
+    losses: dict[str, Loss] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    wrong_at: dict[str, list[str]] = field(default_factory=dict)
+    looks: int = 0
+    polls: int = 0
+    files: int = 0
+    seconds: float = 0.0
+
+    @property
+    def faults(self) -> list[str]:
+        """Everything that is not as it must be, in words; empty when all is well."""
+        lossy = [f"{name}: {loss.lost} lost, {loss.twice} twice" for name, loss in self.losses.items() if any_of(loss)]
+        at = [f"{place}: {words}" for place, found in self.wrong_at.items() for words in found]
+        return [*lossy, *at, *self.wrong]
+
+
+def any_of(loss: Loss) -> bool:
+    return bool(loss.lost or loss.twice)
+
+
+class Matrix:
+    """One run of a scenario on a fresh folder and a fresh schema of the server."""
+
+    def __init__(self, scenario: Scenario, folder: Path, server: Postgres, tell: _Tell) -> None:
+        self._scenario = scenario
+        self._folder = folder
+        self._server = server
+        self._tell = tell
+        self._source = Source(folder / "numbers")
+        self._store = folder / "engine" / "jetsql.db"
+        self._deaths = Deaths(self._store)
+        self._inserted: list[int] = []
+        self._outcome = Outcome()
+
+    def run(self) -> Outcome:
+        began = time.monotonic()
+        self._server(f"DROP SCHEMA IF EXISTS crash CASCADE; {SERVER_TABLES}")
+        reader = FilesReader(self._folder / "engine" / "warehouse")
+        reader.start()
+        rounds = self._scenario.rounds
+        for number, round in enumerate(rounds, 1):
+            self._tell(f"{self._scenario.name} {number} of {len(rounds)}: {', '.join(round.places) or 'no death'}")
+            self._live(round)
+        self._tell(f"{self._scenario.name}: the last start, everything is to come in")
+        self._finish()
+        reader.end()
+        self._outcome.wrong += [*reader.wrong, *self._of_open_session()]
+        self._outcome.looks, self._outcome.files = reader.polls, reader.files
+        self._outcome.seconds = time.monotonic() - began
+        return self._outcome
+
+    def _live(self, round: Round) -> None:
+        began = time.monotonic()
+        self._source.add(round.files)
+        code, _, err = self._start(encode(round), ",".join(round.places))
+        died = code == (-signal.SIGKILL if round.places else 0)
+        reached = [line.removeprefix("failpoint ") for line in err.splitlines() if line.startswith("failpoint ")]
+        self._outcome.deaths.append(Death(round, frozenset(reached), died, time.monotonic() - began))
+        for place in round.armed:
+            if not any(_is_at(place, where) for where in reached):
+                self._blame(place.name, f"{place.job or 'nobody'} did not come there")
+        if not died:
+            self._outcome.wrong.append(f"a start ended with {code}: {_end_of(err)}")
+        self._inserted += round.inserted
+        self._deaths.note(round)
+
+    def _finish(self) -> None:
+        code, out, err = self._start("last", "")
+        if code != 0:
+            self._outcome.wrong.append(f"the last start ended with {code}: {_end_of(err)}")
+            return
+        told = json.loads(out)
+        facts = Facts(self._source, (*self._inserted, *LAST_INSERTED))
+        self._outcome.polls = told["polls"]
+        for kind in self._scenario.kinds:
+            self._outcome.losses[kind.name] = kind.check(Counter(map(tuple, told["found"][kind.name])), facts)
+        for place, words in self._deaths.wrong():
+            self._blame(place, words)
+        self._outcome.wrong += store_faults(self._store, self._scenario.jobs)
+        self._outcome.wrong += leftovers(self._folder / "engine", self._server)
+
+    def _start(self, round: str, armed: str) -> tuple[int, str, str]:
+        """Code, standard output and error of a start of the program; with it ends whatever it started."""
+        environment = {**os.environ, **_SETTINGS, VARIABLE: armed, "PYTHONPATH": str(_ROOT)}
+        command = [sys.executable, "-m", "tests.faults.program", str(self._folder), self._server.url]
+        process = subprocess.Popen(
+            [*command, self._scenario.name, round],
+            cwd=_ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(timeout=_DEADLINE_SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            out, err = process.communicate()
+        finally:
+            _kill_group(process)
+        return process.returncode, out, err
+
+    def _of_open_session(self) -> list[str]:
+        log = self._folder / "open_session.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def _blame(self, place: str, words: str) -> None:
+        self._outcome.wrong_at.setdefault(place, []).append(words)
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    """Kill Spark's Java too, in the middle of what it does."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _is_at(place: Place, where: str) -> bool:
+    name, _, job = where.partition(":")
+    return name == place.name and place.job in ("", job)
+
+
+def _end_of(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,74 @@
+"""Deaths in the migration of a store that an older release wrote. There are no jobs to run, so it takes no Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jetsql.failpoints import VARIABLE
+from jetsql.jobs.store import Store
+from tests.faults.matrix import Death, Outcome
+from tests.faults.rounds import Round, Scenario
+
+_ROOT = Path(__file__).parents[2]
+_OLD_STORE = _ROOT / "tests" / "fixtures" / "store_v1.sql"
+_OPEN = "import sys, pathlib; from jetsql.jobs.store import Store; Store(pathlib.Path(sys.argv[1])).close()"
+
+MIGRATION = Scenario("migration", (), (Round(("store-copied",)), Round(("store-migrated",))), polled=())
+
+
+@dataclass
+class Migration:
+    """One run of rounds, all of which die in the migration of the same store."""
+
+    scenario: Scenario
+    folder: Path
+    tell: Callable[[str], None]
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def run(self) -> Outcome:
+        began = time.monotonic()
+        self.folder.mkdir(parents=True)
+        with closing(sqlite3.connect(self._path)) as connection:
+            connection.executescript(_OLD_STORE.read_text(encoding="utf-8"))
+        before = self._rows()
+        for round in self.scenario.rounds:
+            self.tell(f"migration: {', '.join(round.places)}")
+            self._die(round)
+            if self._rows() != before:
+                self.outcome.wrong_at.setdefault(round.places[0], []).append("the old store is another one")
+        with closing(Store(self._path)) as store:
+            store.all_jobs()
+        if self._rows() != before:
+            self.outcome.wrong.append("the migrated store has other jobs or another history")
+        self.outcome.seconds = time.monotonic() - began
+        return self.outcome
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / "jetsql.db"
+
+    def _die(self, round: Round) -> None:
+        began = time.monotonic()
+        environment = {**os.environ, VARIABLE: round.places[0], "PYTHONPATH": str(_ROOT)}
+        ended = subprocess.run([sys.executable, "-c", _OPEN, self._path], env=environment, timeout=60, check=False)
+        died = ended.returncode == -signal.SIGKILL
+        self.outcome.deaths.append(Death(round, frozenset(round.places), died, time.monotonic() - began))
+        if not died:
+            self.outcome.wrong_at.setdefault(round.places[0], []).append("it did not die there")
+
+    def _rows(self) -> Counter[object]:
+        """Jobs and history, without what only a newer release has."""
+        with closing(sqlite3.connect(self._path)) as connection:
+            jobs = connection.execute("SELECT id, name_key, live, record FROM jobs").fetchall()
+            history = connection.execute("SELECT number, job, title, before, after, words FROM history").fetchall()
+        return Counter([*jobs, *history])

@@ -1,0 +1,115 @@
+"""One start of an engine in the crash matrix, to be killed on the way or to finish everything.
+
+    python -m tests.faults.program FOLDER URL SCENARIO ROUND
+
+FOLDER has the source's files in `numbers` and the engine's home in `engine`; URL is the PostgreSQL server's. ROUND is a
+`rounds.Round` as JSON, or `last`: then all jobs finish, and standard output tells as JSON what is in their tables.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jetsql
+from jetsql import failpoints
+from jetsql.jobs.codec import decode
+from jetsql.service.embedded import EmbeddedEngine
+from tests.engine_confs import CONF
+from tests.faults.jobs import tables
+from tests.faults.open_session import OpenSession
+from tests.faults.rounds import LAST_LIFE, SCENARIOS, Round, Scenario
+from tests.faults.source import Source
+
+LAST_INSERTED = (-98, -99)
+_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Start:
+    """An engine that has just been started."""
+
+    engine: EmbeddedEngine
+    scenario: Scenario
+    source: Source
+    url: str
+
+    def rows(self, text: str) -> list[list[object]]:
+        return [list(row) for row in self.engine.run(text).rows]
+
+    def live(self, round: Round) -> None:
+        """Do what the round asks for; with places armed, wait for the death."""
+        if round.statements and not self.rows("SHOW TABLES LIKE 'numbers'"):
+            for text in tables(str(self.source.folder), self.url):
+                self.rows(text)
+        for number in round.inserted:
+            self._insert(number)
+        for text in round.statements:
+            if round.waits and text == round.statements[-1]:
+                _wait_for_the_others(round)
+            self.rows(text)
+        if round.places:
+            threading.Event().wait()
+
+    def finish(self, session: OpenSession) -> dict[str, object]:
+        """Let all jobs read everything that is there, then more, which rests on their state."""
+        self._bring_to_life()
+        for more, number in enumerate(LAST_INSERTED):
+            self.source.add(2 * more)
+            self._insert(number)
+            self._settle()
+            session.expect(dict(self._wanted()))
+        kinds = self.scenario.kinds
+        found = {kind.name: self.rows(f"SELECT {kind.read} FROM {kind.table}") for kind in kinds}
+        return {"found": found, "polls": session.polls}
+
+    def _bring_to_life(self) -> None:
+        self.rows(LAST_LIFE)
+        for _, name, status, *_ in self.rows("SHOW JOBS"):
+            if status == "SUSPENDED":
+                self.rows(f"RESUME JOB {name}")
+
+    def _insert(self, number: int) -> None:
+        """What others put into a table beside the jobs."""
+        if "copy" in self.scenario.polled:
+            self.rows(f"INSERT INTO copy VALUES ({number})")
+
+    def _settle(self) -> None:
+        """Wait until every job has read what is there; a job that another one feeds after that."""
+        self.rows("RESUME JOB now")
+        fed_last = sorted(self.scenario.kinds, key=lambda kind: kind.name == "chained")
+        for kind in fed_last:
+            until = "COMPLETED" if kind.ends else "IDLE"
+            self.rows(f"WAIT FOR JOB {kind.name} UNTIL {until} TIMEOUT 120")
+
+    def _wanted(self) -> Iterator[tuple[str, int]]:
+        """How many rows the open session has to see; the engine's own session is told to look anew for it."""
+        for table in self.scenario.polled:
+            self.rows(f"REFRESH TABLE {table}")
+            [[count]] = self.rows(f"SELECT {'sum(n)' if table == 'digits' else 'count(*)'} FROM {table}")
+            yield table, int(str(count))
+
+
+def _wait_for_the_others(round: Round) -> None:
+    """Until only the round's last place is left, at which nothing goes on that statements ask for."""
+    while failpoints.left() != [round.armed[-1].name]:
+        time.sleep(_PAUSE_SECONDS)
+
+
+def main(folder: Path, url: str, scenario: Scenario, round: str) -> None:
+    with jetsql.open(home=folder / "engine", master="local[2]", conf=CONF) as engine:
+        start = Start(engine, scenario, Source(folder / "numbers"), url)
+        with OpenSession(engine.spark, scenario.polled, folder / "open_session.log") as session:
+            if round == "last":
+                sys.stdout.write(json.dumps(start.finish(session)))
+            else:
+                start.live(decode(Round, round))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], SCENARIOS[sys.argv[3]], sys.argv[4])

@@ -1,0 +1,186 @@
+"""The scenarios: a home lives through rounds, each of which is a start of an engine and its death.
+
+A start goes on from the death before it. A round arms many places, so that every job dies at a place of its own; the
+statements of the round come to those that statements come to. A round brings about what it needs by itself, so any of
+them can be left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from jetsql.failpoints import Place
+from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, ONCE, PASSING, RENEWED, Kind
+
+_SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
+_ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
+
+# The titles that the next history row may have for a job that died there; everywhere else its run is continued.
+NEXT_TITLES: Final = {
+    "storing-submitted": ("submitted",),
+    "stored-completed": ("cleaned up",),
+    "stored-suspend-asked-for": ("suspended",),
+    "storing-suspended": ("suspended",),
+    "stored-restart-asked-for": ("restarted",),
+    "storing-restarted": ("restarted",),
+    "storing-options-changed": ("options changed", "resumed"),
+    "stored-options-changed": ("resumed",),
+    "stored-drop-asked-for": ("dropped",),
+    "storing-dropped": ("dropped",),
+    "stored-dropped": ("cleaned up",),
+    "sink-recovered": ("cleaned up",),
+    "staging-discarded": ("cleaned up",),
+    "storing-cleaned-up": ("cleaned up",),
+}
+CONTINUED: Final = ("continued",)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One start and its death.
+
+    places: where jobs die. statements: what is asked for; the last one not before all places stand at that need no
+    statement. inserted: rows of others, put into `copy` first. files: so many new ones of the source before it.
+    """
+
+    places: tuple[str, ...]
+    statements: tuple[str, ...] = ()
+    inserted: tuple[int, ...] = ()
+    files: int = 0
+
+    @property
+    def armed(self) -> list[Place]:
+        return [Place.parse(place) for place in self.places]
+
+    @property
+    def waits(self) -> bool:
+        """Whether its last place is the writer's, at which everything stops that statements ask for."""
+        return bool(self.places) and self.places[-1].startswith(("storing-", "stored-"))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A home's life. jobs: those that are made first and stay. The first round makes them."""
+
+    name: str
+    jobs: tuple[Kind, ...]
+    rounds: tuple[Round, ...]
+    polled: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """All jobs whose tables are judged."""
+        return (*self.jobs, *(kind for kind in PASSING if any(kind.name in place for place in self._places)))
+
+    @property
+    def _places(self) -> list[str]:
+        return [place for round in self.rounds for place in round.places]
+
+    def dies_at(self, name: str) -> bool:
+        return any(place.name == name for round in self.rounds for place in round.armed)
+
+    def only(self, name: str) -> Scenario:
+        """The same with the rounds that die at one failpoint, after one that makes the jobs and dies nowhere."""
+        first = self.rounds[0]
+        setup = Round((), tuple(kind.job for kind in self.jobs), first.inserted, first.files)
+        found = [round for round in self.rounds if any(place.name == name for place in round.armed)]
+        return replace(self, rounds=tuple(found if first in found else (setup, *found)))
+
+
+def _renew(life: int) -> str:
+    return RENEWED.job.format(life=life)
+
+
+def _once(life: int) -> str:
+    return ONCE.job.format(life=life)
+
+
+def _make(kinds: tuple[Kind, ...]) -> tuple[str, ...]:
+    return tuple(kind.job for kind in kinds)
+
+
+LAST_LIFE: Final = _renew(99)
+_FEW: Final = tuple(kind for kind in FILE_KINDS if kind.name in ("parts", "minutes", "digits", "now"))
+
+# Every kind of job, each of which dies at every place of its sink.
+SINKS: Final = Scenario(
+    "sinks",
+    (*FILE_KINDS, *JDBC_KINDS),
+    (
+        Round(
+            (
+                *("staged:copy@2", "manifest-written:parts@2", "sink-written:minutes@2", "result-staged:digits@2"),
+                *("sink-written:paired@2", "sink-written:least@2", "jdbc-prepared:j_copy@2", "jdbc-staged:j_digits@2"),
+                *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
+                "storing-submitted:renewed",
+            ),
+            (*_make((*FILE_KINDS, *JDBC_KINDS)), _renew(1)),
+            inserted=(-1,),
+            files=3,
+        ),
+        Round(
+            (
+                *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "table-moved:digits"),
+                *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
+                *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
+                "stored-submitted:renewed",
+            ),
+            (_DROP, _renew(2)),
+            inserted=(-2,),
+            files=1,
+        ),
+        Round(
+            (
+                *("manifest-written:copy", "files-moved:parts", "file-moved:minutes", "sink-written:digits"),
+                *("manifest-written:chained", "run-starting:copy_too", "sink-written:j_copy", "sink-written:j_minutes"),
+                *("jdbc-prepared:j_digits", "jdbc-staged:j_whole"),
+                "storing-first-trigger:renewed",
+            ),
+            (_DROP, _renew(3)),
+            files=1,
+        ),
+        Round(
+            (
+                *("sink-written:copy", "sink-written:parts", "file-moved:minutes", "file-moved:chained"),
+                *("jdbc-staged:j_copy", "jdbc-committed:j_digits", "stored-suspend-asked-for:minutes"),
+            ),
+            (_SUSPEND,),
+            inserted=(-3,),
+            files=1,
+        ),
+    ),
+    polled=("copy", "parts", "digits"),
+)
+
+# A few jobs that die in the middle of statements.
+STATEMENTS: Final = Scenario(
+    "statements",
+    _FEW,
+    (
+        Round(("store-made",)),
+        Round(("storing-suspended:minutes",), (*_make(_FEW), _SUSPEND), files=2),
+        Round(
+            ("sink-recovered:renewed", "file-moved:once@3", "stored-resumed:minutes"),
+            (_renew(1), _DROP, _once(1), _SUSPEND, _RESUME),
+        ),
+        Round(
+            ("staging-discarded:renewed", "sink-written:now", "file-moved:parts@3", "stored-restart-asked-for:parts"),
+            (_renew(2), _DROP, "RESUME JOB now", "RESTART JOB parts"),
+            files=1,
+        ),
+        Round(("storing-restarted:parts",), ("RESTART JOB parts",)),
+        Round(("stored-restarted:parts",), ("RESTART JOB parts",)),
+        Round(("storing-options-changed:digits",), ("SUSPEND JOB digits", _ALTER)),
+        Round(("stored-options-changed:digits",), ("SUSPEND JOB digits", _ALTER)),
+        Round(("file-moved:renewed@15", "stored-drop-asked-for:renewed"), (_renew(4), _DROP)),
+        Round(("storing-dropped:renewed",), (_renew(5), _DROP)),
+        Round(("stored-dropped:renewed",), (_renew(6), _DROP)),
+        Round(("storing-cleaned-up:renewed",), (_renew(7), _DROP)),
+        Round(("stored-continued:parts",)),
+        Round(("storing-completed:once",), (_once(2),)),
+        Round(("stored-completed:once",), (_once(3),)),
+    ),
+    polled=("parts", "digits"),
+)
+SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS)}
