@@ -34,6 +34,7 @@ class ExitCode(IntEnum):
 
     FINE = 0
     STATEMENT_FAILED = 1
+    PROBLEMS_FOUND = 1
     USAGE = 2
     NO_ENGINE = 3
     INTERRUPTED = 130
@@ -68,17 +69,21 @@ class Flags:
         )
 
 
+HOME_OPTION = click.option(
+    "--home", metavar="DIR", help="The engine's folder [JETSQL_HOME; else the platform's data folder]."
+)
+FORMAT_OPTION = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "vertical", "csv", "json"]),
+    help="How results are shown [table; of check as text]. csv has a header, json is one object a line.",
+)
 OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
-    click.option("--home", metavar="DIR", help="The engine's folder [JETSQL_HOME; else the platform's data folder]."),
+    HOME_OPTION,
     click.option("--master", metavar="URL", help="Spark's master [JETSQL_MASTER; else local[*]]."),
     click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be given often."),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "vertical", "csv", "json"]),
-        help="How results are shown [table]. csv has a header, json is one object a line.",
-    ),
+    FORMAT_OPTION,
     click.option(
         "--set",
         "variables",
@@ -122,12 +127,13 @@ def cli(context: click.Context, /, **given: Any) -> None:
       jetsql run jobs.sql
       jetsql run --stay --home ./engine --set day=2013-01-01 jobs.sql
       jetsql --format csv -e "SELECT * FROM delays" > delays.csv
+      jetsql check
 
     Jobs belong to a home folder. When the last statement is done the process ends: its jobs are stopped gracefully
     and go on with the next start on that home. With --stay they keep running.
 
-    Exit codes: 0 fine, 1 a statement failed, 2 wrong usage, 3 the engine could not start or go on (no Java, bad
-    master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 nobody read the output any more.
+    Exit codes: 0 fine, 1 a statement failed or check found problems, 2 wrong usage, 3 the engine could not start or go
+    on (no Java, bad master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 nobody read the output any more.
     """
     flags = Flags(**given)
     if context.invoked_subcommand is not None:
@@ -163,6 +169,48 @@ def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None
             "Name the files to run, or - for standard input. --stay alone keeps a home's jobs running.", context
         )
     context.exit(execute(flags, files))
+
+
+@cli.command()
+@HOME_OPTION
+@FORMAT_OPTION
+@click.pass_context
+def check(context: click.Context, /, **given: Any) -> None:
+    """Hold a home's store against its files, and say what to do where they differ.
+
+    \b
+    Examples:
+      jetsql check
+      jetsql check --home ./engine --format json
+
+    Reads only, and needs neither Java nor a stopped engine. It looks at the store, at the checkpoint of each job and
+    snapshot, at rows on their way into tables, at files that belong to nothing, and at the disk. Each finding says how
+    bad it is (error, warning, note), what, where, and what to do; with --format it is a row of a result. It exits with
+    1 when there is an error or a warning.
+    """
+    flags = Flags(**given).under(context.obj)
+    if flags.statements:
+        raise click.UsageError("check runs no statements.", context)
+    context.exit(_check(flags))
+
+
+def _check(flags: Flags) -> ExitCode:
+    from jetsql.console import process_console
+    from jetsql.render import Format, lines
+    from jetsql.script import SurfaceLost
+    from jetsql.service import check, check_report
+
+    report = check.check(_settings(flags).home)
+    console = process_console()
+    rows = lines(check_report.result(report), Format(flags.form)) if flags.form else check_report.words(report)
+    try:
+        for line in rows:
+            console.result(line)
+        console.flush()
+    except SurfaceLost:
+        console.give_up()
+        return ExitCode.OUTPUT_CLOSED
+    return ExitCode.FINE if report.is_well else ExitCode.PROBLEMS_FOUND
 
 
 def execute(flags: Flags, files: Sequence[str]) -> ExitCode:

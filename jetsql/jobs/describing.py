@@ -11,7 +11,7 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.explaining import sink_words, source_words, trigger_words, write_words
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job
+from jetsql.jobs.model import Job, quoted_name
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.tables import Column, Table
@@ -100,7 +100,7 @@ def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
 
 def create_text(job: Job) -> str:
     """The body is as the user wrote it; secrets are hidden, and a comment says so."""
-    lines = [f"CREATE JOB {_quoted_name(job.name)}"]
+    lines = [f"CREATE JOB {quoted_name(job.name)}"]
     if job.comment is not None:
         lines.append(f"COMMENT {_literal(job.comment)}")
     if job.plan.options:
@@ -110,10 +110,6 @@ def create_text(job: Job) -> str:
     hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
     note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
     return "\n".join((*note, *lines))
-
-
-def _quoted_name(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _literal(text: str) -> str:

@@ -291,6 +291,11 @@ def name_key(name: str) -> str:
     return name.casefold()
 
 
+def quoted_name(name: str) -> str:
+    """A name as a statement takes it, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"
+
+
 @dataclass(frozen=True)
 class RunId:
     """One execution of a job."""

@@ -8,19 +8,33 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from jetsql.errors import EngineError
 from jetsql.jobs.codec import MalformedRecord, decode
-from jetsql.jobs.model import Job
+from jetsql.jobs.model import Job, Snapshot, Status
 
 VERSION: Final = 2
 
 # The tables, with the version of the store that brought them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a store. unreadable: what is wrong with the records that are not among them, a sentence each."""
+
+    version: int
+    jobs: tuple[Job, ...]
+    snapshots: tuple[Snapshot, ...]
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,21 +52,67 @@ class StoreFile:
 
         Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a place that can't be used.
         """
-        if not self.path.exists() or self.path.stat().st_size == 0:
+        if not self._has_bytes():
             return None
-        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise self.damaged(str(found))
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables:
-                return None
-            version = self._version(connection, tables)
-            for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
-                self._check_record(str(job_id), str(record))
+        with self._reading() as connection:
+            version = self._version(connection, "quick_check")
+            if version is not None:
+                for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
+                    self._check_record(str(job_id), str(record))
         return version
 
-    def _version(self, connection: sqlite3.Connection, tables: set[str]) -> int:
+    def contents(self) -> Contents | None:
+        """Everything in it, and what can't be read; None when there is no file or an empty database.
+
+        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW, HOME_NOT_USABLE when nothing can be read.
+        """
+        closed = self._is_closed()
+        try:
+            return self._contents()
+        except EngineError:
+            if self._is_closed() is closed:
+                raise
+            return self._contents()  # an engine has opened it meanwhile
+
+    def _contents(self) -> Contents | None:
+        if not self._has_bytes():
+            return None
+        try:
+            with self._reading() as connection:
+                version = self._version(connection, "integrity_check")
+                return None if version is None else _contents(connection, version)
+        except sqlite3.OperationalError as error:
+            raise self.not_usable(error) from error
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
+
+    def _has_bytes(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The database at one moment, without a chance to change it.
+
+        One that nobody has open is read as it lies there: SQLite would leave its log and index of the log beside it
+        otherwise, which belong to whoever reads and may then keep the engine out.
+        """
+        how = "mode=ro&immutable=1" if self._is_closed() else "mode=ro"
+        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    def _is_closed(self) -> bool:
+        return not Path(f"{self.path.resolve()}-wal").exists()
+
+    def _version(self, connection: sqlite3.Connection, check: str) -> int | None:
+        """None for an empty database. check: the name of SQLite's pragma."""
+        found = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+        if found != "ok":
+            raise self.damaged(str(found))
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return self._stated_version(connection, tables) if tables else None
+
+    def _stated_version(self, connection: sqlite3.Connection, tables: set[str]) -> int:
         if "meta" not in tables:
             raise self.damaged("it is a database, but not a JetSQL store")
         meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
@@ -94,3 +154,22 @@ class StoreFile:
 
     def not_usable(self, error: BaseException) -> EngineError:
         return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.")
+
+
+def _contents(connection: sqlite3.Connection, version: int) -> Contents:
+    unreadable: list[str] = []
+
+    def records(kind: type[T], table: str) -> Iterator[T]:
+        for record_id, record in connection.execute(f"SELECT id, record FROM {table} ORDER BY id"):
+            try:
+                yield decode(kind, str(record))
+            except MalformedRecord as error:
+                unreadable.append(f"The record of {kind.__name__.lower()} {record_id} can't be read ({error}).")
+
+    jobs = tuple(records(Job, "jobs"))
+    snapshots = tuple(records(Snapshot, "snapshots")) if version >= TABLES["snapshots"] else ()
+    known = {None, *(status.value for status in Status)}
+    for number, job_id, *statuses in connection.execute("SELECT number, job, before, after FROM history"):
+        if not known.issuperset(statuses) or statuses[1] is None:
+            unreadable.append(f"Row {number} of the history of job {job_id} can't be read (its status is unknown).")
+    return Contents(version, jobs, snapshots, tuple(unreadable))

@@ -36,16 +36,32 @@ class Lease:
         self._lock.release()
 
     def _in_use(self, home: Path) -> EngineError:
-        try:
-            pid = json.loads(self._owner.read_text())["pid"]
-            who = f"the process {pid}"
-        except (OSError, ValueError, KeyError, TypeError):
-            who = "another process"
         return EngineError(
             "HOME_IN_USE",
-            f"An engine already runs on {home}: {who} owns it.",
+            f"An engine already runs on {home}: {_owner_words(self._owner)} owns it.",
             hint="Stop that one first, or use another folder (--home).",
         )
+
+
+def owner(home: Path) -> str | None:
+    """Who holds the lease on a home, in words, without keeping it from anybody; None when nobody does."""
+    lock, note = home / "engine.lock", home / "engine.owner"
+    if not lock.exists():
+        return None
+    try:
+        with FileLock(lock, timeout=0):
+            return None
+    except Timeout:
+        return _owner_words(note)
+    except PermissionError:  # somebody else's home: the note is all that can be seen
+        return _owner_words(note) if note.exists() else None
+
+
+def _owner_words(note: Path) -> str:
+    try:
+        return f"the process {json.loads(note.read_text())['pid']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
 
 
 def make_home(home: Path) -> Path:
@@ -63,17 +79,26 @@ def check_place(home: Path) -> None:
 
     The catalogue keeps tables with their whole paths: an engine on a copy would write into the original.
     """
-    note, place = home / "engine.place", str(home.resolve())
+    note = home / "engine.place"
     if not note.exists():
-        note.write_text(f"{place}\n")
+        note.write_text(f"{home.resolve()}\n")
         return
-    before = note.read_text().strip()
-    if before != place:
-        raise EngineError(
-            "HOME_NOT_USABLE",
-            f"The folder {home} is a copy of {before}, or was moved from there. Its catalogue holds the old paths.",
-            hint="Move it back, or start with a new folder (--home) and make tables and jobs anew.",
-        )
+    moved = moved_error(home)
+    if moved is not None:
+        raise moved
+
+
+def moved_error(home: Path) -> EngineError | None:
+    """What is wrong with the place of a home that has one."""
+    note = home / "engine.place"
+    before = note.read_text().strip() if note.exists() else str(home.resolve())
+    if before == str(home.resolve()):
+        return None
+    return EngineError(
+        "HOME_NOT_USABLE",
+        f"The folder {home} is a copy of {before}, or was moved from there. Its catalogue holds the old paths.",
+        hint="Move it back, or start with a new folder (--home) and make tables and jobs anew.",
+    )
 
 
 def not_usable(home: Path, error: OSError) -> EngineError:

@@ -1,0 +1,37 @@
+"""What `jetsql check` found, in words for people and as rows for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jetsql.jobs.tables import Column
+from jetsql.service.check import Report
+from jetsql.service.findings import Severity
+from jetsql.service.results import Result
+
+COLUMNS = (Column("severity"), Column("what"), Column("where"), Column("what_to_do"))
+
+
+def words(report: Report) -> Iterator[str]:
+    """Lines of text: a paragraph for each finding, and a summary."""
+    for finding in report.findings:
+        yield f"{finding.severity.value}: {finding.what}"
+        if finding.where:
+            yield f"  where: {finding.where}"
+        if finding.todo:
+            yield f"  do:    {finding.todo}"
+        yield ""
+    counts = ((severity, [each.severity for each in report.findings].count(severity)) for severity in Severity)
+    found = ", ".join(_number(count, severity.value) for severity, count in counts if count and severity.is_problem)
+    seen = f"{_number(report.jobs, 'job')} and {_number(report.snapshots, 'snapshot')} in {report.home}"
+    yield f"{found or 'All is well'}: looked at {seen}."
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def result(report: Report) -> Result:
+    """A row for each finding; empty where there is nothing to say."""
+    rows = ((each.severity.value, each.what, each.where or None, each.todo or None) for each in report.findings)
+    return Result(COLUMNS, rows)
