@@ -365,6 +365,22 @@ def test_a_store_that_cannot_be_opened(home: Home, content: bytes | None, what: 
     assert finding.severity is Severity.ERROR and what in finding.what and finding.where == str(path)
 
 
+def test_a_store_that_lacks_a_column(home: Home) -> None:
+    home.job()
+    execute(home.path / "jetsql.db", "ALTER TABLE jobs RENAME COLUMN record TO something")
+    assert "is damaged: no such column: record" in the_one(home).what
+
+
+def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    shutil.move(home.path / "jetsql.db", tmp_path / "elsewhere.db")
+    (home.path / "jetsql.db").symlink_to(tmp_path / "elsewhere.db")
+    with closing(Store(home.path / "jetsql.db")) as store:
+        store.save(replace(job, batch=7), store.history(job.id)[0])
+        assert "batch 7 was committed" in the_one(home).what
+
+
 def test_a_newer_store(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
@@ -473,6 +489,11 @@ def test_a_home_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) ->
     ended = run("check", "--home", str(tmp_path / "nowhere"))
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "There is no such home folder." in ended.stdout
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_home_that_can_not_be_looked_at(tmp_path: Path) -> None:
+    ended = run("check", "--home", str(tmp_path / ("x" * 300)))
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "This can't be read: File name too long." in ended.stdout
 
 
 def test_wrong_usage() -> None:

@@ -275,21 +275,16 @@ class Store:
         """SQLite's errors as ours."""
         try:
             yield
-        except OSError as error:
-            raise self._file.not_usable(error) from error
-        except (sa.exc.DBAPIError, sqlite3.Error) as error:
+        except (OSError, sa.exc.DBAPIError, sqlite3.Error) as error:
             raise self._translation(getattr(error, "orig", None) or error, names) from error
 
     def _translation(self, error: BaseException, names: _Names) -> JetSQLError:
-        """A name that is taken; a disk or folder that can't be used; else the file itself is at fault."""
+        """A name that is taken, or what the file says of it."""
         if isinstance(error, sqlite3.IntegrityError) and str(_JOBS.c.name_key) in str(error):
             return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {names.job} already.")
         if isinstance(error, sqlite3.IntegrityError) and str(_SNAPSHOTS.c.name_key) in str(error):
             return StatementError("SNAPSHOT_ALREADY_EXISTS", f"There is a snapshot named {names.snapshot} already.")
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        if isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR:
-            return self._file.not_usable(error)
-        return self._file.damaged(str(error))
+        return self._file.error_of(error)
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

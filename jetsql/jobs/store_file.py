@@ -81,10 +81,8 @@ class StoreFile:
             with self._reading() as connection:
                 version = self._version(connection, "integrity_check")
                 return None if version is None else _contents(connection, version)
-        except sqlite3.OperationalError as error:
-            raise self.not_usable(error) from error
-        except sqlite3.DatabaseError as error:
-            raise self.damaged(str(error)) from error
+        except (OSError, sqlite3.Error) as error:
+            raise self.error_of(error) from error
 
     def _has_bytes(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
@@ -93,7 +91,7 @@ class StoreFile:
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """The database at one moment, without a chance to change it.
 
-        One that nobody has open is read as it lies there: SQLite would leave its log and index of the log beside it
+        One without anything in its log is read as it lies there: SQLite would leave a log and an index of it beside it
         otherwise, which belong to whoever reads and may then keep the engine out.
         """
         how = "mode=ro&immutable=1" if self._is_closed() else "mode=ro"
@@ -102,7 +100,8 @@ class StoreFile:
             yield connection
 
     def _is_closed(self) -> bool:
-        return not Path(f"{self.path.resolve()}-wal").exists()
+        log = Path(f"{self.path.resolve()}-wal")
+        return not log.exists() or log.stat().st_size == 0
 
     def _version(self, connection: sqlite3.Connection, check: str) -> int | None:
         """None for an empty database. check: the name of SQLite's pragma."""
@@ -142,6 +141,14 @@ class StoreFile:
             hint="Install the newer JetSQL, or use another home folder.",
         )
 
+    def error_of(self, error: BaseException) -> EngineError:
+        """The system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at fault."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if isinstance(error, OSError) or (isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR):
+            hint = "See whose it is, who may write to it and the files beside it, and whether the disk is full."
+            return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.", hint=hint)
+        return self.damaged(str(error))
+
     def damaged(self, what: str) -> EngineError:
         return EngineError(
             "STORE_DAMAGED",
@@ -151,9 +158,6 @@ class StoreFile:
 
     def damaged_record(self, of: str, error: MalformedRecord) -> EngineError:
         return self.damaged(f"the record of {of} can't be read ({error})")
-
-    def not_usable(self, error: BaseException) -> EngineError:
-        return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.")
 
 
 def _contents(connection: sqlite3.Connection, version: int) -> Contents:

@@ -43,9 +43,16 @@ class Report:
 
 def check(home: Path) -> Report:
     """Look through a home."""
-    if not home.is_dir():
-        what, todo = "There is no such home folder.", "Name the right one with --home; an engine makes a new one."
-        return Report(home, (Finding(Severity.ERROR, what, str(home), todo),))
+    try:
+        if home.is_dir():
+            return _report(home)
+    except OSError as error:
+        return Report(home, (_unreadable(error),))
+    what, todo = "There is no such home folder.", "Name the right one with --home; an engine makes a new one."
+    return Report(home, (Finding(Severity.ERROR, what, str(home), todo),))
+
+
+def _report(home: Path) -> Report:
     runs = owner(home)
     report = _look(home, runs is not None)
     found = report.findings
@@ -80,8 +87,12 @@ def _guarded(found: Iterator[Finding]) -> Iterator[Finding]:
     try:
         yield from found
     except OSError as error:
-        todo = "Run the check as the user that the engine runs as."
-        yield Finding(Severity.ERROR, f"This can't be read: {error.strerror}.", str(error.filename), todo)
+        yield _unreadable(error)
+
+
+def _unreadable(error: OSError) -> Finding:
+    todo = "Run the check as the user that the engine runs as."
+    return Finding(Severity.ERROR, f"This can't be read: {error.strerror}.", str(error.filename), todo)
 
 
 def _home_findings(home: Path) -> Iterator[Finding]:
