@@ -14,6 +14,7 @@ from threading import Event, RLock
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.engine import (
     BatchCommitted,
+    CopiedState,
     EngineEvent,
     Report,
     RestartWanted,
@@ -35,6 +36,7 @@ from jetsql.jobs.model import (
     Sink,
     SinkKind,
     Source,
+    Version,
 )
 from jetsql.language.statements import Body
 
@@ -82,13 +84,19 @@ class Run:
 @dataclass
 class MemoryEngine:
     """analysis: of every body. start_errors: raised by the next starts, in turn. quiet: runs commit nothing by
-    themselves. graceful: what a stop returns."""
+    themselves. graceful: what a stop returns. snapshots: the batch in each. discarded: checkpoints of versions.
+    held: what the sink says of a trial's batch; None: it can't be asked."""
 
     analysis: Analysis = field(default_factory=analysis)
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
     recover_errors: list[Exception] = field(default_factory=list)
     discard_errors: list[Exception] = field(default_factory=list)
+    copy_errors: list[Exception] = field(default_factory=list)
+    prepare_errors: list[Exception] = field(default_factory=list)
+    snapshots: dict[str, int] = field(default_factory=dict)
+    discarded: list[int] = field(default_factory=list)
+    held: bool | None = False
     unreachable: StatementError | None = None
     quiet: bool = False
     graceful: bool = True
@@ -142,6 +150,39 @@ class MemoryEngine:
         if self.recover_errors:
             raise self.recover_errors.pop(0)
 
+    def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
+        self._pass("copy_state", job)
+        if self.copy_errors:
+            raise self.copy_errors.pop(0)
+        assert job.batch is not None
+        with self.lock:
+            self.snapshots[snapshot] = job.batch
+        return CopiedState(job.batch, 1000)
+
+    def delete_snapshot(self, snapshot: str) -> None:
+        self._pass("delete_snapshot")
+        with self.lock:
+            self.snapshots.pop(snapshot, None)
+
+    def snapshot_folders(self) -> tuple[str, ...]:
+        return tuple(self.snapshots)
+
+    def prepare_update(self, job: Job, report: Report) -> None:
+        self._pass("prepare_update", job)
+        if self.prepare_errors:
+            raise self.prepare_errors.pop(0)
+
+    def discard_version(self, job: Job, version: Version) -> None:
+        self._pass("discard_version", job)
+        with self.lock:
+            self.discarded.append(version.checkpoint)
+
+    def holds_batch(self, job: Job) -> bool:
+        self._pass("holds_batch", job)
+        if self.held is None:
+            raise OSError("the database does not answer")
+        return self.held
+
     def discard(self, job: Job) -> None:
         self._pass("discard", job)
         if self.discard_errors:
@@ -155,6 +196,9 @@ class MemoryEngine:
 
     def versions(self) -> dict[str, str]:
         return {"jetsql": "0", "spark": "0"}
+
+    def defaults(self) -> dict[str, str]:
+        return {"spark.sql.shuffle.partitions": "2"}
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 

@@ -16,9 +16,13 @@ from jetsql.jobs.events import (
     Cancel,
     CleanupFailed,
     DiscardFiles,
+    DiscardVersion,
     EngineDown,
     EngineUp,
     Event,
+    Exported,
+    ExportFailed,
+    ExportState,
     FilesDiscarded,
     Outcome,
     RecoverSink,
@@ -27,6 +31,7 @@ from jetsql.jobs.events import (
     RetryDue,
     RunEvent,
     ScheduleRetry,
+    SnapshotWritten,
     Started,
     StartFailed,
     StartRun,
@@ -37,12 +42,17 @@ from jetsql.jobs.events import (
     Submit,
     Superseded,
     Suspend,
+    TrialJudged,
+    Update,
+    UpdateFailed,
+    UpdatePrepared,
 )
 from jetsql.jobs.lifecycle import TABLE, step
-from jetsql.jobs.model import Analysis, Cause, Job, RunId, Status, StopGoal
+from jetsql.jobs.model import Analysis, Cause, Export, Job, RunId, Status, StopGoal, Version
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
+from jetsql.jobs.updates import try_version
 from jobs_support import body
 from memory_engine import analysis
 
@@ -50,6 +60,14 @@ NOW = Moment(1000.0)
 RUN = RunId("1", 3)
 HURT = Cause("the disk is full", "DISK", heals=True)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+
+
+EXPORT = Export("9", "s")
+
+
+def version(checkpoint: int = 1) -> Version:
+    made = body(query="SELECT * FROM STREAM src WHERE a > 1")
+    return Version("", made, make_plan(analysis(), parse_options(()), made.verb, None), checkpoint=checkpoint)
 
 
 def job(
@@ -63,6 +81,10 @@ def job(
     made = body()
     plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
     plain = Job("1", "j", "", made, plan, 0.0, status=status, stop_goal=goal, run=3, established=True, files=True)
+    if goal is StopGoal.EXPORT or status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
+        plain = replace(plain, export=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))
+    if goal is StopGoal.UPDATE:
+        plain = replace(plain, proposed=version())
     return replace(plain, **changes)
 
 
@@ -81,6 +103,14 @@ EVENTS: dict[type, Event] = {
     Restart: Restart(),
     Cancel: Cancel(),
     AlterOptions: AlterOptions(job().plan, ("restartAttempts",)),
+    ExportState: ExportState(EXPORT),
+    Update: Update(version()),
+    SnapshotWritten: SnapshotWritten(EXPORT, 7, 1000),
+    Exported: Exported(RUN, SnapshotWritten(EXPORT, 7, 1000)),
+    ExportFailed: ExportFailed(RUN, HURT),
+    UpdatePrepared: UpdatePrepared(RUN),
+    UpdateFailed: UpdateFailed(RUN, HURT),
+    TrialJudged: TrialJudged(RUN, False),
     Started: Started(RUN),
     StartFailed: StartFailed(RUN, HURT),
     Stopped: Stopped(RUN, True),
@@ -111,31 +141,39 @@ LETTERS = {
     Status.COMPLETED: C,
 }
 
-# For each event where it takes a job from N S R X(suspend) X(restart) X(cancel) P E F C, in this order.
-# A letter: the status afterwards, `.` stays, `-` refused, `~` late.
+# For each event where it takes a job from N S R X(suspend) X(restart) X(cancel) X(export) X(update) P E F C, in this
+# order. A letter: the status afterwards, `.` stays, `-` refused, `~` late.
 CELLS = {
-    Submit:         "S - - - - - - - - -",
-    Suspend:        "P X X . X - . . - -",
-    Resume:         "S . . X . - S - - -",
-    Restart:        "S . X X . - - - - -",
-    Cancel:         "F X X X X . F - . .",
-    AlterOptions:   "- - - - - - P - - -",
-    Started:        ". R . . . . ~ ~ ~ ~",
-    StartFailed:    ". N N X X X ~ ~ ~ ~",
-    Stopped:        ". ~ ~ P S F ~ ~ ~ ~",
-    StopFailed:     ". ~ ~ R R R ~ ~ ~ ~",
-    BatchCommitted: ". R . . . . . . ~ ~",
-    RunIdle:        ". R . . . . . . ~ ~",
-    RunCompleted:   "C C C C C . ~ ~ ~ ~",
-    RunFailed:      ". N N X X X ~ ~ ~ ~",
-    RestartWanted:  ". S S . . . ~ ~ ~ ~",
-    SinkNoticed:    ". . . . . . . . . .",
-    FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ F C",
-    CleanupFailed:  ". . . . . . . . . .",
-    RetryDue:       "S ~ ~ ~ ~ ~ ~ ~ ~ ~",
-    EngineUp:       "S S S P S F . P . .",
-    EngineDown:     ". N N . N . . . . .",
-    Superseded:     ". . . . . . . . . .",
+    Submit:         "S - - - - - - - - - - -",
+    Suspend:        "P X X . X - - X . . - -",
+    Resume:         "S . . X . - - . S - - -",
+    Restart:        "S . X X . - - . - - - -",
+    Cancel:         "F X X X X . . X F - . .",
+    AlterOptions:   "- - - - - - - - P - - -",
+    ExportState:    ". . . . . . . . E - - .",
+    Update:         "X X X - - - - - X - - -",
+    SnapshotWritten:". . . . . . . . . . . .",
+    Exported:       "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    ExportFailed:   "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    UpdatePrepared: "~ ~ ~ P S F E S ~ ~ ~ ~",
+    UpdateFailed:   "~ ~ ~ P S F E S ~ ~ ~ ~",
+    TrialJudged:    "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    Started:        ". R . . . . . . ~ ~ ~ ~",
+    StartFailed:    ". N N X X X X X ~ ~ ~ ~",
+    Stopped:        ". ~ ~ P S F E X ~ ~ ~ ~",
+    StopFailed:     ". ~ ~ R R R R R ~ ~ ~ ~",
+    BatchCommitted: ". R . . . . . . . . ~ ~",
+    RunIdle:        ". R . . . . . . . . ~ ~",
+    RunCompleted:   "C C C C C . . . ~ ~ ~ ~",
+    RunFailed:      ". N N X X X X X ~ ~ ~ ~",
+    RestartWanted:  ". S S . . . . . ~ ~ ~ ~",
+    SinkNoticed:    ". . . . . . . . . . . .",
+    FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
+    CleanupFailed:  ". . . . . . . . . . . .",
+    RetryDue:       "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    EngineUp:       "S S S P S F E S . P . .",
+    EngineDown:     ". N N . N . . N . . . .",
+    Superseded:     ". . . . . . . . . . . .",
 }
 
 STATES = [
@@ -145,6 +183,8 @@ STATES = [
     (Status.COMPLETING, StopGoal.SUSPEND),
     (Status.COMPLETING, StopGoal.RESTART),
     (Status.COMPLETING, StopGoal.CANCEL),
+    (Status.COMPLETING, StopGoal.EXPORT),
+    (Status.COMPLETING, StopGoal.UPDATE),
     (Status.SUSPENDED, None),
     (Status.SUSPENDED_EXPORTING_SNAPSHOT, None),
     (Status.FAILED, None),
@@ -330,6 +370,103 @@ def test_the_engine_goes() -> None:
     assert "continues with its next start" in after(EngineDown(), job(Status.RUNNING)).words
     forced = after(Stopped(RUN, False), job(Status.NOT_RUNNING))
     assert (forced.outcome, forced.title) == (Outcome.KEPT, "stopped")
+
+
+def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
+    """A job whose version of checkpoint 1 has not committed a batch; the one before it has checkpoint 0."""
+    return replace(try_version(replace(job(), proposed=version()), "").job, status=status, run=3, **changes)
+
+
+def test_an_update_runs_a_copy_until_it_has_committed() -> None:
+    asked = after(Update(version()), job())
+    assert kinds(asked) == ["StopRun"]
+    copying = after(Stopped(RUN, True), asked.job)
+    assert (copying.job.status, kinds(copying)) == (Status.COMPLETING, ["PrepareUpdate"])
+    tried = after(UpdatePrepared(RUN), copying.job)
+    assert (tried.job.checkpoint, tried.job.body, tried.job.established) == (1, version().body, False)
+    assert tried.job.previous is not None and tried.job.previous.checkpoint == 0 and tried.job.proposed is None
+    idle = after(RunIdle(RUN, 999.0), on_trial())
+    assert idle.job.previous is not None and idle.job.established
+    done = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), on_trial())
+    assert done.job.previous is None
+    assert [action.version.checkpoint for action in done.actions if isinstance(action, DiscardVersion)] == [0]
+
+
+def test_a_forced_stop_is_recovered_before_the_state_is_copied() -> None:
+    forced = after(Stopped(RUN, False), job(Status.COMPLETING, StopGoal.UPDATE))
+    assert kinds(forced) == ["RecoverSink", "PrepareUpdate"]
+
+
+@pytest.mark.parametrize("event", [RunFailed(RUN, HURT), StartFailed(RUN, HOPELESS)])
+def test_a_new_version_that_fails_is_undone_unless_its_batch_is_in_the_sink(event: Event) -> None:
+    failed = after(event, on_trial())
+    assert (failed.job.status, kinds(failed)) == (Status.NOT_RUNNING, ["JudgeTrial"])
+    undone = after(TrialJudged(RUN, False), failed.job)
+    assert (undone.job.checkpoint, undone.job.body, undone.job.previous) == (0, job().body, None)
+    assert kinds(undone) == ["DiscardVersion", "StartRun"]
+    held = after(TrialJudged(RUN, True), failed.job)
+    assert (held.job.checkpoint, held.job.previous, held.job.established) == (1, None, True)
+    assert kinds(held)[0] == "DiscardVersion"
+    unknown = after(TrialJudged(RUN, None, HURT), failed.job)
+    assert unknown.job.status is Status.SUSPENDED and unknown.job.previous is not None
+    assert "can't be told" in unknown.words
+
+
+def test_a_suspended_job_whose_update_fails_is_suspended_as_before() -> None:
+    asked = after(Update(version()), job(Status.SUSPENDED))
+    assert kinds(asked) == ["PrepareUpdate"]
+    given_up = after(UpdateFailed(RUN, HURT), asked.job)
+    assert (given_up.job.status, given_up.job.checkpoint, kinds(given_up)) == (Status.SUSPENDED, 0, ["DiscardVersion"])
+    assert after(EngineUp(), asked.job).job.status is Status.SUSPENDED
+    assert after(EngineDown(), asked.job).job.status is Status.SUSPENDED
+    tried = after(UpdatePrepared(RUN), asked.job).job
+    failed = after(StartFailed(RunId("1", tried.run), HURT), tried).job
+    assert after(TrialJudged(RunId("1", tried.run), False), failed).job.status is Status.SUSPENDED
+
+
+def test_an_update_that_another_statement_overtakes_is_given_up() -> None:
+    updating = job(Status.COMPLETING, StopGoal.UPDATE)
+    suspending = after(Suspend(), updating).job
+    for event in (Stopped(RUN, True), UpdatePrepared(RUN), UpdateFailed(RUN, HURT)):
+        taken = after(event, suspending)
+        assert (taken.job.status, taken.job.proposed) == (Status.SUSPENDED, None)
+        assert kinds(taken) == ["DiscardVersion"]
+
+
+def test_a_new_version_goes_on_with_the_next_engine_and_keeps_the_way_back() -> None:
+    again = after(EngineUp(), on_trial())
+    assert again.job.status is Status.STARTING and again.job.previous is not None
+    assert after(Update(version(2)), on_trial(Status.NOT_RUNNING)).outcome is Outcome.REFUSED
+    once_more = after(Update(version(2)), on_trial(established=True))
+    assert once_more.job.previous is None and kinds(once_more) == ["DiscardVersion", "StopRun"]
+
+
+def test_a_snapshot_of_a_running_job_changes_nothing_but_its_history() -> None:
+    before = job(batch=7)
+    taken = after(SnapshotWritten(EXPORT, 7, 1000), before)
+    assert taken.job == before and taken.snapshot is not None
+    assert (taken.snapshot.name, taken.snapshot.batch, taken.snapshot.created) == ("s", 7, 1000.0)
+
+
+def test_a_job_is_dropped_only_when_its_snapshot_is_whole() -> None:
+    asked = after(Cancel(replace(EXPORT, then_cancel=True)), job())
+    writing = after(Stopped(RUN, True), asked.job)
+    assert (writing.job.status, kinds(writing)) == (Status.SUSPENDED_EXPORTING_SNAPSHOT, ["WriteSnapshot"])
+    failed = after(ExportFailed(RUN, HURT), writing.job)
+    assert (failed.job.status, failed.job.cause, failed.job.export) == (Status.SUSPENDED, HURT, None)
+    assert after(EngineUp(), writing.job).job.status is Status.SUSPENDED
+    assert writing.job.export is not None
+    done = after(Exported(RUN, SnapshotWritten(writing.job.export, 7, 1000)), writing.job)
+    assert (done.job.status, kinds(done)) == (Status.FAILED, ["RecoverSink", "DiscardFiles"])
+    assert done.snapshot is not None and done.snapshot.name == "s"
+    assert kinds(after(Cancel(EXPORT), job(Status.SUSPENDED))) == ["WriteSnapshot"]
+
+
+def test_an_error_while_it_is_dropped_with_a_snapshot_does_not_suspend_it_twice() -> None:
+    dropping = job(Status.COMPLETING, StopGoal.EXPORT)
+    hurt = after(RunFailed(RUN, HOPELESS), dropping)
+    assert hurt.job.stop_goal is StopGoal.EXPORT
+    assert kinds(after(Stopped(RUN, True), hurt.job)) == ["WriteSnapshot"]
 
 
 @dataclass

@@ -14,7 +14,7 @@ import pytest
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.commands import execute
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Cause, Job, Status, StopGoal
+from jetsql.jobs.model import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import CreateJob
@@ -434,11 +434,11 @@ class FailingStore(Store):
 
     failures = 0
 
-    def save(self, job: Job, row: HistoryRow) -> None:
+    def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
         if self.failures > 0:
             self.failures -= 1
             raise EngineError("HOME_NOT_USABLE", "The store can't be used: database or disk is full.")
-        super().save(job, row)
+        super().save(job, row, snapshot, replaces)
 
 
 def test_a_step_that_cannot_be_stored_did_not_happen(tmp_path: Path) -> None:

@@ -81,11 +81,6 @@ def test_real_time_needs_kafka() -> None:
     assert "dim" in refused(mixed, trigger="realTime").message
 
 
-def test_a_snapshot_that_is_not_there() -> None:
-    error = refused(initialSnapshotName="s")
-    assert (error.condition, error.place) == ("JETSQL.SNAPSHOT_NOT_FOUND", at_value("initialSnapshotName", "s"))
-
-
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))
 SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Replay.NO)))
 

@@ -133,6 +133,7 @@ def _source(entry: dict[str, Any]) -> Source:
         replay=_REPLAY.get(kind, Replay.YES),
         rate_limited=bool(options & _RATE_LIMITS),
         endless=kind in _ENDLESS,
+        created=entry.get("created", 0),
     )
 
 

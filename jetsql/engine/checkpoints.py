@@ -1,6 +1,7 @@
 """Where a job's files are: one folder a job, named by its id and never by what a user wrote.
 
 <root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state
+<root>/<job id>/spark-<n>/    the same after n updates of the job; each begins as a copy of the one before
 <root>/<job id>/manifests/    what each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table
 """
@@ -10,6 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetsql.engine.filesystem import FileSystem
+from jetsql.jobs.model import Job
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a query came. planned, committed: its newest such batch, None before the first."""
+
+    planned: int | None
+    committed: int | None
+
+    @property
+    def pending(self) -> bool:
+        """A batch is planned and not committed: whoever starts next repeats it, whatever its SQL says by then."""
+        return self.planned is not None and self.planned != self.committed
 
 
 @dataclass(frozen=True)
@@ -22,18 +37,33 @@ class Checkpoints:
     def folder(self, job_id: str) -> str:
         return f"{self.root}/{job_id}"
 
-    def spark(self, job_id: str) -> str:
-        return f"{self.folder(job_id)}/spark"
+    def spark(self, job_id: str, number: int) -> str:
+        """number: `Job.checkpoint`."""
+        return f"{self.folder(job_id)}/spark{f'-{number}' if number else ''}"
 
     def manifests(self, job_id: str) -> str:
         return f"{self.folder(job_id)}/manifests"
 
-    def started(self, job_id: str) -> bool:
-        """Whether a batch of the job has ever been planned."""
-        return bool(self.files.names(f"{self.spark(job_id)}/offsets"))
+    def progress(self, job: Job) -> Progress:
+        folder = self.spark(job.id, job.checkpoint)
+        return Progress(self.newest(f"{folder}/offsets"), self.newest(f"{folder}/commits"))
 
-    def start_over(self, job_id: str) -> None:
+    def newest(self, log: str) -> int | None:
+        """The newest batch in a log of Spark's."""
+        return max((int(name) for name in self.files.names(log) if name.isdigit()), default=None)
+
+    def stale(self, job: Job) -> list[str]:
+        """Folders of versions that the job runs no more and can't go back to."""
+        versions = (version for version in (job.previous, job.proposed) if version is not None)
+        kept = [self.spark(job.id, number) for number in (job.checkpoint, *(each.checkpoint for each in versions))]
+        kept += [f"{path}.begin" for path in kept]
+        found = [f"{self.folder(job.id)}/{name}" for name in self.files.names(self.folder(job.id))]
+        return [path for path in found if path.rpartition("/")[2].startswith("spark") and path not in kept]
+
+    def start_over(self, job: Job) -> None:
         """Forget how far the job came."""
-        self.files.delete(self.folder(job_id))
+        self.files.delete(self.spark(job.id, job.checkpoint))
 
-    discard = start_over
+    def discard(self, job: Job) -> None:
+        """Delete everything of the job's."""
+        self.files.delete(self.folder(job.id))

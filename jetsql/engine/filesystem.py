@@ -50,6 +50,14 @@ class FileSystem:
         names: list[str] = json.loads(self._java.filesBelow(folder))
         return sorted(name for name in names if not any(_hidden(part) for part in name.split("/")))
 
+    def tree(self, folder: str) -> list[str]:
+        """All files below a folder, relative to it, whatever their names; none when it is not there."""
+        return json.loads(self._java.filesBelow(folder)) if self.exists(folder) else []
+
+    def copy(self, source: str, target: str, names: list[str]) -> int:
+        """Copy files, named relative to both folders. Returns their bytes."""
+        return int(self._java.copy(source, target, json.dumps(names)))
+
     def read(self, path: str) -> str:
         return str(self._java.read(path))
 

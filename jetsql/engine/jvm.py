@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 import pyspark.java_gateway
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 _PACKAGE = "dev.jetsql"
@@ -46,3 +47,8 @@ def _compile(jvm: Any, gateway: Any) -> Any:
     compiler.compile(array)
     finder = jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(classes)
     return jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)
+
+
+def missing_file(error: BaseException) -> bool:
+    """Whether a call failed because a file was not there."""
+    return isinstance(error, Py4JJavaError) and "FileNotFoundException" in str(error.java_exception.getClass())

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from jetsql.engine.failures import cause_of, of_throwable
+from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks import SinkWriter
 from jetsql.engine.startup import is_stopped
@@ -42,7 +43,9 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class RunParts:
-    """What a run is made of. static_locations: where the tables beside its streams are."""
+    """What a run is made of. holds: the copies of its checkpoint. static_locations: where the tables beside its streams
+    are.
+    """
 
     job: Job
     session: SparkSession
@@ -50,6 +53,7 @@ class RunParts:
     writer: SinkWriter
     checkpoint: str
     report: Report
+    holds: Holds
     static_locations: tuple[str, ...] = ()
 
     @property
@@ -61,11 +65,12 @@ class RunParts:
 
 
 class StreamingRun:
-    """A Structured Streaming query whose batches go through a sink writer."""
+    """A Structured Streaming query whose batches go through a sink writer. once: it ends after one batch."""
 
-    def __init__(self, parts: RunParts) -> None:
+    def __init__(self, parts: RunParts, once: bool = False) -> None:
         self._parts = parts
-        self._stopping = False
+        self._once = once
+        self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._ended = threading.Event()
@@ -80,10 +85,7 @@ class StreamingRun:
         writer = parts.rows().writeStream.queryName(parts.job.name).foreachBatch(self._write)
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
-        if parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
-            writer = writer.trigger(availableNow=True)
-        else:
-            writer = writer.trigger(processingTime=f"{parts.job.plan.interval_millis} milliseconds")
+        writer = writer.trigger(**self._trigger())
         sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
         try:
             self._query = writer.start()
@@ -91,8 +93,16 @@ class StreamingRun:
             sc.setLocalProperty("spark.scheduler.pool", None)  # type: ignore[arg-type]
             self._started.set()
 
+    def _trigger(self) -> dict[str, Any]:
+        plan = self._parts.job.plan
+        if self._once:
+            return {"once": True}
+        if plan.trigger is Trigger.AVAILABLE_NOW:
+            return {"availableNow": True}
+        return {"processingTime": f"{plan.interval_millis} milliseconds"}
+
     def stop(self, deadline_seconds: float) -> bool:
-        self._stopping = True
+        self._stopping.set()
         self._started.wait()
         query = self._query
         if query is None:
@@ -128,7 +138,7 @@ class StreamingRun:
         query = self._query
         # Java holds this run as its listener, and the run Java's query: together they would never be let go.
         self._query = self._listener = None
-        if query is not None and not self._stopping:
+        if query is not None and not self._stopping.is_set():
             self._report_end(query)
 
     def _report_end(self, query: StreamingQuery) -> None:
@@ -143,11 +153,12 @@ class StreamingRun:
         self._parts.report(_ended(self._parts, cause))
 
     def _ended_without_error(self) -> RunCompleted | RunFailed:
-        if self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
+        if self._once or self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
             return RunCompleted(self._parts.id, held_back(self._progress))
         return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
 
     def _write(self, rows: DataFrame, batch: int) -> None:
+        self._parts.holds.before_batch(self._parts.job.id, batch, self._stopping)
         try:
             self._parts.writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)

@@ -64,13 +64,19 @@ class Sessions:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
         session = self._spark.newSession()
         captured = job.plan.analysis.session
-        defaults = {"spark.sql.shuffle.partitions": str(session.sparkContext.defaultParallelism)}
-        own = {**captured.confs, **job.plan.spark_confs, **_DELIVERY_CONFS, JOB_CONF: job.id}
-        for key, value in {**defaults, **own}.items():
+        defaults = {**self.defaults(), **job.defaults}
+        delivery = {name: defaults[name] for name in _DELIVERY_CONFS}
+        for key, value in {**defaults, **captured.confs, **job.plan.spark_confs, **delivery, JOB_CONF: job.id}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
         session.catalog.setCurrentDatabase(captured.schema)
         return session
+
+    def defaults(self) -> dict[str, str]:
+        """What sessions of jobs have that nobody chose. A job keeps those that it was made with, so that a later
+        release with others does not change its state's form.
+        """
+        return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_DELIVERY_CONFS}
 
     def _confs(self, session: SparkSession) -> dict[str, str]:
         confs: dict[str, str] = json.loads(self._bridge.confs(session._jsparkSession))

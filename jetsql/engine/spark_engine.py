@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyspark
@@ -14,7 +15,9 @@ from jetsql.engine.analysis import ResolvedBody, resolve
 from jetsql.engine.catalog import Catalog
 from jetsql.engine.checkpoints import Checkpoints
 from jetsql.engine.filesystem import FileSystem
+from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
+from jetsql.engine.pending import EndedRun
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
@@ -25,19 +28,31 @@ from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transac
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
+from jetsql.engine.states import States
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.engine import EngineEvent, Report, RestartWanted, RunCompleted, RunFailed, SinkNoticed, UserSession
-from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind
+from jetsql.jobs.compatibility import replaced_under
+from jetsql.jobs.engine import (
+    CopiedState,
+    EngineEvent,
+    Report,
+    RestartWanted,
+    RunCompleted,
+    RunFailed,
+    SinkNoticed,
+    UserSession,
+)
+from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Version
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """checkpoint_root: path or URI. The others: see `jetsql.settings.Settings`."""
+    """checkpoint_root, snapshot_root: path or URI. The others: see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
+    snapshot_root: str
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
 
@@ -52,6 +67,8 @@ class SparkEngine:
         self._catalog = Catalog(spark)
         self._files = FileSystem(spark)
         self._checkpoints = Checkpoints(self._files.qualified(settings.checkpoint_root), self._files)
+        self._holds = Holds()
+        self._states = States(self._checkpoints, self._holds, self._files.qualified(settings.snapshot_root))
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
 
@@ -73,27 +90,77 @@ class SparkEngine:
         return str(dataset.queryExecution().explainString(mode))
 
     def start(self, job: Job, report: Report) -> None:
-        run = RunId(job.id, job.run)
+        check_formats(job, self.versions())
         if job.plan.guarantee is Guarantee.NONE:
-            self._checkpoints.start_over(job.id)
+            self._checkpoints.start_over(job)
+        for folder in self._checkpoints.stale(job):
+            self._files.delete(folder)
         session = self._sessions.for_job(job)
+        self._states.seed(job, session)
+        parts = self._parts(job, session, self._forgetting_ended_runs(report))
+        self._begin(StreamingRun(parts) if job.plan.analysis.streaming else BatchRun(parts), job)
+
+    def _parts(self, job: Job, session: SparkSession, report: Report) -> RunParts:
         resolved = resolve(job.body, session, job.plan.analysis.session)
         _same_query(job, resolved)
         writer = self._writer(job, session, report)
         writer.recover()
-        checkpoint = self._checkpoints.spark(job.id)
-        told = self._forgetting_ended_runs(report)
-        parts = RunParts(job, session, resolved.query, writer, checkpoint, told, resolved.static_locations)
-        started: Run = StreamingRun(parts) if job.plan.analysis.streaming else BatchRun(parts)
+        checkpoint = self._checkpoints.spark(job.id, job.checkpoint)
+        return RunParts(
+            job, session, resolved.query, writer, checkpoint, report, self._holds, resolved.static_locations
+        )
+
+    def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
-            self._runs[run] = started
+            self._runs[RunId(job.id, job.run)] = run
         failpoint("run-starting", job.name)
         try:
-            started.start()
+            run.start()
             failpoint("run-started", job.name)
         except BaseException:
-            self._forget(run)
+            self._forget(RunId(job.id, job.run))
             raise
+
+    def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
+        # While it is waiting to be started again a run may begin at any time, and finishes the batch itself.
+        if job.status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
+            self._finish_pending(job, report)
+        return self._states.snapshot(job, snapshot, self._sessions.for_job(job))
+
+    def delete_snapshot(self, snapshot: str) -> None:
+        self._states.delete(snapshot)
+
+    def snapshot_folders(self) -> tuple[str, ...]:
+        return self._states.names()
+
+    def prepare_update(self, job: Job, report: Report) -> None:
+        proposed = job.proposed
+        assert proposed is not None, "there is a version to prepare for"
+        if job.plan.guarantee is not Guarantee.NONE:
+            self._finish_pending(job, report)
+        self._states.prepare(job, proposed, self._sessions.for_job(job))
+
+    def _finish_pending(self, job: Job, report: Report) -> None:
+        """Run a batch that is planned and not committed to its commit, under the job's own statement."""
+        if not self._checkpoints.progress(job).pending:
+            return
+        ended = EndedRun(self._forgetting_ended_runs(report))
+        self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
+        ended.check()
+        failpoint("pending-finished", job.name)
+
+    def discard_version(self, job: Job, version: Version) -> None:
+        self._states.discard(job.id, version.checkpoint)
+        if version.plan.analysis.sink != job.plan.analysis.sink:
+            self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
+
+    def holds_batch(self, job: Job) -> bool:
+        progress = self._checkpoints.progress(job)
+        if progress.committed is not None and progress.committed > self._states.begins_at(job):
+            return True
+        if not progress.pending or progress.planned is None:
+            return False
+        return self._writer(job, self._spark, _no_report).holds(progress.planned)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         running = self._forget(run)
@@ -108,9 +175,10 @@ class SparkEngine:
         self._writer(job, self._spark, _no_report).recover()
 
     def discard(self, job: Job) -> None:
+        self._holds.before_deleting(job.id)
         self._writer(job, self._spark, _no_report).discard()
         failpoint("staging-discarded", job.name)
-        self._checkpoints.discard(job.id)
+        self._checkpoints.discard(job)
 
     def cause_of(self, error: Exception) -> Cause:
         return failures.cause_of(error)
@@ -123,6 +191,9 @@ class SparkEngine:
             "part_names": str(PART_NAMES),
             "ledger": str(LEDGER_FORMAT),
         }
+
+    def defaults(self) -> dict[str, str]:
+        return self._sessions.defaults()
 
     def _forget(self, run: RunId) -> Run | None:
         with self._lock:
@@ -170,17 +241,26 @@ def writer_for(context: SinkContext) -> SinkWriter:
 
 def _same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raises StatementError JOB_CHANGED when what the job's text means is no longer what its state was made by."""
-    then, now = job.plan.analysis.fingerprint, resolved.analysis.fingerprint
-    if then == now or not job.established:
-        return
-    gone = [fact for fact in then if fact not in now]
-    new = [fact for fact in now if fact not in then]
-    raise StatementError(
-        "JOB_CHANGED",
-        "A view or table under the job was changed, so its text means something else now."
-        f" It was: {'; '.join(gone) or '-'}. It is: {'; '.join(new) or '-'}.",
-        hint="Undo that change and RESUME the job, or DROP it and create it again.",
-    )
+    found = replaced_under(job.plan.analysis, resolved.analysis) if job.established else ()
+    if found:
+        raise StatementError(
+            "JOB_CHANGED",
+            f"A view or table under the job was changed, so its text means something else now. {' '.join(found)}",
+            hint="Undo that change and RESUME the job; or accept it with CREATE OR REPLACE JOB, which tells whether the"
+            " state can be kept.",
+        )
+
+
+def check_formats(job: Job, versions: Mapping[str, str]) -> None:
+    """Raises StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
+    for name in ("manifest", "part_names", "ledger"):
+        if int(job.versions.get(name, "0")) > int(versions[name]):
+            raise StatementError(
+                "FORMAT_NOT_READABLE",
+                f"The job was made by JetSQL {job.versions.get('jetsql', '')}, whose form {job.versions[name]} of"
+                f" {name.replace('_', ' ')} this release does not know; it reads up to {versions[name]}.",
+                hint="Start the engine with that release or a later one, and RESUME the job.",
+            )
 
 
 def _no_report(event: object) -> None:

@@ -19,8 +19,8 @@ class Facts:
     """What a live job's runs have told beside its state; not kept over an engine's end.
 
     rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
-    something, or found nothing (seconds since the epoch). stop_words: how the last stop went. words: of the newest
-    history row that is not about cleaning up.
+    something, or found nothing (seconds since the epoch). stop_words: how the last stop went. update_words: why the
+    last update came to nothing. words: of the newest history row that is not about cleaning up.
     """
 
     rows_per_second: float | None = None
@@ -29,6 +29,7 @@ class Facts:
     input_rows: int = 0
     late_rows: int = 0
     stop_words: str = ""
+    update_words: str = ""
     words: str = ""
 
 

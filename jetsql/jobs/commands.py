@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from jetsql.errors import Place, StatementError
 from jetsql.jobs import controls, describing, listing
 from jetsql.jobs.creating import create
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.explaining import PLAN_COLUMNS, explain
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.results import COMMAND_COLUMNS
+from jetsql.jobs.snapshots import create_snapshot, drop_snapshot
 from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.waiting import wait_for
 from jetsql.language.statements import (
@@ -71,16 +71,14 @@ def execute(manager: Manager, statement: Statement, session: UserSession) -> Tab
             return controls.restart(manager, statement)
         case AlterJobOptions():
             return controls.alter_options(manager, statement)
-        case DropJob(with_snapshot=None):
+        case DropJob():
             return controls.drop(manager, statement)
-        case DropJob(with_snapshot=snapshot):
-            raise _not_supported("DROP JOB ... WITH SNAPSHOT", snapshot.place if snapshot is not None else None)
         case WaitForJob():
             return wait_for(manager, statement)
         case CreateSnapshot():
-            raise _not_supported("CREATE SNAPSHOT", statement.snapshot.place)
+            return create_snapshot(manager, statement)
         case DropSnapshot():
-            raise _not_supported("DROP SNAPSHOT", statement.snapshot.place)
+            return drop_snapshot(manager, statement)
         case ExplainCreateJob():
             return explain(manager, statement, session)
         case _:
@@ -103,7 +101,3 @@ def _show(
             return describing.show_history(manager, statement)
         case _:
             assert_never(statement)
-
-
-def _not_supported(what: str, place: Place | None) -> StatementError:
-    return StatementError("NOT_SUPPORTED", f"{what} is not supported yet; nothing was changed.", place=place)

@@ -32,8 +32,10 @@ _ALWAYS: Final[dict[str, str]] = {
     "spark.master": "it belongs to the engine, not to a job",
 }
 
-_WITH_STATE: Final[dict[str, str]] = {
-    "spark.sql.shuffle.partitions": "the job's state is spread over that many partitions",
+WITH_STATE: Final[dict[str, str]] = {
+    "spark.sql.shuffle.partitions": (
+        "the job's state is spread over that many partitions, and CREATE OR REPLACE JOB alone spreads it anew"
+    ),
     "spark.sql.session.timezone": "the job's state was grouped under it",
     "spark.sql.ansi.enabled": "the job's state was computed under it",
     "spark.sql.streaming.multiplewatermarkpolicy": "the job's watermark was computed under it",
@@ -46,7 +48,7 @@ _WITH_STATE: Final[dict[str, str]] = {
 def refusal(key: str, *, has_state: bool = False) -> str | None:
     """Why a job may not set this setting; None when it may. has_state: the job has run and keeps state."""
     reason = _look_up(_ALWAYS, key)
-    return _look_up(_WITH_STATE, key) if reason is None and has_state else reason
+    return _look_up(WITH_STATE, key) if reason is None and has_state else reason
 
 
 def _look_up(table: dict[str, str], key: str) -> str | None:

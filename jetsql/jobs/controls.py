@@ -20,6 +20,7 @@ from jetsql.jobs.moves import joined, restart_words
 from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job
+from jetsql.jobs.snapshots import await_export, check_has_state, failed, new_export, snapshot_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import (
     AlterJobOptions,
@@ -158,6 +159,8 @@ def drop(manager: Manager, statement: DropJob) -> Table:
         if statement.if_exists:
             return no_job(statement.name.text, f"There is no job {_quoted(statement.name)}; nothing to drop.")
         raise
+    if statement.with_snapshot is not None:
+        return _drop_with_snapshot(manager, statement.name, statement.with_snapshot)
     until = monotonic() + manager.settings.statement_wait_seconds
     step = _ask(manager, statement.name, Cancel())
     after = manager.board.wait(View(step.job), _ended, until - monotonic())
@@ -167,6 +170,24 @@ def drop(manager: Manager, statement: DropJob) -> Table:
     stopped = step.job.status is Status.COMPLETING
     how = after.facts.stop_words if stopped else step.words
     return Result(after.job, _drop_words(after, manager, how, cleaned) if how else capitalized(step.message)).table()
+
+
+def _drop_with_snapshot(manager: Manager, name: Name, snapshot: Name) -> Table:
+    """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
+    job = find(manager, name).job
+    if not job.live:
+        message = f"Job {job.name} has ended with status {job.status.value}."
+        hint = "CREATE SNAPSHOT takes one of a completed job whose state is still there; then DROP it."
+        raise StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
+    check_has_state(job, name.place)
+    with manager.snapshot_names.held(snapshot):
+        export = new_export(manager, snapshot, or_replace=False, then_cancel=True)
+        step = _ask(manager, name, Cancel(export))
+        after = await_export(manager, step.job)
+        if after.job.live:
+            raise failed(after.job, snapshot)
+    manager.workers.wait_idle(job.id, manager.settings.statement_wait_seconds)
+    return Result(after.job, joined("Dropped.", after.facts.stop_words, snapshot_words(manager, export))).table()
 
 
 def _quoted(name: Name) -> str:

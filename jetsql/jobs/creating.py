@@ -11,16 +11,20 @@ from collections.abc import Iterator, Mapping
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
 from jetsql.jobs.chains import check_chain
+from jetsql.jobs.compatibility import carry_over
 from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.lookup import live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Plan, Status
+from jetsql.jobs.model import Job, Plan, Snapshot, Status
 from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options, parse_options
-from jetsql.jobs.planning import make_plan
+from jetsql.jobs.proposing import check_reachable, plan_of
+from jetsql.jobs.replacing import replace_job
 from jetsql.jobs.results import Result, cause_words
-from jetsql.jobs.secrets import show
+from jetsql.jobs.secrets import hide_in_text, show
+from jetsql.jobs.snapshots import find_snapshot
+from jetsql.jobs.starts import beginning
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import CreateJob
 
@@ -32,11 +36,14 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     """
     options = parse_options(statement.options)
     live = live_named(manager, statement.name.text)
+    if live is not None and statement.or_replace:
+        return replace_job(manager, statement, options, session, live.job).table()
     if live is not None:
         return _exists_already(live, statement, options).table()
     plan = plan_of(manager, statement, options, session)
+    snapshot = initial_snapshot(manager, statement, options, plan)
     check_chain(plan, statement.body, (view.job for view in manager.board.live()))
-    _check_reachable(manager, statement, plan)
+    check_reachable(manager, statement, plan)
     job = Job(
         id=manager.new_id(),
         name=statement.name.text,
@@ -46,6 +53,9 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
         submitted=manager.clock(),
         comment=statement.comment,
         versions=manager.engine.versions(),
+        defaults=manager.engine.defaults(),
+        origin=snapshot.id if snapshot is not None else None,
+        batch=snapshot.batch if snapshot is not None else None,
     )
     try:
         view = manager.submit(job)
@@ -54,22 +64,32 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     return _first_trigger(manager, view).table()
 
 
-def plan_of(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Plan:
-    """The plan of a statement; nothing is made."""
-    analysis = manager.engine.analyse(statement.body, session)
-    return make_plan(analysis, options, statement.body.verb, statement.body.target)
+def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
+    """The snapshot that the job is to start from.
 
-
-def _check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
-    try:
-        manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
-    except StatementError as error:
-        raise error.at(statement.body.target) from None
+    Raises StatementError SNAPSHOT_NOT_FOUND, STATE_NOT_COMPATIBLE at the option.
+    """
+    if options.initial_snapshot is None:
+        return None
+    place = options.value_place("initialSnapshotName")
+    snapshot = find_snapshot(manager, options.initial_snapshot, place)
+    verdict = carry_over(snapshot.plan, plan)
+    reasons = (*verdict.reasons, *(verdict.changes if verdict.from_scratch else ()))
+    if reasons:
+        raise StatementError(
+            "STATE_NOT_COMPATIBLE",
+            f"The job can't start from the snapshot {snapshot.name} of job {snapshot.job_name}: {'; '.join(reasons)}.",
+            place=place,
+            hint=f"It was taken of: {hide_in_text(' '.join(snapshot.text.split()))}",
+        )
+    return snapshot
 
 
 def _lost_race(manager: Manager, statement: CreateJob, options: Options, error: StatementError) -> Table:
     """Another session made a job of the same name in the meantime."""
     live = live_named(manager, statement.name.text)
+    if error.condition == "JETSQL.SNAPSHOT_NOT_FOUND":
+        raise error.at(options.value_place("initialSnapshotName"))
     if live is None or error.condition != "JETSQL.JOB_ALREADY_EXISTS":
         raise error.at(statement.name.place)
     return _exists_already(live, statement, options).table()
@@ -77,19 +97,12 @@ def _lost_race(manager: Manager, statement: CreateJob, options: Options, error: 
 
 def _exists_already(live: View, statement: CreateJob, options: Options) -> Result:
     job = live.job
-    if statement.or_replace:
-        raise StatementError(
-            "NOT_SUPPORTED",
-            f"Replacing the live job {job.name} is not supported yet; it goes on as it is.",
-            place=statement.name.place,
-            hint="DROP JOB and CREATE JOB make it anew, without its state.",
-        )
     if not statement.if_not_exists:
         raise StatementError(
             "JOB_ALREADY_EXISTS",
             f"There is a job named {job.name} already, with status {job.status.value}.",
             place=statement.name.place,
-            hint="Use another name, DROP JOB first, or CREATE JOB IF NOT EXISTS.",
+            hint="Use another name, DROP JOB first, CREATE JOB IF NOT EXISTS or CREATE OR REPLACE JOB.",
         )
     differences = " ".join(_differences(job, statement, options))
     return Result(job, f"There is a job of this name already. {differences or 'It is the same.'}")
@@ -120,7 +133,7 @@ def _first_trigger(manager: Manager, view: View) -> Result:
     job = after.job
     if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
         raise StatementError("JOB_FAILED", _failure(job))
-    return Result(job, joined("Created.", _progress(after, seconds), _delivery(job)))
+    return Result(job, joined("Created.", beginning(view.job), _progress(after, seconds), _delivery(job)))
 
 
 def _through(view: View) -> bool:
@@ -140,7 +153,7 @@ def _progress(view: View, seconds: float) -> str:
         return view.facts.words or "It has completed."
     if job.status is Status.SUSPENDED:
         return "Another statement suspended it."
-    if job.batch is not None:
+    if job.batch is not None and job.established:
         return "The first batch is committed."
     if job.established:
         return "There is nothing to read yet."

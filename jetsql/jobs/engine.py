@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from jetsql.jobs.model import Analysis, Cause, Job, Plan, RunId
+from jetsql.jobs.model import Analysis, Cause, Job, Plan, RunId, Version
 from jetsql.language.statements import Body
 
 
@@ -66,6 +66,14 @@ class RestartWanted:
     message: str
 
 
+@dataclass(frozen=True)
+class CopiedState:
+    """A copy of a job's state. batch: the newest committed one in it."""
+
+    batch: int
+    size_bytes: int
+
+
 EngineEvent = BatchCommitted | RunIdle | RunCompleted | RunFailed | SinkNoticed | RestartWanted
 Report = Callable[[EngineEvent], None]
 
@@ -115,6 +123,33 @@ class Engine(Protocol):
     def recover(self, job: Job) -> None:
         """Finish what a dead engine left half done in the job's sink, without starting the job."""
 
+    def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
+        """Copy the job's state as of its newest committed batch into the folder of a new snapshot.
+
+        A running job goes on meanwhile. Of one that does not run, a batch that was planned and not committed is run to
+        its commit first, which `report` is told. Returns when the copy is whole and opens.
+        Raises JetSQLError SNAPSHOT_FAILED and whatever such a batch fails with; nothing is left of the copy then.
+        """
+
+    def delete_snapshot(self, snapshot: str) -> None:
+        """Delete the folder of a snapshot; nothing there is fine."""
+
+    def snapshot_folders(self) -> tuple[str, ...]:
+        """The ids of all snapshots that there are folders of, whole or not."""
+
+    def prepare_update(self, job: Job, report: Report) -> None:
+        """Make the checkpoint that `job.proposed` will run on from that of the job, which does not run.
+
+        As in `copy_state`, a batch that is pending is committed first, under the job's own statement.
+        Raises whatever keeps it from that.
+        """
+
+    def discard_version(self, job: Job, version: Version) -> None:
+        """Delete the checkpoint of a version that the job does not run any more, and what it left staged."""
+
+    def holds_batch(self, job: Job) -> bool:
+        """Whether the job's sink has a batch that the job's checkpoint has not: it was written, and not committed."""
+
     def discard(self, job: Job) -> None:
         """Delete the job's checkpoint and staged rows. A folder that is not there is fine."""
 
@@ -123,3 +158,6 @@ class Engine(Protocol):
 
     def versions(self) -> dict[str, str]:
         """Versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
+
+    def defaults(self) -> dict[str, str]:
+        """Settings of this release's sessions to store with a new job, which keeps them after an upgrade."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.jobs.engine import EngineEvent
-from jetsql.jobs.model import Cause, Job, Plan, RunId
+from jetsql.jobs.model import Cause, Export, Job, Plan, RunId, Snapshot, Version
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,23 @@ class Restart:
 
 @dataclass(frozen=True)
 class Cancel:
-    pass
+    """export: a snapshot that is to be kept of the state; without it the job is not ended."""
+
+    export: Export | None = None
+
+
+@dataclass(frozen=True)
+class ExportState:
+    """A snapshot of a suspended job is to be written."""
+
+    export: Export
+
+
+@dataclass(frozen=True)
+class Update:
+    """The job is to go on with another statement, or with other options."""
+
+    version: Version
 
 
 @dataclass(frozen=True)
@@ -91,6 +107,55 @@ class CleanupFailed:
 
 
 @dataclass(frozen=True)
+class SnapshotWritten:
+    """A snapshot of the job is whole. batch: the newest committed one in it."""
+
+    export: Export
+    batch: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The snapshot of the job that does not run is whole."""
+
+    run: RunId
+    written: SnapshotWritten
+
+
+@dataclass(frozen=True)
+class ExportFailed:
+    """There will be no snapshot of the job that does not run."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class UpdatePrepared:
+    """The proposed version can start: its checkpoint is a copy of the job's."""
+
+    run: RunId
+
+
+@dataclass(frozen=True)
+class UpdateFailed:
+    """The proposed version can't start."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class TrialJudged:
+    """A new version ended before its first commit. held: its batch is in the sink all the same; None: can't be told."""
+
+    run: RunId
+    held: bool | None
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True)
 class EngineUp:
     """The engine has started and takes over what the store says."""
 
@@ -114,8 +179,22 @@ class Superseded:
     why: str = "A newer job has its name."
 
 
-UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions
-RunEvent = EngineEvent | Started | StartFailed | Stopped | StopFailed | FilesDiscarded | CleanupFailed | RetryDue
+UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions | ExportState | Update | SnapshotWritten
+RunEvent = (
+    EngineEvent
+    | Started
+    | StartFailed
+    | Stopped
+    | StopFailed
+    | FilesDiscarded
+    | CleanupFailed
+    | RetryDue
+    | Exported
+    | ExportFailed
+    | UpdatePrepared
+    | UpdateFailed
+    | TrialJudged
+)
 Event = UserEvent | RunEvent | EngineUp | EngineDown | Superseded
 
 
@@ -142,6 +221,35 @@ class DiscardFiles:
 
 
 @dataclass(frozen=True)
+class WriteSnapshot:
+    """Write `job.export` of a job that does not run."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class PrepareUpdate:
+    """Make the checkpoint of `job.proposed` from the job's."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class JudgeTrial:
+    """Find out whether the first batch of a new version is in the sink."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class DiscardVersion:
+    """Delete the checkpoint of a version that the job won't run any more."""
+
+    job: Job
+    version: Version
+
+
+@dataclass(frozen=True)
 class ScheduleRetry:
     """RetryDue of the run at this time, seconds since the epoch."""
 
@@ -149,7 +257,9 @@ class ScheduleRetry:
     at: float
 
 
-WorkerAction = StartRun | StopRun | RecoverSink | DiscardFiles
+WorkerAction = (
+    StartRun | StopRun | RecoverSink | DiscardFiles | WriteSnapshot | PrepareUpdate | JudgeTrial | DiscardVersion
+)
 Action = WorkerAction | ScheduleRetry
 
 
@@ -165,7 +275,8 @@ class Step:
     """What an event does to a job.
 
     job: afterwards. message, hint: for who sent the event: what is the matter when nothing moved. title, words: the
-    history row; without a title none is written and the step need not be stored.
+    history row; without a title none is written and the step need not be stored. snapshot: stored together with the
+    job, in place of the one with the id `replaces`.
     """
 
     job: Job
@@ -175,3 +286,5 @@ class Step:
     hint: str = ""
     title: str = ""
     words: str = ""
+    snapshot: Snapshot | None = None
+    replaces: str | None = None

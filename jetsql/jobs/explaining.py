@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from jetsql.jobs.creating import plan_of
+from jetsql.jobs.creating import initial_snapshot
 from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.engine import UserSession
+from jetsql.jobs.lookup import live_named
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Plan, Sink, Source, Trigger
-from jetsql.jobs.options import parse_options
+from jetsql.jobs.options import Options, parse_options
+from jetsql.jobs.proposing import plan_of
+from jetsql.jobs.replacing import update_words
 from jetsql.jobs.secrets import hide, hide_in_text
 from jetsql.jobs.tables import Column, Table
-from jetsql.language.statements import ExplainCreateJob
+from jetsql.language.statements import CreateJob, ExplainCreateJob
 
 PLAN_COLUMNS: Final = (Column("plan"),)
 
@@ -21,10 +24,23 @@ PLAN_COLUMNS: Final = (Column("plan"),)
 def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession) -> Table:
     """One row with all of it as text. Raises what CREATE JOB would refuse the statement with."""
     create = statement.create
-    plan = plan_of(manager, create, parse_options(create.options), session)
+    options = parse_options(create.options)
+    plan = plan_of(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
-    text = "\n".join((*decisions(plan), "", hide(spark, plan.options).rstrip()))
+    begin = tuple(_beginning(manager, create, options, plan))
+    text = "\n".join((*decisions(plan), *begin, "", hide(spark, plan.options).rstrip()))
     return Table(PLAN_COLUMNS, ((text,),))
+
+
+def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:
+    """Where the job would begin, when that is not at the beginning."""
+    live = live_named(manager, create.name.text) if create.or_replace else None
+    if live is not None:
+        yield f"Update:      {update_words(live.job, plan)}"
+        return
+    snapshot = initial_snapshot(manager, create, options, plan)
+    if snapshot is not None:
+        yield f"Starts from: snapshot {snapshot.name} of job {snapshot.job_name}, batch {snapshot.batch}"
 
 
 def decisions(plan: Plan) -> Iterator[str]:
@@ -38,7 +54,7 @@ def decisions(plan: Plan) -> Iterator[str]:
     if plan.analysis.streaming:
         yield f"Trigger:     {trigger_words(plan)}"
         yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
-        yield f"State:       {'; '.join(plan.analysis.fingerprint) if plan.analysis.stateful else 'none'}"
+        yield f"State:       {'; '.join(plan.analysis.operators) or 'none'}"
 
 
 def source_words(source: Source) -> str:

@@ -17,6 +17,7 @@ from jetsql.jobs.events import (
     ScheduleRetry,
     StartFailed,
     Step,
+    TrialJudged,
 )
 from jetsql.jobs.model import Cause, Job, Status
 from jetsql.jobs.moves import (
@@ -25,6 +26,7 @@ from jetsql.jobs.moves import (
     noted,
     run_of,
 )
+from jetsql.jobs.updates import adopted, forget_previous, trial_failed, undone, unjudged
 
 _CHANGED: Final = ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
 
@@ -37,7 +39,21 @@ def start_failed(job: Job, event: StartFailed, moment: Moment) -> Step:
     return _fail(job, event.cause, moment)
 
 
+def judged(job: Job, event: TrialJudged, moment: Moment) -> Step:
+    """A new version failed before its first commit, and it is known now whether its rows are in the sink."""
+    if job.previous is None or job.cause is None:
+        return Step(job, Outcome.LATE)
+    if event.held is None:
+        return unjudged(job, event)
+    if not event.held:
+        return undone(job)
+    failed = _fail(adopted(job), job.cause, moment)
+    return replace(failed, actions=(*forget_previous(job), *failed.actions))
+
+
 def _fail(job: Job, cause: Cause, moment: Moment) -> Step:
+    if job.previous is not None:
+        return trial_failed(job, cause)
     hurt = replace(job, cause=cause)
     if not job.established:
         return end_failed(hurt, moment, f"Failed before anything was committed: {cause.message}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from jetsql.jobs import answers, failures, starts, stops
+from jetsql.jobs import answers, exports, failures, starts, stops, updates
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
     AlterOptions,
@@ -20,11 +20,15 @@ from jetsql.jobs.events import (
     EngineDown,
     EngineUp,
     Event,
+    Exported,
+    ExportFailed,
+    ExportState,
     FilesDiscarded,
     Restart,
     Resume,
     RetryDue,
     RunEvent,
+    SnapshotWritten,
     Started,
     StartFailed,
     Step,
@@ -33,6 +37,10 @@ from jetsql.jobs.events import (
     Submit,
     Superseded,
     Suspend,
+    TrialJudged,
+    Update,
+    UpdateFailed,
+    UpdatePrepared,
 )
 from jetsql.jobs.model import Job, RunId, Status
 from jetsql.jobs.moves import Moment
@@ -157,6 +165,56 @@ TABLE: Final[Mapping[type, Row]] = {
         failed=answers.ended,
         completed=answers.ended,
     ),
+    ExportState: _row(
+        not_running=exports.export_running,
+        starting=exports.export_running,
+        running=exports.export_running,
+        completing=exports.export_running,
+        suspended=exports.export_suspended,
+        exporting=answers.wait_for_snapshot,
+        failed=exports.ended,
+        completed=exports.export_running,
+    ),
+    Update: _row(
+        not_running=updates.update_waiting,
+        starting=updates.update_running,
+        running=updates.update_running,
+        completing=updates.update_refused,
+        suspended=updates.update_suspended,
+        exporting=answers.wait_for_snapshot,
+        failed=answers.ended,
+        completed=answers.ended,
+    ),
+    SnapshotWritten: _same(exports.snapshot_written),
+    Exported: _row(
+        not_running=answers.late,
+        starting=answers.late,
+        running=answers.late,
+        completing=answers.late,
+        suspended=answers.late,
+        exporting=exports.exported,
+        failed=answers.late,
+        completed=answers.late,
+    ),
+    ExportFailed: _row(
+        not_running=answers.late,
+        starting=answers.late,
+        running=answers.late,
+        completing=answers.late,
+        suspended=answers.late,
+        exporting=exports.export_failed,
+        failed=answers.late,
+        completed=answers.late,
+    ),
+    UpdatePrepared: _run_row(
+        not_running=answers.late, starting=answers.late, running=answers.late, completing=stops.prepared
+    ),
+    UpdateFailed: _run_row(
+        not_running=answers.late, starting=answers.late, running=answers.late, completing=stops.not_prepared
+    ),
+    TrialJudged: _run_row(
+        not_running=failures.judged, starting=answers.late, running=answers.late, completing=answers.late
+    ),
     Started: _run_row(not_running=answers.keep, starting=starts.started, running=answers.keep, completing=answers.keep),
     StartFailed: _run_row(
         not_running=failures.failed_after_run,
@@ -219,7 +277,7 @@ TABLE: Final[Mapping[type, Row]] = {
         running=starts.continue_run,
         completing=stops.finish_stop,
         suspended=answers.keep,
-        exporting=starts.give_up_snapshot,
+        exporting=exports.give_up_snapshot,
         failed=starts.clean_up,
         completed=starts.clean_up,
     ),

@@ -6,11 +6,13 @@ from typing import Final
 
 from jetsql.jobs.board import View
 from jetsql.jobs.delivery import WORDS
-from jetsql.jobs.lookup import find, like
+from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Snapshot, name_key
 from jetsql.jobs.results import cause_words
+from jetsql.jobs.secrets import hide_in_text
 from jetsql.jobs.tables import Column, Table, Value
-from jetsql.language.statements import ShowJobs, ShowSnapshots
+from jetsql.language.statements import Name, ShowJobs, ShowSnapshots
 
 JOB_COLUMNS: Final = (
     Column("id"),
@@ -29,6 +31,8 @@ SNAPSHOT_COLUMNS: Final = (
     Column("batch", "bigint"),
     Column("size_bytes", "bigint"),
     Column("created", "timestamp"),
+    Column("age_seconds", "bigint"),
+    Column("statement"),
 )
 
 
@@ -58,7 +62,30 @@ def _job_row(view: View) -> tuple[Value, ...]:
 
 
 def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
-    """None yet. Raises StatementError JOB_NOT_FOUND."""
+    """Newest first. Raises StatementError JOB_NOT_FOUND."""
+    snapshots = manager.store.snapshots()
     if statement.job is not None:
-        find(manager, statement.job)
-    return Table(SNAPSHOT_COLUMNS)
+        snapshots = _of_job(manager, statement.job, snapshots)
+    return Table(SNAPSHOT_COLUMNS, tuple(_snapshot_row(each, manager.clock()) for each in reversed(snapshots)))
+
+
+def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+    """Those of a job, of an ended and forgotten one too: its snapshots stay."""
+    wanted = [each for each in snapshots if name_key(name.text) in (each.job, name_key(each.job_name))]
+    if wanted and (name.is_id or live_named(manager, name.text) is None):
+        return tuple(wanted)
+    job = find(manager, name).job
+    return tuple(each for each in snapshots if each.job == job.id)
+
+
+def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
+    return (
+        snapshot.name,
+        snapshot.job_name,
+        snapshot.job,
+        snapshot.batch,
+        snapshot.size_bytes,
+        snapshot.created,
+        max(0, int(now - snapshot.created)),
+        hide_in_text(snapshot.text),
+    )

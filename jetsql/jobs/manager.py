@@ -39,11 +39,13 @@ from jetsql.jobs.events import (
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Job, Status, name_key
+from jetsql.jobs.model import Job, Snapshot, Status, name_key
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.retention import Retention
 from jetsql.jobs.secrets import hide
 from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.snapshot_names import NamesInUse, still_needed
+from jetsql.jobs.updates import UNDONE
 from jetsql.jobs.workers import Workers
 from jetsql.jobs.writer import Writer, closed_error
 
@@ -72,16 +74,25 @@ class Manager:
         self.clock = clock
         self.new_id = IdMaker(clock, after=store.newest_id())
         self.board = Board(store.job)
-        self.workers = Workers(engine, self._report, self.settings.stop_deadline_seconds)
+        self.workers = Workers(engine, self.report, self.settings.stop_deadline_seconds)
+        self.snapshot_names = NamesInUse()
         self._writer = Writer(clock)
         self._retention = Retention(store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log)
         self._open = False
 
     def start(self) -> None:
         """Take over what the store says: live jobs start again, half-finished stops are finished."""
+        self._delete_halves()
         self._open = True
         self._writer.start()
         self._writer.ask(self._engine_up).result()
+
+    def _delete_halves(self) -> None:
+        """Of snapshots that an engine died in the middle of."""
+        whole = {snapshot.id for snapshot in self.store.snapshots()}
+        for folder in self.engine.snapshot_folders():
+            if folder not in whole:
+                self.engine.delete_snapshot(folder)
 
     def close(self) -> None:
         """Stop all runs gracefully, side by side, and end; their jobs continue with the next start."""
@@ -103,6 +114,10 @@ class Manager:
     def apply(self, job: Job, event: UserEvent) -> Step:
         """Do to a job what a user asks for. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS."""
         return self._writer.ask(lambda: self._apply_for_user(job.id, event)).result()
+
+    def remove_snapshot(self, snapshot: Snapshot) -> None:
+        """Forget a snapshot. Raises StatementError WRONG_STATUS while a new job has not got its copy of it."""
+        self._writer.ask(lambda: self._remove_snapshot(snapshot)).result()
 
     def view(self, job: Job) -> View:
         """The job as it is now."""
@@ -135,6 +150,7 @@ class Manager:
 
     def _submit(self, job: Job) -> View:
         self._check_open()
+        self._check_origin(job)
         taken = self._step(job, Submit())
         failpoint("storing", job.name, step=taken.title)
         self.store.add(taken.job, self._row(job, taken, first=True))
@@ -144,6 +160,20 @@ class Manager:
             if name_key(older.name) == name_key(job.name):
                 self._apply_or_log(older.id, Superseded())
         return view
+
+    def _remove_snapshot(self, snapshot: Snapshot) -> None:
+        self._check_open()
+        job = still_needed(snapshot, self.board.live())
+        if job is not None:
+            message = f"Job {job.name} is just starting from the snapshot {snapshot.name}."
+            raise StatementError("WRONG_STATUS", message, hint="Try again when it runs.")
+        self.store.remove_snapshot(snapshot.id)
+
+    def _check_origin(self, job: Job) -> None:
+        """The snapshot may have been dropped while the statement was looked at."""
+        if job.origin is not None and all(snapshot.id != job.origin for snapshot in self.store.snapshots()):
+            message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
+            raise StatementError("SNAPSHOT_NOT_FOUND", message)
 
     def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
         self._check_open()
@@ -163,7 +193,7 @@ class Manager:
             self._check_newest(view.job)
         if taken.title:
             failpoint("storing", view.job.name, step=taken.title)
-            self.store.save(taken.job, self._row(view.job, taken))
+            self.store.save(taken.job, self._row(view.job, taken), taken.snapshot, taken.replaces)
             failpoint("stored", view.job.name, step=taken.title)
         self._show(taken, _facts(view.facts, event, taken))
         self._retention.note(view.job, taken.job)
@@ -220,7 +250,7 @@ class Manager:
                 hint="Use another name, or DROP JOB first.",
             )
 
-    def _report(self, event: RunEvent) -> None:
+    def report(self, event: RunEvent) -> None:
         """From any thread: what a run or a worker has to tell."""
         self._writer.ask(lambda: self._on_event(event)).add_done_callback(_log_error)
 
@@ -257,4 +287,6 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
         return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time)
     if isinstance(event, Stopped | StopFailed):
         return replace(facts, stop_words=taken.words)
+    if taken.title in UNDONE:
+        return replace(facts, update_words=taken.words)
     return facts if taken.job.status is Status.RUNNING else replace(facts, rows_per_second=None)

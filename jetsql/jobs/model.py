@@ -81,7 +81,8 @@ class Source:
     """One streaming source of a body.
 
     name: the table, or the format when there is none. rate_limited: a batch may leave available data for the next
-    (`maxFilesPerTrigger`). endless: there is always a next batch, the source never falls idle.
+    (`maxFilesPerTrigger`). endless: there is always a next batch, the source never falls idle. created: the catalogue's
+    creation time of the table, milliseconds; 0 when there is none.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Source:
     replay: Replay
     rate_limited: bool = False
     endless: bool = False
+    created: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,11 @@ class Analysis:
     dated_output: bool = False
     fingerprint: tuple[str, ...] = ()
 
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The stateful operators, in their order, with keys and values down to the sources' columns."""
+        return tuple(fact for fact in self.fingerprint if fact.startswith("state "))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -195,7 +202,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a job's statement, with the checkpoint that it runs on (see `Job`)."""
+    """One version of a job's statement, with the checkpoint that it runs on (see `Job`).
+
+    suspended: the job was suspended when this version was proposed.
+    """
 
     text: str
     body: Body
@@ -203,7 +213,9 @@ class Version:
     comment: str | None = None
     checkpoint: int = 0
     established: bool = False
+    suspended: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -251,6 +263,7 @@ class Job:
     that its state began from. proposed: the version that an update brings, while its checkpoint is prepared. previous:
     the version to go back to, until the new one has committed a batch. export: the snapshot that is being written.
     expired: its state is being deleted, so a COMPLETED job can't run again, even if the engine dies in the middle.
+    defaults: settings that its sessions had when it was made, which later releases may have others for.
     """
 
     id: str
@@ -276,6 +289,7 @@ class Job:
     previous: Version | None = None
     export: Export | None = None
     expired: bool = False
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spark_text(self) -> str:

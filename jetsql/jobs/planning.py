@@ -25,10 +25,9 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Place | 
 
     target: the place of the sink's name in the statement, for errors that no option is to blame for.
     Raises StatementError NO_OUTPUT_MODE, TRIGGER_NOT_POSSIBLE, GUARANTEE_NOT_POSSIBLE, SOURCE_NOT_REPLAYABLE,
-    SNAPSHOT_NOT_FOUND, UNSUPPORTED_SINK.
+    UNSUPPORTED_SINK.
     """
     _check_trigger(analysis, options)
-    _check_snapshot(options)
     delivery = deliver(analysis, options, target)
     mode = choose_mode(analysis, options, verb, target)
     streaming = analysis.streaming
@@ -77,16 +76,6 @@ def _check_trigger(analysis: Analysis, options: Options) -> None:
             f"The trigger realTime needs Kafka as source; {other.name} is read as {other.format}.",
             place=place,
             hint="Use 'interval', with a small 'snapshotIntervalMillis' where rows are wanted soon.",
-        )
-
-
-def _check_snapshot(options: Options) -> None:
-    if options.initial_snapshot is not None:
-        raise StatementError(
-            "SNAPSHOT_NOT_FOUND",
-            f"There is no snapshot '{options.initial_snapshot}'.",
-            place=options.value_place("initialSnapshotName"),
-            hint="SHOW SNAPSHOTS lists those that there are.",
         )
 
 

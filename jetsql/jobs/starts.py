@@ -25,10 +25,16 @@ from jetsql.jobs.moves import (
     runs_again,
     start,
 )
+from jetsql.jobs.updates import adopted, forget_previous
 
 
 def submit(job: Job, event: Event, moment: Moment) -> Step:
-    return start(job, "submitted", f"Delivery: {job.plan.guarantee_reason}.")
+    return start(job, "submitted", joined(f"Delivery: {job.plan.guarantee_reason}.", beginning(job)))
+
+
+def beginning(job: Job) -> str:
+    """Where a new job begins, when that is not at the beginning."""
+    return "" if job.origin is None else f"It starts from the snapshot {job.plan.initial_snapshot}, batch {job.batch}."
 
 
 def resume(job: Job, event: Event, moment: Moment) -> Step:
@@ -73,7 +79,12 @@ def started(job: Job, event: Event, moment: Moment) -> Step:
 
 def batch(job: Job, event: BatchCommitted, moment: Moment) -> Step:
     words = f"Batch {event.batch} is committed."
-    return _progress(replace(job, batch=event.batch, attempts=0, cause=_after_progress(job)), job, words)
+    after = replace(job, batch=event.batch, attempts=0, cause=_after_progress(job))
+    if job.previous is None:
+        return _progress(after, job, words)
+    taken = _progress(adopted(after), job, words)
+    words = f"{words} The update is done, and the old version's checkpoint is deleted."
+    return replace(taken, outcome=Outcome.MOVED, actions=forget_previous(job), title="updated for good", words=words)
 
 
 def idle(job: Job, event: RunIdle, moment: Moment) -> Step:
@@ -99,16 +110,9 @@ def _progress(job: Job, before: Job, words: str) -> Step:
 
 
 def complete(job: Job, event: RunCompleted, moment: Moment) -> Step:
-    done = replace(
-        job, status=Status.COMPLETED, stop_goal=None, established=True, attempts=0, cause=None, ended=moment.now
-    )
-    actions: tuple[Action, ...] = () if runs_again(done) else (DiscardFiles(done),)
+    done = replace(adopted(job), status=Status.COMPLETED, stop_goal=None, attempts=0, cause=None, ended=moment.now)
+    actions: tuple[Action, ...] = forget_previous(job) if runs_again(done) else (DiscardFiles(done),)
     return Step(done, Outcome.MOVED, actions, title="completed", words=event.message or "Everything is committed.")
-
-
-def give_up_snapshot(job: Job, event: Event, moment: Moment) -> Step:
-    words = "The engine ended while a snapshot was being written; there is no such snapshot."
-    return Step(replace(job, status=Status.SUSPENDED), Outcome.MOVED, title="suspended", words=words)
 
 
 def clean_up(job: Job, event: Event, moment: Moment) -> Step:

@@ -12,7 +12,9 @@ from jetsql.jobs.answers import ended_already, keep
 from jetsql.jobs.engine import RunCompleted
 from jetsql.jobs.events import (
     Action,
+    Cancel,
     DiscardFiles,
+    DiscardVersion,
     Event,
     Outcome,
     RecoverSink,
@@ -20,7 +22,10 @@ from jetsql.jobs.events import (
     StopFailed,
     Stopped,
     StopRun,
+    UpdateFailed,
+    UpdatePrepared,
 )
+from jetsql.jobs.exports import write
 from jetsql.jobs.model import Job, Status, StopGoal, Trigger
 from jetsql.jobs.moves import (
     CANCELLED,
@@ -35,12 +40,18 @@ from jetsql.jobs.moves import (
     start,
 )
 from jetsql.jobs.starts import complete
+from jetsql.jobs.updates import back_to_old, copy_state, give_up, try_version
 
 _GOAL_WORDS: Final = {
     StopGoal.SUSPEND: "suspended",
     StopGoal.RESTART: "restarted",
     StopGoal.CANCEL: "dropped",
+    StopGoal.EXPORT: "dropped",
+    StopGoal.UPDATE: "replaced",
 }
+
+
+_TO_THE_END: Final = (StopGoal.CANCEL, StopGoal.EXPORT)
 
 
 def _stop(job: Job, goal: StopGoal, title: str) -> Step:
@@ -71,7 +82,9 @@ def restart(job: Job, event: Event, moment: Moment) -> Step:
     return _stop(job, StopGoal.RESTART, "restart asked for")
 
 
-def cancel(job: Job, event: Event, moment: Moment) -> Step:
+def cancel(job: Job, event: Cancel, moment: Moment) -> Step:
+    if event.export is not None:
+        return _stop(replace(job, export=event.export), StopGoal.EXPORT, "drop with snapshot asked for")
     return _stop(job, StopGoal.CANCEL, "drop asked for")
 
 
@@ -80,7 +93,9 @@ def suspend_at_once(job: Job, event: Event, moment: Moment) -> Step:
     return Step(replace(job, status=Status.SUSPENDED, attempts=0), Outcome.MOVED, title="suspended", words=words)
 
 
-def cancel_at_once(job: Job, event: Event, moment: Moment) -> Step:
+def cancel_at_once(job: Job, event: Cancel, moment: Moment) -> Step:
+    if event.export is not None:
+        return write(job, event.export, "DROP JOB WITH SNAPSHOT: the job does not run.")
     return end_failed(replace(job, cause=CANCELLED), moment, "Cancelled by user; its state is deleted.", "dropped")
 
 
@@ -95,7 +110,7 @@ def forget(job: Job, event: Event, moment: Moment) -> Step:
 
 def suspend_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
     goal = _goal(job)
-    if goal is StopGoal.CANCEL:
+    if goal in _TO_THE_END:
         return _being_dropped(job)
     if goal is StopGoal.SUSPEND:
         return kept(job, "is being suspended already.")
@@ -106,15 +121,17 @@ def start_after_stop(job: Job, event: Event, moment: Moment) -> Step:
     """RESUME or RESTART while a stop is under way: the stop ends cleanly, then the job starts. Refusing a RESUME would
     only make people poll for SUSPENDED."""
     goal = _goal(job)
-    if goal is StopGoal.CANCEL:
+    if goal in _TO_THE_END:
         return _being_dropped(job)
-    if goal is StopGoal.RESTART:
-        return kept(job, "is being restarted already.")
+    if goal in (StopGoal.RESTART, StopGoal.UPDATE):
+        return kept(job, f"is being {_GOAL_WORDS[goal]} already.")
     return _other_goal(job, StopGoal.RESTART)
 
 
-def cancel_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
-    if _goal(job) is StopGoal.CANCEL:
+def cancel_while_stopping(job: Job, event: Cancel, moment: Moment) -> Step:
+    if event.export is not None:
+        return refused(job, "is being stopped by another statement", "Try again when that is done.")
+    if _goal(job) in _TO_THE_END:
         return kept(job, "is being dropped already.")
     return _other_goal(job, StopGoal.CANCEL)
 
@@ -122,23 +139,45 @@ def cancel_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
 def stopped(job: Job, event: Stopped, moment: Moment) -> Step:
     how = _stop_words(job, event.graceful)
     recover: tuple[Action, ...] = () if event.graceful else (RecoverSink(job),)
+    if _goal(job) is StopGoal.UPDATE:
+        return copy_state(job, how, recover)
     return _reach_goal(job, moment, how, recover)
+
+
+def prepared(job: Job, event: UpdatePrepared, moment: Moment) -> Step:
+    """The new version starts, unless another statement has come between."""
+    if _goal(job) is StopGoal.UPDATE:
+        return try_version(job, "The new version starts with a copy of the state.")
+    return _reach_goal(job, moment, "The update was given up for it.", ())
+
+
+def not_prepared(job: Job, event: UpdateFailed, moment: Moment) -> Step:
+    if _goal(job) is StopGoal.UPDATE:
+        return back_to_old(job, event, moment)
+    return _reach_goal(job, moment, f"The update failed: {event.cause.message}", ())
 
 
 def finish_stop(job: Job, event: Event, moment: Moment) -> Step:
     """The engine ended in the middle of a stop: its run is gone, so the goal is reached now."""
-    words = "The engine ended while the job was being stopped."
-    return _reach_goal(job, moment, words, (RecoverSink(job),))
+    recover = (RecoverSink(job),)
+    if _goal(job) is StopGoal.UPDATE:
+        return give_up(job, "The engine ended during the update; the job is what it was.", recover)
+    return _reach_goal(job, moment, "The engine ended while the job was being stopped.", recover)
 
 
 def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...]) -> Step:
     goal = _goal(job)
     if goal is StopGoal.CANCEL:
-        return end_failed(replace(job, cause=CANCELLED), moment, f"Cancelled by user. {how}", "dropped")
+        return end_failed(replace(job, cause=CANCELLED, proposed=None), moment, f"Cancelled by user. {how}", "dropped")
+    if goal is StopGoal.EXPORT and job.export is not None:
+        exporting = write(job, job.export, how)
+        return replace(exporting, actions=(*recover, *exporting.actions))
+    before = (*recover, DiscardVersion(job, job.proposed)) if job.proposed is not None else recover
+    old = replace(job, proposed=None, export=None)
     if goal is StopGoal.RESTART:
-        return start(replace(job, attempts=0), "restarted", how, recover)
-    suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, attempts=0)
-    return Step(suspended, Outcome.MOVED, recover, title="suspended", words=joined(how, restart_words(job)))
+        return start(replace(old, attempts=0), "restarted", how, before)
+    suspended = replace(old, status=Status.SUSPENDED, stop_goal=None, attempts=0)
+    return Step(suspended, Outcome.MOVED, before, title="suspended", words=joined(how, restart_words(job)))
 
 
 def _stop_words(job: Job, graceful: bool) -> str:
@@ -151,7 +190,7 @@ def _stop_words(job: Job, graceful: bool) -> str:
 
 def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
     """The run may be alive still, so nothing that needs its end may follow: it counts as running again."""
-    running = replace(job, status=Status.RUNNING, stop_goal=None, cause=event.cause)
+    running = replace(job, status=Status.RUNNING, stop_goal=None, cause=event.cause, proposed=None, export=None)
     words = f"The job could not be stopped and goes on: {event.cause.message}"
     return Step(running, Outcome.MOVED, title="stop failed", words=words)
 
@@ -160,7 +199,7 @@ def completed_while_stopping(job: Job, event: RunCompleted, moment: Moment) -> S
     """The end came first. It stands, except where the stop's goal goes beyond it: to drop, or to read what is new."""
     goal = _goal(job)
     reads_on = goal is StopGoal.RESTART and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
-    if goal is StopGoal.CANCEL or reads_on:
+    if goal in (*_TO_THE_END, StopGoal.UPDATE) or reads_on:
         return noted(job, "completed", "Everything is committed; the stop that was asked for goes on.")
     return complete(job, event, moment)
 
@@ -172,12 +211,23 @@ def stop_with_engine(job: Job, event: Event, moment: Moment) -> Step:
 
 
 def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
-    """Suspending and dropping end as asked for; a restart waits for the next engine."""
+    """Suspending and dropping end as asked for; a restart waits for the next engine, and so does the job that was to be
+    replaced.
+    """
+    if _goal(job) is StopGoal.UPDATE:
+        return _not_updated(job)
     if _goal(job) is not StopGoal.RESTART:
         return keep(job, event, moment)
     words = "The engine stopped; the job restarts with its next start."
     waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None)
     return Step(waiting, Outcome.MOVED, title="engine stopped", words=words)
+
+
+def _not_updated(job: Job) -> Step:
+    status = Status.SUSPENDED if job.proposed is not None and job.proposed.suspended else Status.NOT_RUNNING
+    words = "The engine stopped during the update, which is given up; the job is what it was."
+    old = replace(job, status=status, stop_goal=None, proposed=None)
+    return Step(old, Outcome.MOVED, title="engine stopped", words=words)
 
 
 def stopped_with_engine(job: Job, event: Stopped, moment: Moment) -> Step:

@@ -22,18 +22,28 @@ from jetsql.jobs.engine import Engine, EngineEvent
 from jetsql.jobs.events import (
     CleanupFailed,
     DiscardFiles,
+    DiscardVersion,
+    Exported,
+    ExportFailed,
     FilesDiscarded,
+    JudgeTrial,
+    PrepareUpdate,
     RecoverSink,
     RunEvent,
+    SnapshotWritten,
     Started,
     StartFailed,
     StartRun,
     StopFailed,
     Stopped,
     StopRun,
+    TrialJudged,
+    UpdateFailed,
+    UpdatePrepared,
     WorkerAction,
+    WriteSnapshot,
 )
-from jetsql.jobs.model import Cause, Job, RunId
+from jetsql.jobs.model import Cause, Job, RunId, Version
 from jetsql.jobs.moves import run_of
 
 T = TypeVar("T")
@@ -68,6 +78,14 @@ class Workers:
                 return lambda: self._recover(job)
             case DiscardFiles(job):
                 return lambda: self._discard(job)
+            case WriteSnapshot(job):
+                return lambda: self._write_snapshot(job)
+            case PrepareUpdate(job):
+                return lambda: self._prepare_update(job)
+            case JudgeTrial(job):
+                return lambda: self._judge_trial(job)
+            case DiscardVersion(job, version):
+                return lambda: self._discard_version(job, version)
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Call the engine for a statement, apart from any job."""
@@ -163,6 +181,38 @@ class Workers:
             self._report(CleanupFailed(run_of(job), "Deleting the job's files", self._cause(error)))
         else:
             self._report(FilesDiscarded(run_of(job)))
+
+    def _write_snapshot(self, job: Job) -> None:
+        export = job.export
+        assert export is not None, "the action comes with what is to be written"
+        try:
+            copied = self._engine.copy_state(job, export.id, self._engine_report)
+        except Exception as error:
+            self._report(ExportFailed(run_of(job), self._cause(error)))
+        else:
+            self._report(Exported(run_of(job), SnapshotWritten(export, copied.batch, copied.size_bytes)))
+
+    def _prepare_update(self, job: Job) -> None:
+        try:
+            self._engine.prepare_update(job, self._engine_report)
+        except Exception as error:
+            self._report(UpdateFailed(run_of(job), self._cause(error)))
+        else:
+            self._report(UpdatePrepared(run_of(job)))
+
+    def _judge_trial(self, job: Job) -> None:
+        try:
+            held = self._engine.holds_batch(job)
+        except Exception as error:
+            self._report(TrialJudged(run_of(job), None, self._cause(error)))
+        else:
+            self._report(TrialJudged(run_of(job), held))
+
+    def _discard_version(self, job: Job, version: Version) -> None:
+        try:
+            self._engine.discard_version(job, version)
+        except Exception as error:
+            self._report(CleanupFailed(run_of(job), "Deleting a checkpoint of no more use", self._cause(error)))
 
     def _watch_idle(self, run: RunId) -> None:
         try:

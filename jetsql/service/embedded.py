@@ -54,8 +54,12 @@ class EmbeddedEngine:
         self._lease = lease
         self._owns_spark = owns_spark
         self._store = store
-        checkpoints = settings.home / "checkpoints"
-        engine_settings = EngineSettings(str(checkpoints), settings.single_file_bytes, settings.old_versions_seconds)
+        engine_settings = EngineSettings(
+            str(settings.home / "checkpoints"),
+            str(settings.home / "snapshots"),
+            settings.single_file_bytes,
+            settings.old_versions_seconds,
+        )
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)

@@ -1,5 +1,6 @@
 package dev.jetsql;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -9,6 +10,7 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
@@ -65,6 +67,21 @@ public class Files {
       found.add(((LocatedFileStatus) each.next()).getPath().toUri().getPath().substring(skipped));
     }
     return Extension.JSON.writeValueAsString(found);
+  }
+
+  /** Copy files, given as JSON relative to both folders; how many bytes they are. Files that are there are replaced. */
+  public long copy(String source, String target, String names) throws IOException {
+    JsonNode wanted = Extension.JSON.readTree(names);
+    FileSystem from = of(source);
+    FileSystem to = of(target);
+    long bytes = 0L;
+    for (int i = 0; i < wanted.size(); i++) {
+      String name = ((JsonNode) wanted.get(i)).asText();
+      Path copied = new Path(target, name);
+      FileUtil.copy(from, new Path(source, name), to, copied, false, true, conf);
+      bytes += to.getFileStatus(copied).getLen();
+    }
+    return bytes;
   }
 
   public String read(String path) throws IOException {

@@ -125,6 +125,7 @@ public class Plans {
         ObjectNode facts = Tables.facts(table);
         source.set("table", facts.get("table"));
         source.set("location", facts.get("location"));
+        source.set("created", facts.get("created"));
       }
       source.put("format", relation.dataSource().className());
       sources.add(source);

@@ -40,6 +40,9 @@ class SinkWriter(Protocol):
     def write(self, rows: DataFrame, batch: int) -> int | None:
         """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""
 
+    def holds(self, batch: int) -> bool:
+        """Whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
+
     def discard(self) -> None:
         """Delete what is staged and not visible; visible rows stay."""
 

@@ -27,6 +27,9 @@ class PlainAppend:
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
 
+    def holds(self, batch: int) -> bool:
+        return False  # it can't be told
+
     def discard(self) -> None:
         """Nothing is staged."""
 
@@ -46,6 +49,9 @@ class PartitionOverwrite:
         self._context.spark.sql(self._context.job.spark_text)
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
+
+    def holds(self, batch: int) -> bool:
+        return False  # it can't be told
 
     def discard(self) -> None:
         """Nothing is staged."""

@@ -52,6 +52,9 @@ class StagedFiles:
         self._publish(manifest)
         return manifest.rows
 
+    def holds(self, batch: int) -> bool:
+        return self._manifests.read(batch) is not None
+
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is not None:
             self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")

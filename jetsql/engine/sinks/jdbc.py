@@ -84,6 +84,18 @@ class JdbcTransactions:
         except DatabaseError as error:
             raise self._in_words(target.database, error, batch) from error
 
+    def holds(self, batch: int) -> bool:
+        if not self._ledgered:
+            return False
+        target = self._target(self._context.catalog.same(self._sink))
+        try:
+            newest = target.transact([Step("newest", target.ledger.newest())])["newest"]
+        except DatabaseError as error:
+            if error.state in target.sql.dialect.no_table:
+                return False
+            raise target.database.refusal(error) from error
+        return newest is not None and int(newest) >= batch
+
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
         if table is None:
@@ -195,6 +207,9 @@ class JdbcAppend:
         database = Database(self._context.spark, self._context.catalog.same(self._sink).options)
         dialect = dialect_of(database.driver)
         return stage(rows, database, database.table, {} if dialect is None else dialect.writer)
+
+    def holds(self, batch: int) -> bool:
+        return False  # it can't be told
 
     def discard(self) -> None:
         """Nothing is staged."""

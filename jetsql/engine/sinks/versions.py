@@ -50,6 +50,9 @@ class TableVersions:
         self._remove_replaced(target)
         return None
 
+    def holds(self, batch: int) -> bool:
+        return self._table().location == f"{self._folder}/{self._version(batch)}"
+
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
         if table is None and not self._sink.managed:

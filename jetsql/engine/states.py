@@ -1,0 +1,136 @@
+"""The states of jobs as things that can be kept and moved: snapshots of them, the copy that a new version of a job
+starts on, the copy that a new job gets of a snapshot, and the same state spread over another number of partitions.
+
+A copy is made in a folder of its own and counts only when it is whole and Spark opens it, so a death in the middle
+leaves what was there before untouched. Repartitioning is Spark's own, and is done on copies only: half done, it leaves
+a checkpoint that neither number of partitions can read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.checkpoints import Checkpoints
+from jetsql.engine.copies import check_opens, copy, is_whole, read_offsets
+from jetsql.engine.holds import Holds
+from jetsql.engine.jvm import missing_file
+from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
+from jetsql.jobs.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
+from jetsql.jobs.engine import CopiedState
+from jetsql.jobs.model import Job, Version
+
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class States:
+    """snapshots: the folder of all snapshots, a path or URI."""
+
+    checkpoints: Checkpoints
+    holds: Holds
+    snapshots: str
+
+    def snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
+        """Copy a job's state into a new snapshot; nothing is left when that fails. Raises StatementError."""
+        target = f"{self.snapshots}/{name}"
+        source = self.checkpoints.spark(job.id, job.checkpoint)
+        try:
+            return self._copied(job, source, target, session)
+        except BaseException:
+            self.checkpoints.files.delete(target)
+            raise
+
+    def delete(self, name: str) -> None:
+        self.checkpoints.files.delete(f"{self.snapshots}/{name}")
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.checkpoints.files.names(self.snapshots))
+
+    def seed(self, job: Job, session: SparkSession) -> None:
+        """Give a new job the state of the snapshot that it starts from, unless it has it."""
+        target = self.checkpoints.spark(job.id, job.checkpoint)
+        if job.origin is None or job.established or is_whole(self.checkpoints.files, target):
+            return
+        source = f"{self.snapshots}/{job.origin}"
+        if not is_whole(self.checkpoints.files, source):
+            message = f"The snapshot that the job starts from is gone: there is no {source}."
+            raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
+        batch = self.checkpoints.newest(f"{source}/commits")
+        assert batch is not None, "a snapshot holds a committed batch"
+        draft = f"{target}.draft"
+        copy(self.checkpoints.files, source, draft, batch, job.name)
+        self._spread(job, draft, batch, session)
+        self.checkpoints.files.rename(draft, target)
+
+    def prepare(self, job: Job, proposed: Version, session: SparkSession) -> None:
+        """Make the checkpoint of a job's new version, and note where it begins."""
+        files = self.checkpoints.files
+        target = self.checkpoints.spark(job.id, proposed.checkpoint)
+        source = self.checkpoints.spark(job.id, job.checkpoint)
+        if self.checkpoints.newest(f"{source}/commits") is None:
+            files.delete(target)
+            self._note_beginning(target, -1)
+            return
+        batch = self._copied(job, source, target, session).batch
+        if self._spread(job, target, batch, session, proposed):
+            batch += 1
+            check_opens(session, target, batch)
+        self._note_beginning(target, batch)
+        failpoint("update-prepared", job.name)
+
+    def begins_at(self, job: Job) -> int:
+        """The newest committed batch in the checkpoint of a version on trial when it was made; -1 for none."""
+        return int(json.loads(self.checkpoints.files.read(_beginning(self.checkpoints.spark(job.id, job.checkpoint)))))
+
+    def discard(self, job: str, number: int) -> None:
+        """Delete the checkpoint of one version."""
+        self.holds.before_deleting(job)
+        folder = self.checkpoints.spark(job, number)
+        self.checkpoints.files.delete(_beginning(folder))
+        self.checkpoints.files.delete(folder)
+
+    def _note_beginning(self, target: str, batch: int) -> None:
+        self.checkpoints.files.write(_beginning(target), str(batch))
+
+    def _copied(self, job: Job, source: str, target: str, session: SparkSession) -> CopiedState:
+        for attempt in range(_ATTEMPTS):
+            batch = self._newest_committed(job, source)
+            with self.holds.copying(job.id, batch):
+                try:
+                    size = copy(self.checkpoints.files, source, target, batch, job.name)
+                except Exception as error:
+                    # Files that belong to no batch any more go at any time; the next list is without them.
+                    if not missing_file(error) or attempt == _ATTEMPTS - 1:
+                        raise
+                    continue
+            check_opens(session, target, batch)
+            return CopiedState(batch, size)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _newest_committed(self, job: Job, source: str) -> int:
+        batch = self.checkpoints.newest(f"{source}/commits")
+        if batch is None:
+            message = f"Job {job.name} has no state: nothing is committed in {source}."
+            raise StatementError("SNAPSHOT_FAILED", message, hint="WAIT FOR JOB waits for its first batch.")
+        return batch
+
+    def _spread(self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None) -> bool:
+        """Spread a copied state over as many partitions as its plan asks for; whether that was something to do."""
+        plan = job.plan if version is None else version.plan
+        wanted = partitions_wanted(plan)
+        pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
+        if wanted is None or not plan.analysis.stateful or str(wanted) == pinned:
+            return False
+        failpoint("state-repartitioning", job.name)
+        session.conf.set(SHUFFLE_PARTITIONS, str(wanted))
+        session._streamingCheckpointManager.repartition(target, wanted)
+        failpoint("state-repartitioned", job.name)
+        return True
+
+
+def _beginning(checkpoint: str) -> str:
+    return f"{checkpoint}.begin"

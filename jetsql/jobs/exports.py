@@ -1,0 +1,81 @@
+"""Cells of the life cycle for snapshots.
+
+A snapshot of a job that runs does not change the job: it only becomes a row of its history. One of a suspended job
+keeps it from starting meanwhile, and DROP ... WITH SNAPSHOT ends the job only when the snapshot is whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jetsql.jobs.events import Exported, ExportFailed, ExportState, Outcome, SnapshotWritten, Step, WriteSnapshot
+from jetsql.jobs.model import Export, Job, Snapshot, Status
+from jetsql.jobs.moves import CANCELLED, Moment, end_failed, refused
+
+
+def export_suspended(job: Job, event: ExportState, moment: Moment) -> Step:
+    return write(job, event.export, "")
+
+
+def write(job: Job, export: Export, how: str) -> Step:
+    """The job does not run: its snapshot is written now. how: what came before, as a sentence."""
+    exporting = replace(job, status=Status.SUSPENDED_EXPORTING_SNAPSHOT, stop_goal=None, export=export, attempts=0)
+    words = how or f"The snapshot {export.name} is being written."
+    return Step(exporting, Outcome.MOVED, (WriteSnapshot(exporting),), title="writing snapshot", words=words)
+
+
+def export_running(job: Job, event: ExportState, moment: Moment) -> Step:
+    """It needs no change of the job: who asks writes the snapshot beside the run."""
+    return Step(job, Outcome.KEPT)
+
+
+def snapshot_of(job: Job, event: SnapshotWritten, moment: Moment) -> Snapshot:
+    return Snapshot(
+        id=event.export.id,
+        name=event.export.name,
+        job=job.id,
+        job_name=job.name,
+        text=job.text,
+        plan=job.plan,
+        batch=event.batch,
+        size_bytes=event.size_bytes,
+        created=moment.now,
+        versions=job.versions,
+    )
+
+
+def snapshot_written(job: Job, event: SnapshotWritten, moment: Moment) -> Step:
+    words = f"The snapshot {event.export.name} holds the state as of batch {event.batch}."
+    return _with_snapshot(Step(job, Outcome.KEPT, title="snapshot", words=words), event, moment)
+
+
+def exported(job: Job, event: Exported, moment: Moment) -> Step:
+    written = event.written
+    words = f"The snapshot {written.export.name} holds the state as of batch {written.batch}."
+    if written.export.then_cancel:
+        ended = end_failed(replace(job, cause=CANCELLED, export=None), moment, f"Cancelled by user. {words}", "dropped")
+        return _with_snapshot(ended, written, moment)
+    suspended = replace(job, status=Status.SUSPENDED, export=None)
+    return _with_snapshot(Step(suspended, Outcome.MOVED, title="snapshot", words=words), written, moment)
+
+
+def _with_snapshot(taken: Step, event: SnapshotWritten, moment: Moment) -> Step:
+    return replace(taken, snapshot=snapshot_of(taken.job, event, moment), replaces=event.export.replaces)
+
+
+def export_failed(job: Job, event: ExportFailed, moment: Moment) -> Step:
+    """Whoever wanted to keep the state must not lose it: the job stays, also when it was to be dropped."""
+    suspended = replace(job, status=Status.SUSPENDED, export=None, cause=event.cause)
+    name = job.export.name if job.export is not None else ""
+    words = f"There is no snapshot {name}: {event.cause.message}"
+    return Step(suspended, Outcome.MOVED, title="snapshot failed", words=words)
+
+
+def give_up_snapshot(job: Job, event: object, moment: Moment) -> Step:
+    words = "The engine ended while a snapshot was being written; there is no such snapshot."
+    suspended = replace(job, status=Status.SUSPENDED, export=None)
+    return Step(suspended, Outcome.MOVED, title="suspended", words=words)
+
+
+def ended(job: Job, event: object, moment: Moment) -> Step:
+    return refused(job, f"has ended with status {job.status.value}, and its state is gone", "")

@@ -1,0 +1,27 @@
+"""What every CREATE JOB goes through before a job is made of it: the engine's analysis, the plan, and the question to
+the outside systems whether they would play their part. Nothing is made here.
+"""
+
+from __future__ import annotations
+
+from jetsql.errors import StatementError
+from jetsql.jobs.engine import UserSession
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Plan
+from jetsql.jobs.options import Options
+from jetsql.jobs.planning import make_plan
+from jetsql.language.statements import CreateJob
+
+
+def plan_of(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Plan:
+    """The plan of a statement. Raises what the engine and `make_plan` refuse it with."""
+    analysis = manager.engine.analyse(statement.body, session)
+    return make_plan(analysis, options, statement.body.verb, statement.body.target)
+
+
+def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
+    """Raises StatementError at the sink's name when a system does not answer or does not let the job in."""
+    try:
+        manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
+    except StatementError as error:
+        raise error.at(statement.body.target) from None

@@ -1,0 +1,141 @@
+"""CREATE SNAPSHOT and DROP SNAPSHOT, and finding a snapshot by its name.
+
+A snapshot is its row in the store. The row is written when the copy is whole and opens, and goes before the copy does,
+so a name always stands for a whole snapshot; a folder without a row is deleted when the engine starts.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Final
+
+from jetsql.errors import JetSQLError, Place, StatementError
+from jetsql.jobs.board import View
+from jetsql.jobs.events import ExportState, SnapshotWritten
+from jetsql.jobs.lookup import find
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.model import Export, Job, Snapshot, name_key
+from jetsql.jobs.results import Result, cause_words, no_job
+from jetsql.jobs.tables import Table
+from jetsql.language.statements import CreateSnapshot, DropSnapshot, Name
+
+_ENDLESS: Final = 86_400.0 * 365  # a copy takes as long as it takes: ending the wait would not end the copying
+
+
+def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
+    """Returns when the snapshot is whole.
+
+    Raises StatementError JOB_NOT_FOUND, SNAPSHOT_ALREADY_EXISTS, SNAPSHOT_FAILED, WRONG_STATUS.
+    """
+    job = find(manager, statement.job).job
+    check_has_state(job, statement.job.place)
+    with manager.snapshot_names.held(statement.snapshot):
+        export = new_export(manager, statement.snapshot, or_replace=statement.or_replace)
+        try:
+            asked = manager.apply(job, ExportState(export))
+        except StatementError as error:
+            raise error.at(statement.job.place) from None
+        if asked.job.export == export:
+            after = await_export(manager, asked.job)
+            if not is_kept(manager, export):
+                raise failed(after.job, statement.snapshot)
+        else:
+            _write_beside(manager, asked.job, export, statement.snapshot)
+        delete_replaced(manager, export)
+    return Result(manager.view(job).job, snapshot_words(manager, export)).table()
+
+
+def check_has_state(job: Job, place: Place | None) -> None:
+    """Raises StatementError NOT_SUPPORTED for a job that keeps none, SNAPSHOT_FAILED for one that has none yet."""
+    if not job.plan.analysis.streaming:
+        message = f"Job {job.name} is a batch job, which keeps no state, so there is nothing to take a snapshot of."
+        raise StatementError("NOT_SUPPORTED", message, place=place)
+    if job.batch is None:
+        message = f"Job {job.name} has not committed a batch yet, so there is nothing to take a snapshot of."
+        hint = "WAIT FOR JOB waits for its first batch."
+        raise StatementError("SNAPSHOT_FAILED", message, place=place, hint=hint)
+
+
+def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False) -> Export:
+    """Raises StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
+    there = manager.store.snapshot_named(name.text)
+    if there is not None and not or_replace:
+        raise StatementError(
+            "SNAPSHOT_ALREADY_EXISTS",
+            f"There is a snapshot named {there.name} already, of job {there.job_name}.",
+            place=name.place,
+            hint="Use another name, DROP SNAPSHOT first, or CREATE OR REPLACE SNAPSHOT.",
+        )
+    return Export(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
+
+
+def await_export(manager: Manager, job: Job) -> View:
+    """Until the snapshot of a job that does not run is whole, or won't be."""
+    return manager.board.wait(View(job), lambda view: view.job.export is None, _ENDLESS)
+
+
+def is_kept(manager: Manager, export: Export) -> bool:
+    kept = manager.store.snapshot_named(export.name)
+    return kept is not None and kept.id == export.id
+
+
+def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> None:
+    """The job goes on. What it is to be a snapshot of is what it has committed when the copy begins."""
+    try:
+        copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
+    except JetSQLError as error:
+        raise _at(error, name) from error
+    manager.apply(job, SnapshotWritten(export, copied.batch, copied.size_bytes))
+
+
+def _at(error: JetSQLError, name: Name) -> JetSQLError:
+    return error.at(name.place) if isinstance(error, StatementError) else error
+
+
+def failed(job: Job, name: Name) -> StatementError:
+    why = cause_words(job.cause) or "another statement came between"
+    message = f"There is no snapshot {name} of job {job.name}, which is {job.status.value}: {why}"
+    return StatementError("SNAPSHOT_FAILED", message, place=name.place)
+
+
+def delete_replaced(manager: Manager, export: Export) -> None:
+    if export.replaces is not None:
+        replaced = export.replaces
+        manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
+
+
+def snapshot_words(manager: Manager, export: Export) -> str:
+    """What was kept, as a sentence."""
+    kept = manager.store.snapshot_named(export.name)
+    if kept is None:
+        return f"The snapshot {export.name} was written, and dropped by another statement since."
+    return f"Snapshot {kept.name} holds the state as of batch {kept.batch} ({kept.size_bytes} bytes)."
+
+
+def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
+    """Jobs that were started from it have their own copy and don't notice.
+
+    Raises StatementError SNAPSHOT_NOT_FOUND, and WRONG_STATUS while a new job is copying it.
+    """
+    name = statement.snapshot
+    found = manager.store.snapshot_named(name.text)
+    if found is None and statement.if_exists:
+        return no_job(name.text, f"There is no snapshot named {name}; nothing to drop.")
+    snapshot = found or find_snapshot(manager, name.text, name.place)
+    try:
+        manager.remove_snapshot(snapshot)
+    except StatementError as error:
+        raise error.at(name.place) from None
+    manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
+    return no_job(snapshot.name, "Dropped.")
+
+
+def find_snapshot(manager: Manager, name: str, place: Place | None) -> Snapshot:
+    """Raises StatementError SNAPSHOT_NOT_FOUND at the place where it is named."""
+    snapshot = manager.store.snapshot_named(name)
+    if snapshot is not None:
+        return snapshot
+    names = {name_key(each.name): each.name for each in manager.store.snapshots()}
+    close = get_close_matches(name_key(name), names, n=1)
+    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW SNAPSHOTS lists those that there are."
+    raise StatementError("SNAPSHOT_NOT_FOUND", f"There is no snapshot '{name}'.", place=place, hint=hint)

@@ -1,0 +1,166 @@
+"""Cells of the life cycle for CREATE OR REPLACE JOB on a live job.
+
+The old version stops at a batch boundary, its checkpoint is copied, and the new version is on trial with the copy until
+it has committed a batch; then the old checkpoint goes. Until then the way back is open: the old version with its
+checkpoint stands in the job, and starts again by itself when the new one fails. There is one case in which going back
+would lose rows or double them: the new version's first batch is in the sink already, though Spark has not noted its
+commit. So that is looked for first, and then the new version stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from jetsql.jobs.events import (
+    Action,
+    DiscardVersion,
+    Event,
+    JudgeTrial,
+    Outcome,
+    PrepareUpdate,
+    Step,
+    StopRun,
+    TrialJudged,
+    Update,
+    UpdateFailed,
+)
+from jetsql.jobs.model import Cause, Job, Status, StopGoal, Version
+from jetsql.jobs.moves import Moment, refused, start
+
+_GIVEN_UP: Final = "update given up"
+_UNDONE: Final = "update undone"
+UNDONE: Final = (_GIVEN_UP, _UNDONE)
+
+
+def version_of(job: Job) -> Version:
+    """What a job runs at present."""
+    return Version(
+        text=job.text,
+        body=job.body,
+        plan=job.plan,
+        comment=job.comment,
+        checkpoint=job.checkpoint,
+        established=job.established,
+        versions=job.versions,
+        defaults=job.defaults,
+    )
+
+
+def with_version(job: Job, version: Version) -> Job:
+    """The job as it runs another version."""
+    return replace(
+        job,
+        text=version.text,
+        body=version.body,
+        plan=version.plan,
+        comment=version.comment,
+        checkpoint=version.checkpoint,
+        established=version.established,
+        versions=version.versions,
+        defaults=version.defaults,
+    )
+
+
+def update_running(job: Job, event: Update, moment: Moment) -> Step:
+    updating = _updating(job, event.version)
+    words = "CREATE OR REPLACE JOB: the running batch is finished first, under the old version."
+    actions = (*forget_previous(job), StopRun(updating))
+    return Step(updating, Outcome.MOVED, actions, title="update asked for", words=words)
+
+
+def update_waiting(job: Job, event: Update, moment: Moment) -> Step:
+    if job.previous is not None:
+        return update_refused(job, event, moment)
+    return _prepare(_updating(job, event.version), "CREATE OR REPLACE JOB while the job was waiting to start.")
+
+
+def update_suspended(job: Job, event: Update, moment: Moment) -> Step:
+    version = replace(event.version, suspended=True)
+    taken = _prepare(_updating(job, version), "CREATE OR REPLACE JOB while the job was suspended.")
+    return replace(taken, actions=(*forget_previous(job), *taken.actions))
+
+
+def _updating(job: Job, version: Version) -> Job:
+    """A version that was itself still on trial counts as good: it found nothing to read, and it is gone back to."""
+    old = replace(job, previous=None)
+    return replace(old, status=Status.COMPLETING, stop_goal=StopGoal.UPDATE, proposed=version)
+
+
+def _prepare(job: Job, words: str) -> Step:
+    return Step(job, Outcome.MOVED, (PrepareUpdate(job),), title="update", words=words)
+
+
+def copy_state(job: Job, how: str, before: tuple[Action, ...]) -> Step:
+    """The old version has stopped. how: in which way, as a sentence."""
+    words = f"{how} The state is copied for the new version."
+    return Step(job, Outcome.MOVED, (*before, PrepareUpdate(job)), title="old version stopped", words=words)
+
+
+def update_refused(job: Job, event: Event, moment: Moment) -> Step:
+    return refused(job, "is being stopped or replaced by another statement", "Try again when that is done.")
+
+
+def try_version(job: Job, words: str) -> Step:
+    """The proposed version becomes the job's, with the way back in `previous`."""
+    assert job.proposed is not None, "only a job that is being updated has been prepared"
+    previous = replace(version_of(job), suspended=job.proposed.suspended)
+    tried = replace(with_version(job, job.proposed), previous=previous, proposed=None, cause=None, attempts=0)
+    return start(tried, "updated", words)
+
+
+def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
+    """Nothing of the new version has run."""
+    words = f"The update is given up and the old version goes on: {event.cause.message}"
+    return give_up(replace(job, cause=event.cause), words)
+
+
+def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:
+    """Before the new version has started: what was prepared for it goes, the job is what it was."""
+    assert job.proposed is not None, "only a job that is being updated can give it up"
+    actions = (*before, DiscardVersion(job, job.proposed))
+    old = replace(job, proposed=None)
+    if job.proposed.suspended:
+        suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
+        return Step(suspended, Outcome.MOVED, actions, title=_GIVEN_UP, words=words)
+    return start(replace(old, attempts=0), _GIVEN_UP, words, actions)
+
+
+def trial_failed(job: Job, cause: Cause) -> Step:
+    """The new version ended with an error before its first commit."""
+    waiting = replace(job, status=Status.NOT_RUNNING, cause=cause)
+    words = f"The new version failed before it committed a batch: {cause.message}"
+    return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="error", words=words)
+
+
+def undone(job: Job) -> Step:
+    """Nothing of the new version is in the sink: the old one goes on where it stopped."""
+    assert job.previous is not None, "only a version on trial can be undone"
+    old = replace(with_version(job, job.previous), previous=None)
+    actions = (DiscardVersion(job, version_of(job)),)
+    why = job.cause.message if job.cause is not None else ""
+    words = f"The update is undone and the old version goes on where it stopped, because the new one failed: {why}"
+    if job.previous.suspended:
+        suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
+        return Step(suspended, Outcome.MOVED, actions, title=_UNDONE, words=words)
+    return start(old, _UNDONE, words, actions)
+
+
+def unjudged(job: Job, event: TrialJudged) -> Step:
+    why = event.cause.message if event.cause is not None else ""
+    suspended = replace(job, status=Status.SUSPENDED)
+    words = (
+        f"Whether the first batch of the new version is in {job.plan.analysis.sink.table} can't be told: {why}"
+        " RESUME JOB tries the new version again."
+    )
+    return Step(suspended, Outcome.MOVED, title="suspended by an error", words=words)
+
+
+def adopted(job: Job) -> Job:
+    """The new version has proved itself: there is no way back any more."""
+    return replace(job, previous=None, established=True)
+
+
+def forget_previous(job: Job) -> tuple[Action, ...]:
+    """What is to be done when the version on trial is adopted."""
+    return () if job.previous is None else (DiscardVersion(job, job.previous),)
