@@ -193,7 +193,7 @@ REFUSALS = [
     (plan(counting(COUNT)), plan(counting()), "would keep none"),
     (plan(counting()), plan(counting(COUNT)), "kept no state"),
     (plan(counting(COUNT)), plan(counting(COUNT, session=in_zone("Asia/Tokyo"))), "from UTC to Asia/Tokyo"),
-    (plan(counting(COUNT)), plan(counting(COUNT), outputMode="update"), "from append to update"),
+    (plan(counting(COUNT)), replace(plan(counting(COUNT)), output_mode=OutputMode.UPDATE), "from append to update"),
     (plan(), plan(processingGuarantee="none"), "from exactlyOnce to none"),
     (plan(counting(LIMIT)), plan(counting(LIMIT), **FOUR), "LIMIT"),
 ]
