@@ -111,27 +111,28 @@ class _Death:
         self._lock = threading.Lock()
 
     def pass_by(self, name: str, job: str) -> None:
-        if self._is_due(name, job):
+        with self._lock:
+            if not self._is_due(name, job):
+                return
             sys.stderr.write(f"failpoint {name}:{job}\n")
             sys.stderr.flush()
             if not self._left:
                 os.kill(os.getpid(), signal.SIGKILL)
-            threading.Event().wait()
+        threading.Event().wait()
 
     def left(self) -> list[str]:
         with self._lock:
             return [name for name, _ in self._left]
 
     def _is_due(self, name: str, job: str) -> bool:
-        with self._lock:
-            place = (name, job) if (name, job) in self._left else (name, "")
-            if place not in self._left:
-                return False
-            self._left[place] -= 1
-            if self._left[place]:
-                return False
-            del self._left[place]
-            return True
+        place = (name, job) if (name, job) in self._left else (name, "")
+        if place not in self._left:
+            return False
+        self._left[place] -= 1
+        if self._left[place]:
+            return False
+        del self._left[place]
+        return True
 
 
 def _armed(text: str) -> _Death | None:
