@@ -130,7 +130,7 @@ def trial_failed(job: Job, cause: Cause) -> Step:
     """The new version ended with an error before its first commit."""
     waiting = replace(job, status=Status.NOT_RUNNING, cause=cause)
     words = f"The new version failed before it committed a batch: {cause.message}"
-    return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="error", words=words)
+    return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="new version failed", words=words)
 
 
 def undone(job: Job) -> Step:

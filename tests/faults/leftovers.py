@@ -14,7 +14,7 @@ _TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' 
 
 def leftovers(home: Path, server: Postgres) -> list[str]:
     """In words; empty when there are none."""
-    return [*_staged(home / "warehouse"), *_checkpoints(home), *_on_server(server)]
+    return [*_staged(home / "warehouse"), *_checkpoints(home), *_snapshots(home), *_on_server(server)]
 
 
 def _staged(warehouse: Path) -> Iterator[str]:
@@ -32,6 +32,19 @@ def _checkpoints(home: Path) -> Iterator[str]:
         yield f"the checkpoint {job} belongs to no job"
     for job in sorted(set(wanted) - there):
         yield f"{wanted[job]} has no checkpoint"
+
+
+def _snapshots(home: Path) -> Iterator[str]:
+    """A snapshot is whole or not there, and an update leaves one checkpoint."""
+    with closing(Store(home / "jetsql.db")) as store:
+        wanted = {snapshot.id: snapshot.name for snapshot in store.snapshots()}
+    folders = {path.name for path in home.glob("snapshots/*")}
+    for odd in sorted(folders ^ set(wanted)):
+        yield f"the snapshot {wanted.get(odd, odd)} is {'not whole' if odd in wanted else 'a half that is left'}"
+    for job in (home / "checkpoints").iterdir():
+        versions = [path.name for path in job.glob("spark*") if path.is_dir()]
+        if len(versions) > 1:
+            yield f"{job.name} has the checkpoints {versions}"
 
 
 def _on_server(server: Postgres) -> Iterator[str]:

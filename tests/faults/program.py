@@ -53,6 +53,8 @@ class Start:
             if round.waits and text == round.statements[-1]:
                 _wait_for_the_others(round)
             self.rows(text)
+        for text in round.apart:
+            threading.Thread(target=self.rows, args=(text,), daemon=True).start()
         if round.places:
             threading.Event().wait()
 

@@ -16,6 +16,8 @@ from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, ONCE, PASSING, RENEWED, Ki
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
 
+GIVEN_UP: Final = ("update given up",)
+
 # The titles that the next history row may have for a job that died there; everywhere else its run is continued.
 NEXT_TITLES: Final = {
     "storing-submitted": ("submitted",),
@@ -32,6 +34,15 @@ NEXT_TITLES: Final = {
     "sink-recovered": ("cleaned up",),
     "staging-discarded": ("cleaned up",),
     "storing-cleaned-up": ("cleaned up",),
+    "stored-drop-with-snapshot-asked-for": ("writing snapshot",),
+    "stored-writing-snapshot": ("suspended",),
+    "pending-finished": ("suspended",),
+    "stored-update-asked-for": GIVEN_UP,
+    "storing-old-version-stopped": GIVEN_UP,
+    "stored-old-version-stopped": GIVEN_UP,
+    "state-repartitioning": GIVEN_UP,
+    "state-repartitioned": GIVEN_UP,
+    "update-prepared": GIVEN_UP,
 }
 CONTINUED: Final = ("continued",)
 
@@ -41,11 +52,13 @@ class Round:
     """One start and its death.
 
     places: where jobs die. statements: what is asked for; the last one not before all places stand at that need no
-    statement. inserted: rows of others, put into `copy` first. files: so many new ones of the source before it.
+    statement. apart: statements that wait for what dies, each asked for on a thread of its own after the others.
+    inserted: rows of others, put into `copy` first. files: so many new ones of the source before it.
     """
 
     places: tuple[str, ...]
     statements: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     inserted: tuple[int, ...] = ()
     files: int = 0
 
@@ -183,4 +196,72 @@ STATEMENTS: Final = Scenario(
     ),
     polled=("parts", "digits"),
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS)}
+
+
+def _update(name: str, *options: str) -> str:
+    """The same statement with other options, so that the rows that must be there stay the same."""
+    made = next(kind.job for kind in FILE_KINDS if kind.name == name)
+    made = made.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
+    return made.replace("'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options)))
+
+
+def _spread(name: str, partitions: int) -> str:
+    return _update(name, f"'spark.sql.shuffle.partitions' = '{partitions}'")
+
+
+def _fail(name: str) -> str:
+    """A new version that fails in its first batch."""
+    return _update(name).replace("SELECT id,", "SELECT CAST(raise_error('no') AS BIGINT),")
+
+
+def _snapshot(name: str) -> str:
+    return f"CREATE OR REPLACE SNAPSHOT of_{name} FOR JOB {name}"
+
+
+_STATEFUL = tuple(kind for kind in FILE_KINDS if kind.name in ("parts", "minutes", "digits", "now"))
+_AGAIN = "WAIT FOR JOB digits UNTIL IDLE TIMEOUT 60"
+
+# Jobs whose state is copied, kept, spread over other partitions and taken over by other versions.
+STATES: Final = Scenario(
+    "states",
+    _STATEFUL,
+    (
+        Round(("stored-update-asked-for:digits",), (*_make(_STATEFUL), _AGAIN), (_update("digits"),), files=3),
+        Round(("storing-old-version-stopped:digits",), (), (_update("digits"),)),
+        Round(("stored-old-version-stopped:minutes",), (), (_update("minutes"),)),
+        Round(
+            ("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
+            (),
+            (_snapshot("parts"), _spread("digits", 3), _update("minutes")),
+            files=1,
+        ),
+        Round(
+            (
+                *("state-copied:parts", "state-repartitioned:digits", "sink-written:minutes"),
+                "stored-suspend-asked-for:minutes",
+            ),
+            (),
+            (_snapshot("parts"), _spread("digits", 3), _SUSPEND),
+            files=1,
+        ),
+        Round(
+            ("state-half-copied:parts", "state-half-copied:digits", "pending-finished:minutes"),
+            (),
+            (_update("parts"), _update("digits"), _snapshot("minutes")),
+        ),
+        Round(("stored-writing-snapshot:minutes",), (_SUSPEND,), (_snapshot("minutes"),)),
+        Round(("storing-snapshot:minutes",), (_RESUME,), (_snapshot("minutes"),)),
+        Round(("stored-snapshot:minutes",), (), (_snapshot("minutes"),)),
+        Round(("stored-updated:digits",), (), (_spread("digits", 3),)),
+        Round(("storing-updated-for-good:digits",), (), (_spread("digits", 4),), files=1),
+        Round(("stored-updated-for-good:digits",), (), (_spread("digits", 5),), files=1),
+        Round(("stored-update-undone:parts",), (), (_fail("parts"),), files=1),
+        Round(
+            ("stored-drop-with-snapshot-asked-for:renewed",),
+            (_DROP, _renew(1)),
+            ("DROP JOB renewed WITH SNAPSHOT of_renewed",),
+        ),
+    ),
+    polled=("parts", "digits"),
+)
+SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS, STATES)}
