@@ -76,7 +76,7 @@ FORMAT_OPTION = click.option(
     "--format",
     "form",
     type=click.Choice(["table", "vertical", "csv", "json"]),
-    help="How results are shown [table; of check as text]. csv has a header, json is one object a line.",
+    help="How results are shown [table; check: text]. csv has a header, json is one object a line.",
 )
 OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),

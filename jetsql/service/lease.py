@@ -10,10 +10,14 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
 from jetsql.errors import EngineError
+
+# `owner` has the lock for some microseconds, which is no engine that runs.
+_A_MOMENT: Final = 0.2
 
 
 class Lease:
@@ -23,7 +27,7 @@ class Lease:
         self._owner = home / "engine.owner"
         self._lock = FileLock(home / "engine.lock")
         try:
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=_A_MOMENT, poll_interval=_A_MOMENT / 10)
             self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time()}))
         except Timeout:
             raise self._in_use(home) from None
