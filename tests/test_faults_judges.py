@@ -20,7 +20,7 @@ from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import FILE_KINDS, TOO, Facts, Loss
 from tests.faults.migration import MIGRATION, Migration
 from tests.faults.readers import FilesReader
-from tests.faults.rounds import SCENARIOS, SINKS, Round
+from tests.faults.rounds import SCENARIOS, SINKS, STATEMENTS, Round
 from tests.faults.source import ROWS_A_FILE, Source, ids_of
 
 KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario.kinds}
@@ -38,6 +38,7 @@ def test_one_failpoint_alone_needs_no_round_before_it_but_the_one_that_makes_the
     assert first.statements == tuple(kind.job for kind in SINKS.jobs)
     assert [any("table-moved" in place for place in round.places) for round in rest] == [True]
     assert SINKS.only("storing-submitted").rounds == (SINKS.rounds[0],)
+    assert [round.places for round in STATEMENTS.only("store-made").rounds] == [("store-made",), ()]
 
 
 def test_a_death_in_a_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:

@@ -79,23 +79,31 @@ class Matrix:
         self._deaths = Deaths(self._store)
         self._inserted: list[int] = []
         self._outcome = Outcome()
+        self._started: list[subprocess.Popen[str]] = []
 
     def run(self) -> Outcome:
         began = time.monotonic()
         self._server(f"DROP SCHEMA IF EXISTS crash CASCADE; {SERVER_TABLES}")
         reader = FilesReader(self._folder / "engine" / "warehouse")
         reader.start()
+        try:
+            self._live_and_finish()
+        finally:
+            reader.end()
+            for process in self._started:
+                _kill_group(process)
+        self._outcome.wrong += [*reader.wrong, *self._of_open_session()]
+        self._outcome.looks, self._outcome.files = reader.polls, reader.files
+        self._outcome.seconds = time.monotonic() - began
+        return self._outcome
+
+    def _live_and_finish(self) -> None:
         rounds = self._scenario.rounds
         for number, round in enumerate(rounds, 1):
             self._tell(f"{self._scenario.name} {number} of {len(rounds)}: {', '.join(round.places) or 'no death'}")
             self._live(round)
         self._tell(f"{self._scenario.name}: the last start, everything is to come in")
         self._finish()
-        reader.end()
-        self._outcome.wrong += [*reader.wrong, *self._of_open_session()]
-        self._outcome.looks, self._outcome.files = reader.polls, reader.files
-        self._outcome.seconds = time.monotonic() - began
-        return self._outcome
 
     def _live(self, round: Round) -> None:
         began = time.monotonic()
@@ -140,12 +148,13 @@ class Matrix:
             text=True,
             start_new_session=True,
         )
+        self._started.append(process)
         try:
             out, err = process.communicate(timeout=_DEADLINE_SECONDS)
         except subprocess.TimeoutExpired:
             _kill_group(process)
             out, err = process.communicate()
-        finally:
+        if self._scenario.java_dies:
             _kill_group(process)
         return process.returncode, out, err
 
@@ -158,7 +167,7 @@ class Matrix:
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:
-    """Kill Spark's Java too, in the middle of what it does."""
+    """Kill Spark's Java, which is in its engine's group, in the middle of what it does."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

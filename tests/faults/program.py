@@ -23,7 +23,7 @@ from jetsql.service.embedded import EmbeddedEngine
 from tests.engine_confs import CONF
 from tests.faults.jobs import tables
 from tests.faults.open_session import OpenSession
-from tests.faults.rounds import LAST_LIFE, SCENARIOS, Round, Scenario
+from tests.faults.rounds import LAST_LIVES, SCENARIOS, Round, Scenario
 from tests.faults.source import Source
 
 LAST_INSERTED = (-98, -99)
@@ -71,7 +71,8 @@ class Start:
         return {"found": found, "polls": session.polls}
 
     def _bring_to_life(self) -> None:
-        self.rows(LAST_LIFE)
+        for text in LAST_LIVES:
+            self.rows(text)
         for _, name, status, *_ in self.rows("SHOW JOBS"):
             if status == "SUSPENDED":
                 self.rows(f"RESUME JOB {name}")

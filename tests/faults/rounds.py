@@ -74,31 +74,33 @@ class Round:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A home's life. jobs: those that are made first and stay. The first round makes them."""
+    """A home's life. jobs: those that are made first and stay; a round at the beginning makes them.
+
+    polled: the tables that the open session looks at. java_dies: Spark's Java is killed with the engine; else it is
+    left to notice by itself that its engine is dead, and may do something meanwhile.
+    """
 
     name: str
     jobs: tuple[Kind, ...]
     rounds: tuple[Round, ...]
     polled: tuple[str, ...]
+    java_dies: bool = True
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """All jobs whose tables are judged."""
-        return (*self.jobs, *(kind for kind in PASSING if any(kind.name in place for place in self._places)))
-
-    @property
-    def _places(self) -> list[str]:
-        return [place for round in self.rounds for place in round.places]
+        return (*self.jobs, *PASSING)
 
     def dies_at(self, name: str) -> bool:
         return any(place.name == name for round in self.rounds for place in round.armed)
 
     def only(self, name: str) -> Scenario:
-        """The same with the rounds that die at one failpoint, after one that makes the jobs and dies nowhere."""
-        first = self.rounds[0]
-        setup = Round((), tuple(kind.job for kind in self.jobs), first.inserted, first.files)
+        """The same with the rounds that die at one failpoint; where the jobs are made otherwise, nobody dies."""
+        made = next(round for round in self.rounds if self.jobs[0].job in round.statements)
+        setup = Round((), tuple(kind.job for kind in self.jobs), made.inserted, made.files)
         found = [round for round in self.rounds if any(place.name == name for place in round.armed)]
-        return replace(self, rounds=tuple(found if first in found else (setup, *found)))
+        rounds = [setup if round is made and made not in found else round for round in self.rounds]
+        return replace(self, rounds=tuple(round for round in rounds if round is setup or round in found))
 
 
 def _renew(life: int) -> str:
@@ -113,7 +115,7 @@ def _make(kinds: tuple[Kind, ...]) -> tuple[str, ...]:
     return tuple(kind.job for kind in kinds)
 
 
-LAST_LIFE: Final = _renew(99)
+LAST_LIVES: Final = (_renew(99), _once(99))
 _FEW: Final = tuple(kind for kind in FILE_KINDS if kind.name in ("parts", "minutes", "digits", "now"))
 
 # Every kind of job, each of which dies at every place of its sink.
@@ -195,6 +197,7 @@ STATEMENTS: Final = Scenario(
         Round(("stored-completed:once",), (_once(3),)),
     ),
     polled=("parts", "digits"),
+    java_dies=False,
 )
 
 
