@@ -85,13 +85,13 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
         (*columns, *figures("s")),
         [(row.point, row.kinds, row.deaths, row.lost, row.twice, row.verdict, figure(row.seconds, 1)) for row in rows],
     )
-    killed = sum(death.died for _, outcome in found for death in outcome.deaths)
+    killed = sum(death.died and bool(death.round.places) for _, outcome in found for death in outcome.deaths)
     say(
         f"{killed} starts killed, {sum(row.deaths for row in rows)} deaths of jobs at {len(rows)} places,"
         f" {sum(row.lost for row in rows)} rows lost, {sum(row.twice for row in rows)} twice"
     )
     for scenario, outcome in found:
-        say(f"{scenario.name}: {len(outcome.deaths) + 1} starts, {outcome.seconds:.0f} s; {_readers(outcome)}")
+        say(f"{scenario.name}: {outcome.seconds:.0f} s; {_readers(outcome)}")
         for words in outcome.faults:
             say(f"  WRONG {words}")
     return all(not outcome.faults for _, outcome in found) and all(row.verdict == "ok" for row in rows)
@@ -99,7 +99,7 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
 
 def _readers(outcome: Outcome) -> str:
     return (
-        f"{outcome.looks} looks at the files from outside ({outcome.files} files), {outcome.polls} by an open session"
+        f"{outcome.looks} looks at {outcome.files} files from outside, {outcome.polls} by an open session"
     )
 
 
