@@ -56,7 +56,8 @@ def _line(point: str, scenario: Scenario, outcome: Outcome) -> Line | None:
     losses = [loss for name, loss in outcome.losses.items() if name in jobs]
     lost, twice = sum(loss.lost for loss in losses), sum(loss.twice for loss in losses)
     wrong = outcome.wrong_at.get(point, [])
-    verdict = "ok" if at and not (lost or twice or wrong) else "; ".join(wrong) or "WRONG"
+    compared = all(job in outcome.losses for job in jobs if job)
+    verdict = "; ".join(wrong) or ("WRONG" if lost or twice else "ok" if at and compared else "NOT COMPARED")
     return Line(point, ", ".join(kinds), len(at), lost, twice, verdict, sum(death.seconds for death in deaths))
 
 
@@ -86,9 +87,10 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
         [(row.point, row.kinds, row.deaths, row.lost, row.twice, row.verdict, figure(row.seconds, 1)) for row in rows],
     )
     killed = sum(death.died and bool(death.round.places) for _, outcome in found for death in outcome.deaths)
+    losses = [loss for _, outcome in found for loss in outcome.losses.values()]
     say(
         f"{killed} starts killed, {sum(row.deaths for row in rows)} deaths of jobs at {len(rows)} places,"
-        f" {sum(row.lost for row in rows)} rows lost, {sum(row.twice for row in rows)} twice"
+        f" {sum(loss.lost for loss in losses)} rows lost, {sum(loss.twice for loss in losses)} twice"
     )
     for scenario, outcome in found:
         say(f"{scenario.name}: {outcome.seconds:.0f} s; {_readers(outcome)}")
@@ -98,9 +100,7 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
 
 
 def _readers(outcome: Outcome) -> str:
-    return (
-        f"{outcome.looks} looks at {outcome.files} files from outside, {outcome.polls} by an open session"
-    )
+    return f"{outcome.looks} looks at {outcome.files} files from outside, {outcome.polls} by an open session"
 
 
 @click.command(help=__doc__)

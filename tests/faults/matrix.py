@@ -17,7 +17,7 @@ from jetsql.failpoints import VARIABLE, Place
 from jetsql.jobs.codec import encode
 from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import SERVER_TABLES, Facts, Loss
-from tests.faults.leftovers import leftovers
+from tests.faults.leftovers import damages, leftovers
 from tests.faults.program import LAST_INSERTED
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import Round, Scenario
@@ -119,6 +119,8 @@ class Matrix:
             self._outcome.wrong.append(f"a start ended with {code}: {_end_of(err)}")
         self._inserted += round.inserted
         self._deaths.note(round)
+        for words in damages(self._folder / "engine"):
+            self._blame(round.armed[-1].name if round.places else "", words)
 
     def _finish(self) -> None:
         code, out, err = self._start("last", "")
