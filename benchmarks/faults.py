@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ class Line:
     """A failpoint's line of the table."""
 
     point: str
-    kinds: str
+    jobs: str
     deaths: int
     lost: int
     twice: int
@@ -40,25 +39,27 @@ class Line:
     seconds: float
 
 
-def lines(scenarios: list[tuple[Scenario, Outcome]], points: list[str]) -> Iterator[Line]:
-    for point in points:
-        found = [line for scenario, outcome in scenarios if (line := _line(point, scenario, outcome))]
-        yield from found or [Line(point, "", 0, 0, 0, "NEVER CAME THERE", 0.0)]
-
-
-def _line(point: str, scenario: Scenario, outcome: Outcome) -> Line | None:
-    deaths = [death for death in outcome.deaths if any(place.name == point for place in death.round.armed)]
-    if not deaths:
-        return None
-    at = [place for death in deaths if death.died for place in death.round.armed if place.name == point]
-    jobs = {place.job for place in at}
-    kinds = [kind.words for kind in scenario.kinds if kind.name in jobs]
-    losses = [loss for name, loss in outcome.losses.items() if name in jobs]
+def line(point: str, found: list[tuple[Scenario, Outcome]]) -> Line:
+    """What became of all who died there."""
+    deaths = [
+        (scenario, outcome, death, place.job)
+        for scenario, outcome in found
+        for death in outcome.deaths
+        for place in death.round.armed
+        if place.name == point and death.died
+    ]
+    jobs = dict.fromkeys(job for _, _, _, job in deaths if job)
+    at = {(scenario.name, job): outcome.losses.get(job) for scenario, outcome, _, job in deaths if job}
+    losses = [loss for loss in at.values() if loss is not None]
     lost, twice = sum(loss.lost for loss in losses), sum(loss.twice for loss in losses)
-    wrong = outcome.wrong_at.get(point, [])
-    compared = all(job in outcome.losses for job in jobs if job)
-    verdict = "; ".join(wrong) or ("WRONG" if lost or twice else "ok" if at and compared else "NOT COMPARED")
-    return Line(point, ", ".join(kinds), len(at), lost, twice, verdict, sum(death.seconds for death in deaths))
+    wrong = [words for _, outcome in found for words in outcome.wrong_at.get(point, [])]
+    if not deaths:
+        wrong.append("NEVER CAME THERE")
+    if len(losses) < len(at):
+        wrong.append("NOT COMPARED")
+    verdict = "; ".join(wrong) or ("WRONG" if lost or twice else "ok")
+    seconds = sum({id(death): death.seconds for _, _, death, _ in deaths}.values())
+    return Line(point, ", ".join(jobs), len(deaths), lost, twice, verdict, seconds)
 
 
 def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
@@ -79,12 +80,15 @@ def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
 
 def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
     """Print the table; whether all is well."""
-    rows = list(lines(found, points))
+    rows = [line(point, found) for point in points]
+    say()
+    for name, words in sorted({kind.name: kind.words for scenario, _ in found for kind in scenario.kinds}.items()):
+        say(f"{name:10}{words}")
     say()
     columns = (text("failpoint"), text("jobs that died there"), *figures("deaths", "lost", "twice"), text("verdict"))
     table(
         (*columns, *figures("s")),
-        [(row.point, row.kinds, row.deaths, row.lost, row.twice, row.verdict, figure(row.seconds, 1)) for row in rows],
+        [(row.point, row.jobs, row.deaths, row.lost, row.twice, row.verdict, figure(row.seconds, 1)) for row in rows],
     )
     killed = sum(death.died and bool(death.round.places) for _, outcome in found for death in outcome.deaths)
     losses = [loss for _, outcome in found for loss in outcome.losses.values()]

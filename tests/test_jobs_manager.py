@@ -346,6 +346,20 @@ def test_jobs_that_read_what_is_there(w: World) -> None:
     assert w.row("SUSPEND JOB j")["id"] == second
 
 
+def test_a_name_that_was_taken_just_before_a_death_is_taken_from_the_job_before(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        first = w.make(options={"trigger": "availableNow"})
+        w.engine.complete(first)
+        done = w.wait_status(first, Status.COMPLETED)
+    with closing(Store(tmp_path / "jetsql.db")) as store:  # the newer one's row is all that there was time for
+        newer = replace(done, id="ffff-0000-0000-0001", name="J", status=Status.STARTING, ended=None)
+        store.add(newer, HistoryRow(newer.id, 1.0, "submitted", None, newer.status, newer.run, ""))
+    with world(tmp_path) as w:
+        w.wait_status(newer.id, Status.RUNNING)
+        assert w.manager.workers.wait_idle(first, 20.0)
+        assert w.titles(first)[-2:] == ["expired", "cleaned up"]
+
+
 def test_batch_jobs(tmp_path: Path) -> None:
     with world(tmp_path, batch_engine()) as w:
         made, job = begin(w, MAKE)

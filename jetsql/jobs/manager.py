@@ -39,7 +39,7 @@ from jetsql.jobs.events import (
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Job, Snapshot, Status, name_key
+from jetsql.jobs.model import Job, Snapshot, Status
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.retention import Retention
 from jetsql.jobs.secrets import hide
@@ -130,6 +130,7 @@ class Manager:
         for job in (*self.store.live_jobs(), *left_over):
             self.board.put(View(job))
             self._apply_or_log(job.id, EngineUp())
+        self._supersede()
         self._retention.start()
 
     def _engine_down(self) -> None:
@@ -156,9 +157,7 @@ class Manager:
         self.store.add(taken.job, self._row(job, taken, first=True))
         failpoint("stored", job.name, step=taken.title)
         view = self._show(taken, Facts(words=taken.words))
-        for older in self.store.jobs_with_files():
-            if name_key(older.name) == name_key(job.name):
-                self._apply_or_log(older.id, Superseded())
+        self._supersede()
         return view
 
     def _remove_snapshot(self, snapshot: Snapshot) -> None:
@@ -174,6 +173,13 @@ class Manager:
         if job.origin is not None and all(snapshot.id != job.origin for snapshot in self.store.snapshots()):
             message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
             raise StatementError("SNAPSHOT_NOT_FOUND", message)
+
+    def _supersede(self) -> None:
+        """Tell the ended jobs whose names others have. A death may come between that one's row and this."""
+        for older in self.store.jobs_with_files():
+            newest = self.store.newest_named(older.name)
+            if newest is not None and newest.id != older.id:
+                self._apply_or_log(older.id, Superseded())
 
     def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
         self._check_open()

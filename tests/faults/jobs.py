@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from tests.faults.source import ROWS_A_FILE, Source
@@ -28,10 +28,21 @@ class Facts:
 
 @dataclass(frozen=True)
 class Loss:
-    """lost: rows that should be there. twice: rows too many."""
+    """lost: rows that should be there. twice: rows too many. examples: some of both, in words."""
 
     lost: int
     twice: int
+    examples: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, lost: Rows, twice: Rows) -> Loss:
+        found = [f"{words} {sorted(rows)[:3]}" for words, rows in (("lost", lost), ("twice", twice)) if rows]
+        return cls(lost.total(), twice.total(), ", ".join(found))
+
+    @property
+    def words(self) -> str:
+        """Empty when nothing is lost and nothing there twice."""
+        return f"{self.lost} lost, {self.twice} twice: {self.examples}" if self.examples else ""
 
 
 Check = Callable[[Rows, Facts], Loss]
@@ -57,7 +68,7 @@ class Kind:
 def exactly(expected: Callable[[Facts], Iterable[Row]]) -> Check:
     def check(found: Rows, facts: Facts) -> Loss:
         wanted = Counter(expected(facts))
-        return Loss((wanted - found).total(), (found - wanted).total())
+        return Loss.of(wanted - found, found - wanted)
 
     return check
 
@@ -67,7 +78,7 @@ def at_least(expected: Callable[[Facts], Iterable[Row]]) -> Check:
 
     def check(found: Rows, facts: Facts) -> Loss:
         wanted = set(expected(facts))
-        return Loss(len(wanted - set(found)), len(set(found) - wanted))
+        return Loss.of(Counter(wanted - set(found)), Counter(set(found) - wanted))
 
     return check
 
@@ -104,13 +115,14 @@ def _lives(found: Rows, facts: Facts) -> Loss:
     wanted: Rows = Counter((i, newest) for i in facts.source.ids())
     files = {(i // ROWS_A_FILE, life) for i, life in found if life != newest}
     wanted.update((minute * ROWS_A_FILE + n, life) for minute, life in files for n in range(ROWS_A_FILE))
-    return Loss((wanted - found).total(), (found - wanted).total())
+    return Loss.of(wanted - found, found - wanted)
 
 
 def _once(found: Rows, facts: Facts) -> Loss:
     """A batch job is made several times, and each life copies the same ten rows."""
-    wanted: Rows = Counter((i, life) for life in {life for _, life in found} for i in range(10))
-    return Loss((wanted - found).total() if found else 10, (found - wanted).total())
+    lives = {life for _, life in found} or {0}
+    wanted: Rows = Counter((i, life) for life in lives for i in range(10))
+    return Loss.of(wanted - found, found - wanted)
 
 
 _SOURCE = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"

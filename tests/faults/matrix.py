@@ -57,13 +57,9 @@ class Outcome:
     @property
     def faults(self) -> list[str]:
         """Everything that is not as it must be, in words; empty when all is well."""
-        lossy = [f"{name}: {loss.lost} lost, {loss.twice} twice" for name, loss in self.losses.items() if any_of(loss)]
+        lossy = [f"{name}: {loss.words}" for name, loss in self.losses.items() if loss.words]
         at = [f"{place}: {words}" for place, found in self.wrong_at.items() for words in found]
         return [*lossy, *at, *self.wrong]
-
-
-def any_of(loss: Loss) -> bool:
-    return bool(loss.lost or loss.twice)
 
 
 class Matrix:

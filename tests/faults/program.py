@@ -62,7 +62,7 @@ class Start:
         """Let all jobs read everything that is there, then more, which rests on their state."""
         self._bring_to_life()
         for more, number in enumerate(LAST_INSERTED):
-            self.source.add(2 * more)
+            self.source.add(more)
             self._insert(number)
             self._settle()
             session.expect(dict(self._wanted()))

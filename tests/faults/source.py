@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 ROWS_A_FILE = 20
+_APART_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,21 @@ class Source:
         return [(minute, len(each), sum(each)) for minute, each in enumerate(ids)]
 
     def add(self, count: int) -> None:
-        """More minutes; each file appears whole."""
+        """More minutes; each file appears whole.
+
+        Spark reads files by their time in milliseconds, those of one millisecond in any order; a minute that is read
+        after a later one is late. So each file is younger than the one before, and while jobs run they may only come
+        one by one, since a folder is not listed in one moment.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
+        newest = max((file.stat().st_mtime for file in self.folder.glob("*.json")), default=0.0)
         for minute in range(self.minutes, self.minutes + count):
-            time = f"2024-01-01T{minute // 60:02d}:{minute % 60:02d}"
-            lines = [json.dumps({"id": i, "at": f"{time}:{i % 60:02d}Z"}) for i in ids_of(minute)]
+            start = f"2024-01-01T{minute // 60:02d}:{minute % 60:02d}"
+            lines = [json.dumps({"id": i, "at": f"{start}:{i % 60:02d}Z"}) for i in ids_of(minute)]
             draft = self.folder / f".{minute}.draft"
             draft.write_text("\n".join(lines) + "\n")
+            newest = max(time.time(), newest + _APART_SECONDS)
+            os.utime(draft, (newest, newest))
             draft.rename(self.folder / f"{minute:04d}.json")
 
 
