@@ -97,7 +97,7 @@ class Scenario:
     def only(self, name: str) -> Scenario:
         """The same with the rounds that die at one failpoint; where the jobs are made otherwise, nobody dies."""
         made = next(round for round in self.rounds if self.jobs[0].job in round.statements)
-        setup = Round((), tuple(kind.job for kind in self.jobs), made.inserted, made.files)
+        setup = replace(made, places=(), statements=tuple(kind.job for kind in self.jobs), apart=())
         found = [round for round in self.rounds if any(place.name == name for place in round.armed)]
         rounds = [setup if round is made and made not in found else round for round in self.rounds]
         return replace(self, rounds=tuple(round for round in rounds if round is setup or round in found))
