@@ -160,7 +160,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (gone("commits/1"), "commits/1 is missing"),
     (gone("commits/2"), "batch 2 was committed, but batch 1 is the last that is in it"),
     (gone("offsets/2"), "batch 2 is committed, but offsets/2 is missing"),
-    (gone("sources/0/1"), "sources/0/1, which says what files were read, is missing"),
+    (gone("sources/0/1"), "sources/0 lacks 1, which tells what files were read"),
     (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 can't be read: its checksum does not fit"),
     (lambda spark: shutil.rmtree(spark / "state"), "its state is missing"),
     (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks what batch 2 left there"),
@@ -213,7 +213,7 @@ def test_a_stretch_of_batches_is_one_finding(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()), batches=9)
     for batch in (2, 3, 4):
         (spark / "commits" / str(batch)).unlink()
-    assert the_one(home).what.endswith("commits/2 to 4 is missing.")
+    assert the_one(home).what.endswith("commits/2 to 4 are missing.")
 
 
 def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
@@ -222,7 +222,7 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
         write(spark / name, "whatever")
     assert found(home) == []
     write(spark / "commits" / "99999999999999", "v1\n{}")
-    assert check(home.path).findings[0].what.endswith("commits/3 to 99999999999998 is missing.")
+    assert check(home.path).findings[0].what.endswith("commits/3 to 99999999999998 are missing.")
 
 
 def test_a_snapshot_without_its_folder(home: Home) -> None:
@@ -261,7 +261,7 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     home.manifest(job, 2, staged=True)
     finding = the_one(home)
     assert finding.severity is Severity.ERROR
-    assert finding.what == "1 files of the committed batch 2 of job orders are not in the table yet."
+    assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
     assert "start an engine" in finding.todo
 
 

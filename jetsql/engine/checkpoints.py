@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetsql.engine.filesystem import FileSystem
-from jetsql.jobs.model import Job
+from jetsql.jobs.model import Job, checkpoint_name
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Checkpoints:
 
     def spark(self, job_id: str, number: int) -> str:
         """number: `Job.checkpoint`."""
-        return f"{self.folder(job_id)}/spark{f'-{number}' if number else ''}"
+        return f"{self.folder(job_id)}/{checkpoint_name(number)}"
 
     def manifests(self, job_id: str) -> str:
         return f"{self.folder(job_id)}/manifests"

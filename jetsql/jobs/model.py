@@ -305,6 +305,11 @@ def name_key(name: str) -> str:
     return name.casefold()
 
 
+def checkpoint_name(number: int) -> str:
+    """The folder of Spark's checkpoint within a job's folder. number: `Job.checkpoint`."""
+    return f"spark-{number}" if number else "spark"
+
+
 def quoted_name(name: str) -> str:
     """A name as a statement takes it, whatever is in it."""
     return f"`{name.replace('`', '``')}`"

@@ -15,7 +15,7 @@ from shlex import quote
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model import Guarantee, Job, Snapshot, quoted_name
+from jetsql.jobs.model import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
 from jetsql.jobs.moves import runs_again
 from jetsql.jobs.store_file import VERSION, Contents, StoreFile
 from jetsql.service.check_checkpoints import Checkpoint, check_checkpoint, newest_commit
@@ -152,11 +152,6 @@ def _job_findings(job: Job, home: Path) -> Iterator[Finding]:
     if job.established:
         yield from check_checkpoint(_of_job(job, spark))
     yield from check_manifests(job, folder / "manifests", newest_commit(spark))
-
-
-def checkpoint_name(number: int) -> str:
-    """The folder of Spark's checkpoint below a job's. number: `Job.checkpoint`."""
-    return f"spark-{number}" if number else "spark"
 
 
 def _of_job(job: Job, folder: Path) -> Checkpoint:

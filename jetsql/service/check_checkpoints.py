@@ -61,7 +61,8 @@ def newest_commit(folder: Path) -> int | None:
 
 def _log_findings(checkpoint: Checkpoint, log: Log) -> Iterator[Finding]:
     for gap in log.gaps():
-        yield checkpoint.error(f"{log.folder.name}/{_words(gap)} is missing", log.path(gap.start))
+        are = "is" if len(gap) == 1 else "are"
+        yield checkpoint.error(f"{log.folder.name}/{_words(gap)} {are} missing", log.path(gap.start))
     for number in sorted(log.numbers):
         yield from _unreadable(checkpoint, log.path(number), json_lines, may_go=True)
 
@@ -117,7 +118,7 @@ def _read_list_findings(checkpoint: Checkpoint, log: Log, reached: int) -> Itera
     whole = max((number for number in log.compacted if number <= reached), default=0)
     for gap in missing(log.numbers, whole, reached):
         name = log.folder.relative_to(checkpoint.folder)
-        what = f"{name}/{_words(gap)}, which says what files were read, is missing"
+        what = f"{name} lacks {_words(gap)}, which tells what files were read"
         yield checkpoint.error(what, log.path(gap.start))
     for number in sorted(number for number in log.numbers if whole <= number <= reached):
         yield from _unreadable(checkpoint, log.path(number), json_lines, may_go=True)

@@ -32,12 +32,15 @@ def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[F
         except FileNotFoundError:
             continue  # a running job deletes old ones
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"A manifest of job {job.name} can't be read: {error}."
+            why = f"it lacks {error}" if isinstance(error, KeyError) else error
+            what = f"A manifest of job {job.name} can't be read: {why}."
             todo = f"Restore it from a backup; else DROP JOB {quoted_name(job.name)} and create it again."
             yield Finding(Severity.ERROR, what, str(path), todo)
             continue
         if committed is not None and batch <= committed and waiting:
-            what = f"{len(waiting)} files of the committed batch {batch} of job {job.name} are not in the table yet."
+            what = (
+                f"The committed batch {batch} of job {job.name} is not whole in the table: {len(waiting)} more to move."
+            )
             todo = "They are moved in when the job starts: start an engine on the home, and RESUME the job if need be."
             yield Finding(Severity.ERROR, what, str(waiting[0].parent), todo)
 
