@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
+from jetsql.engine.leases import Lease
 from jetsql.engine.sinks import SinkWriter
 from jetsql.engine.startup import is_stopped
 from jetsql.failpoints import failpoint
@@ -43,8 +44,8 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class RunParts:
-    """What a run is made of. holds: the copies of its checkpoint. static_locations: where the tables beside its streams
-    are.
+    """What a run is made of. holds: the copies of its checkpoint. lease: its right to write. static_locations: where
+    the tables beside its streams are.
     """
 
     job: Job
@@ -54,6 +55,7 @@ class RunParts:
     checkpoint: str
     report: Report
     holds: Holds
+    lease: Lease
     static_locations: tuple[str, ...] = ()
 
     @property
@@ -160,6 +162,7 @@ class StreamingRun:
     def _write(self, rows: DataFrame, batch: int) -> None:
         self._parts.holds.before_batch(self._parts.job.id, batch, self._stopping)
         try:
+            self._parts.lease.check()
             self._parts.writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
@@ -203,6 +206,7 @@ class BatchRun:
         sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
         began = datetime.now()
         try:
+            parts.lease.check()
             count = parts.writer.write(parts.rows(), 0)
             failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such

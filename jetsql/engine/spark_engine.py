@@ -17,6 +17,7 @@ from jetsql.engine.checkpoints import Checkpoints
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
+from jetsql.engine.leases import Lease
 from jetsql.engine.pending import EndedRun
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
@@ -103,12 +104,12 @@ class SparkEngine:
     def _parts(self, job: Job, session: SparkSession, report: Report) -> RunParts:
         resolved = resolve(job.body, session, job.plan.analysis.session)
         _same_query(job, resolved)
+        lease = Lease(self._checkpoints, job)
+        lease.claim()
         writer = self._writer(job, session, report)
         writer.recover()
-        checkpoint = self._checkpoints.spark(job.id, job.checkpoint)
-        return RunParts(
-            job, session, resolved.query, writer, checkpoint, report, self._holds, resolved.static_locations
-        )
+        checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
+        return RunParts(job, session, resolved.query, writer, checkpoint, report, self._holds, lease, statics)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:

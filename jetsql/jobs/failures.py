@@ -28,7 +28,12 @@ from jetsql.jobs.moves import (
 )
 from jetsql.jobs.updates import adopted, forget_previous, trial_failed, undone, unjudged
 
-_CHANGED: Final = ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
+_CHANGED: Final = (
+    "JETSQL.JOB_CHANGED",
+    "JETSQL.SINK_CHANGED",
+    "JETSQL.JOB_IN_USE",
+    "JETSQL.FORMAT_NOT_READABLE",
+)
 
 
 def run_failed(job: Job, event: RunFailed, moment: Moment) -> Step:

@@ -1,0 +1,165 @@
+"""Snapshots of real checkpoints: consistent while the job runs on, whole or not there, and good to start from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.recovery import add_minutes
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+ROWS = 50
+FAST = "'snapshotIntervalMillis' = '50'"
+COUNT = "SELECT id % 10, count(*), sum(id) FROM STREAM numbers WITH ('maxFilesPerTrigger' = '1') GROUP BY 1"
+
+
+@pytest.fixture
+def numbers(sql: Sql, tmp_path: Path) -> Path:
+    """A stream of minutes, one file each; minute n has the ids from n * ROWS on."""
+    folder = tmp_path / "numbers"
+    add_minutes(folder, 0, 4, ROWS)
+    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{folder}'")
+    for table in ("digits", "copied"):
+        sql(f"CREATE TABLE {table} (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
+    sql("CREATE TABLE plain (id BIGINT) USING parquet")
+    return folder
+
+
+def make(sql: Sql, name: str, table: str, snapshot: str | None = None) -> str:
+    start = f", 'initialSnapshotName' = '{snapshot}'" if snapshot else ""
+    [(job, _, _, message)] = sql(f"CREATE JOB {name} OPTIONS ({FAST}{start}) AS INSERT OVERWRITE {table} {COUNT}")
+    assert (f"starts from the snapshot {snapshot}" in message) is bool(snapshot)
+    return str(job)
+
+
+def digits(files: int) -> list[tuple[int, int, int]]:
+    ids = range(files * ROWS)
+    return [(d, len(ids[d::10]), sum(ids[d::10])) for d in range(10)]
+
+
+def all_digits(sql: Sql, table: str, job: str) -> list[tuple[object, ...]]:
+    sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 60")
+    return sql(f"SELECT * FROM {table} ORDER BY digit")
+
+
+def snapshots(sql: Sql, name: str) -> list[tuple[object, ...]]:
+    return [row for row in sql("SHOW SNAPSHOTS") if row[0] == name]
+
+
+def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Path) -> None:
+    """Each is of one batch, and each goes on to the same end, whenever it was taken."""
+    make(sql, "j", "digits")
+    taken = []
+    for round in range(5):
+        add_minutes(numbers, 4 + round, 1, ROWS)
+        [(_, _, status, _)] = sql(f"CREATE SNAPSHOT loop_{round} FOR JOB j")
+        assert status == "RUNNING"
+        taken.append(snapshots(sql, f"loop_{round}")[0][3])
+    assert taken == sorted(taken, key=lambda batch: int(str(batch)))
+    assert all_digits(sql, "digits", "j") == digits(9)
+    for round in range(5):
+        make(sql, f"k{round}", "copied", f"loop_{round}")
+        assert all_digits(sql, "copied", f"k{round}") == digits(9)
+        sql(f"DROP JOB k{round}")
+        sql(f"DROP SNAPSHOT loop_{round}")
+    assert sql.status("j") == "RUNNING"
+
+
+def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Path) -> None:
+    make(sql, "j", "digits")
+    sql("CREATE SNAPSHOT beside FOR JOB j")
+    make(sql, "k", "copied", "beside")
+    sql("DROP SNAPSHOT beside")
+    add_minutes(numbers, 4, 2, ROWS)
+    assert all_digits(sql, "digits", "j") == digits(6)
+    assert all_digits(sql, "copied", "k") == digits(6)
+    sql("RESTART JOB k")
+    sql("SUSPEND JOB j")
+    sql("RESUME JOB j")
+    add_minutes(numbers, 6, 1, ROWS)
+    assert all_digits(sql, "digits", "j") == digits(7)
+    assert all_digits(sql, "copied", "k") == digits(7)
+
+
+def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO plain SELECT id FROM STREAM numbers")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    sql("DROP JOB j WITH SNAPSHOT moved")
+    assert not [row for row in sql("SHOW JOBS") if row[1] == "j"]
+    add_minutes(numbers, 4, 1, ROWS)
+    start = f"OPTIONS ({FAST}, 'initialSnapshotName' = 'moved')"
+    sql(f"CREATE JOB j {start} AS INSERT INTO plain SELECT id FROM STREAM numbers")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(5 * ROWS)]
+    sql("DROP SNAPSHOT moved")
+
+
+def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Path) -> None:
+    job = make(sql, "j", "digits")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    sql("SUSPEND JOB j")
+    [(_, _, status, _)] = sql("CREATE SNAPSHOT resting FOR JOB j")
+    assert status == "SUSPENDED"
+    [(name, job_name, job_id, batch, size, _, age, text)] = snapshots(sql, "resting")
+    assert (name, job_name, job_id, batch) == ("resting", "j", job, 3)
+    assert int(str(size)) > 1000 and int(str(age)) < 60 and "INSERT OVERWRITE digits" in str(text)
+    sql("CREATE OR REPLACE SNAPSHOT resting FOR JOB j")
+    folders = list(Path(sql.engine.home / "snapshots").iterdir())
+    assert len(folders) == len(sql("SHOW SNAPSHOTS"))
+    sql("DROP SNAPSHOT resting")
+    assert sql.error("DROP SNAPSHOT resting").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
+
+
+def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql, numbers: Path) -> None:
+    make(sql, "j", "digits")
+    sql("CREATE SNAPSHOT other FOR JOB j")
+    before = len(sql("SHOW ALL JOBS"))
+    by_five = COUNT.replace("% 10", "% 5")
+    start = "OPTIONS ('initialSnapshotName' = 'other')"
+    for query in (by_five, COUNT.replace("sum", "max"), "SELECT id, 1, 1 FROM STREAM numbers"):
+        verb = "INSERT OVERWRITE" if "GROUP" in query else "INSERT INTO"
+        error = sql.error(f"CREATE JOB k {start} AS {verb} copied {query}")
+        assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE"
+    assert len(sql("SHOW ALL JOBS")) == before
+    sql("DROP SNAPSHOT other")
+
+
+def checkpoint(sql: Sql, job: str) -> Path:
+    return Path(sql.engine.home / "checkpoints" / job)
+
+
+def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Path) -> None:
+    job = make(sql, "j", "digits")
+    assert all_digits(sql, "digits", "j") == digits(4)
+    lease = checkpoint(sql, job) / "lease.json"
+    ours = json.loads(lease.read_text())
+    lease.write_text(json.dumps({**ours, "engine": "another", "host": "elsewhere", "pid": 1}))
+    add_minutes(numbers, 4, 1, ROWS)
+    error = sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    assert "process 1 on elsewhere" in error.message
+    assert sql.status("j") == "SUSPENDED"
+    assert sql("SELECT * FROM digits ORDER BY digit") == digits(4)
+    sql("RESUME JOB j")
+    assert all_digits(sql, "digits", "j") == digits(5)
+
+
+def test_a_job_of_an_engine_that_is_alive_is_not_taken_over_and_that_of_a_dead_one_is(sql: Sql, numbers: Path) -> None:
+    job = make(sql, "j", "digits")
+    sql("SUSPEND JOB j")
+    lease = checkpoint(sql, job) / "lease.json"
+    ours = json.loads(lease.read_text())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        started = psutil.Process(other.pid).create_time()
+        lease.write_text(json.dumps({**ours, "engine": "another", "pid": other.pid, "started": started}))
+        error = sql.error("RESUME JOB j")
+        assert f"process {other.pid}" in error.message and sql.status("j") == "SUSPENDED"
+        other.communicate(b"\n")
+    sql("RESUME JOB j")
+    assert all_digits(sql, "digits", "j") == digits(4)

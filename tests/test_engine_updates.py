@@ -1,0 +1,143 @@
+"""CREATE OR REPLACE JOB on real checkpoints: state is kept where it can be, the old version comes back by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.recovery import add_minutes
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+ROWS = 50
+FAST = "'snapshotIntervalMillis' = '50'"
+COUNT = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{where} GROUP BY 1"
+
+
+@pytest.fixture
+def numbers(sql: Sql, tmp_path: Path) -> Path:
+    folder = tmp_path / "numbers"
+    add_minutes(folder, 0, 2, ROWS)
+    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{folder}'")
+    sql("CREATE TABLE digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
+    sql("CREATE TABLE plain (id BIGINT) USING parquet")
+    sql("CREATE TABLE other (id BIGINT) USING parquet")
+    return folder
+
+
+def counting(where: str = "", options: str = FAST) -> str:
+    return f"JOB j OPTIONS ({options}) AS INSERT OVERWRITE digits {COUNT.format(where=where)}"
+
+
+def copying(column: str = "id", table: str = "plain", options: str = FAST) -> str:
+    return f"JOB p OPTIONS ({options}) AS INSERT INTO {table} SELECT {column} FROM STREAM numbers"
+
+
+def read(sql: Sql, job: str, query: str) -> list[tuple[object, ...]]:
+    sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 60")
+    return sql(query)
+
+
+def ids(sql: Sql, table: str = "plain") -> list[int]:
+    return [int(str(row[0])) for row in read(sql, "p", f"SELECT id FROM {table} ORDER BY id")]
+
+
+def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {counting()}")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    add_minutes(numbers, 2, 1, ROWS)
+    four = f"{FAST}, 'spark.sql.shuffle.partitions' = '4'"
+    [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 130', four)}")
+    assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
+    expected = [(d, len(range(d, 130, 10)), sum(range(d, 130, 10))) for d in range(10)]
+    assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
+    facts = dict(sql("DESCRIBE JOB EXTENDED j"))
+    assert facts["option spark.sql.shuffle.partitions"] == "4"
+    folders = Path(sql.engine.home / "checkpoints" / str(facts["id"])).glob("spark*")
+    [folder] = [path for path in folders if path.is_dir()]
+    assert len([path for path in (folder / "state" / "0").iterdir() if path.name.isdigit()]) == 4
+    sql("RESTART JOB j")
+    add_minutes(numbers, 3, 1, ROWS)
+    assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
+
+
+def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    sql(f"CREATE OR REPLACE {copying('-id')}")
+    add_minutes(numbers, 2, 1, ROWS)
+    assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 150))])
+    sql(f"CREATE OR REPLACE {copying(table='other')}")
+    add_minutes(numbers, 3, 1, ROWS)
+    assert ids(sql, "other") == list(range(150, 200))
+    [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying(table='other')}")
+    assert message == "The job is this one already; it goes on."
+
+
+def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {counting()}")
+    for text, reason in (
+        (counting().replace("% 10", "% 5"), "what its state is made of"),
+        (counting().replace("sum(id)", "max(id)"), "what its state is made of"),
+        (counting().replace("FROM STREAM numbers", "FROM STREAM plain"), "is not read any more"),
+        ("JOB j AS INSERT INTO plain SELECT id FROM STREAM numbers", "would keep none"),
+        ("JOB j AS INSERT INTO plain SELECT id FROM numbers", "reads no stream"),
+    ):
+        error = sql.error(f"CREATE OR REPLACE {text}")
+        assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE" and reason in error.message, text
+        [(plan,)] = sql(f"EXPLAIN CREATE OR REPLACE {text}")
+        assert "Update:      refused:" in plan and reason in plan
+    assert dict(sql("DESCRIBE JOB EXTENDED j"))["run"] == "1" and sql.status("j") == "RUNNING"
+
+
+def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    add_minutes(numbers, 2, 1, ROWS)
+    error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
+    assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version goes on" in error.message
+    assert ids(sql) == list(range(150))
+    titles = [row[1] for row in sql("SHOW JOB HISTORY p")]
+    assert "new version failed" in titles and "update undone" in titles
+    assert "raise_error" not in str(sql("SHOW CREATE JOB p"))
+
+
+def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    sql("SUSPEND JOB p")
+    add_minutes(numbers, 2, 1, ROWS)
+    error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
+    assert error.condition == "JETSQL.UPDATE_FAILED" and sql.status("p") == "SUSPENDED"
+    sql(f"CREATE OR REPLACE {copying('id + 1000')}")
+    assert ids(sql) == [*range(100), *range(1100, 1150)]
+
+
+def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, numbers: Path) -> None:
+    sql("CREATE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")
+    text = f"JOB j OPTIONS ({FAST}) AS INSERT OVERWRITE digits SELECT digit, count(*), sum(id) FROM v GROUP BY 1"
+    sql(f"CREATE {text}")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    sql("CREATE OR REPLACE VIEW v AS SELECT id, id % 5 AS digit FROM STREAM numbers")
+    error = sql.error("RESTART JOB j")
+    assert "A view or table under the job was changed" in error.message and "% CAST(5" in error.message
+    assert sql.status("j") == "SUSPENDED"
+    assert sql.error(f"CREATE OR REPLACE {text}").condition == "JETSQL.STATE_NOT_COMPATIBLE"
+    sql("CREATE OR REPLACE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")
+    sql("RESUME JOB j")
+    assert sql.status("j") == "RUNNING"
+
+
+def test_a_source_that_was_moved_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Path) -> None:
+    sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    sql("SUSPEND JOB p")
+    moved = numbers.parent / "moved"
+    add_minutes(moved, 2, 1, ROWS)
+    sql(f"ALTER TABLE numbers SET LOCATION '{moved}'")
+    assert "numbers" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
+    [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying()}")
+    assert "at another place now" in message
+    assert ids(sql) == list(range(150))
