@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints import Checkpoints
 from jetsql.engine.copies import check_opens, copy, is_whole, read_offsets
+from jetsql.engine.failures import cause_of
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import missing_file
 from jetsql.errors import StatementError
@@ -40,9 +41,12 @@ class States:
         source = self.checkpoints.spark(job.id, job.checkpoint)
         try:
             return self._copied(job, source, target, session)
-        except BaseException:
+        except Exception as error:
             self.checkpoints.files.delete(target)
-            raise
+            if isinstance(error, StatementError):
+                raise
+            message = f"The state could not be copied into {target}: {cause_of(error).message}"
+            raise StatementError("SNAPSHOT_FAILED", message, hint="Nothing of it is left; try again.") from error
 
     def delete(self, name: str) -> None:
         self.checkpoints.files.delete(f"{self.snapshots}/{name}")

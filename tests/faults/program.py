@@ -50,10 +50,12 @@ class Start:
         for number in round.inserted:
             self._insert(number)
         for text in round.statements:
-            if round.waits and text == round.statements[-1]:
+            if round.waits and not round.apart and text == round.statements[-1]:
                 _wait_for_the_others(round)
             self.rows(text)
         for text in round.apart:
+            if round.waits and text == round.apart[-1]:
+                _wait_for_the_others(round)
             threading.Thread(target=self.rows, args=(text,), daemon=True).start()
         if round.places:
             threading.Event().wait()

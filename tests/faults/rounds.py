@@ -261,7 +261,7 @@ STATES: Final = Scenario(
         Round(("stored-update-undone:parts",), (), (_fail("parts"),), files=1),
         Round(
             ("stored-drop-with-snapshot-asked-for:renewed",),
-            (_DROP, _renew(1)),
+            (_DROP, _renew(1), "WAIT FOR JOB renewed UNTIL BATCH 0 TIMEOUT 60"),
             ("DROP JOB renewed WITH SNAPSHOT of_renewed",),
         ),
     ),
