@@ -16,6 +16,7 @@ from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, ONCE, PASSING, RENEWED, Ki
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
 
+CONTINUED: Final = ("continued",)
 GIVEN_UP: Final = ("update given up",)
 
 # The titles that the next history row may have for a job that died there; everywhere else its run is continued.
@@ -40,11 +41,11 @@ NEXT_TITLES: Final = {
     "stored-update-asked-for": GIVEN_UP,
     "storing-old-version-stopped": GIVEN_UP,
     "stored-old-version-stopped": GIVEN_UP,
+    "state-half-copied": (*CONTINUED, *GIVEN_UP),
     "state-repartitioning": GIVEN_UP,
     "state-repartitioned": GIVEN_UP,
     "update-prepared": GIVEN_UP,
 }
-CONTINUED: Final = ("continued",)
 
 
 @dataclass(frozen=True)
