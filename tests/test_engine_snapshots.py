@@ -9,27 +9,25 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.recovery import add_minutes
 
 from tests.conftest import Sql
+from tests.faults.source import ROWS_A_FILE, Source
 
 pytestmark = pytest.mark.spark
 
-ROWS = 50
 FAST = "'snapshotIntervalMillis' = '50'"
 COUNT = "SELECT id % 10, count(*), sum(id) FROM STREAM numbers WITH ('maxFilesPerTrigger' = '1') GROUP BY 1"
 
 
 @pytest.fixture
-def numbers(sql: Sql, tmp_path: Path) -> Path:
-    """A stream of minutes, one file each; minute n has the ids from n * ROWS on."""
-    folder = tmp_path / "numbers"
-    add_minutes(folder, 0, 4, ROWS)
-    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{folder}'")
+def numbers(sql: Sql, tmp_path: Path) -> Source:
+    source = Source(tmp_path / "numbers")
+    source.add(4)
+    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{source.folder}'")
     for table in ("digits", "copied"):
         sql(f"CREATE TABLE {table} (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
     sql("CREATE TABLE plain (id BIGINT) USING parquet")
-    return folder
+    return source
 
 
 def make(sql: Sql, name: str, table: str, snapshot: str | None = None) -> str:
@@ -40,7 +38,7 @@ def make(sql: Sql, name: str, table: str, snapshot: str | None = None) -> str:
 
 
 def digits(files: int) -> list[tuple[int, int, int]]:
-    ids = range(files * ROWS)
+    ids = range(files * ROWS_A_FILE)
     return [(d, len(ids[d::10]), sum(ids[d::10])) for d in range(10)]
 
 
@@ -53,12 +51,12 @@ def snapshots(sql: Sql, name: str) -> list[tuple[object, ...]]:
     return [row for row in sql("SHOW SNAPSHOTS") if row[0] == name]
 
 
-def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Path) -> None:
+def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> None:
     """Each is of one batch, and each goes on to the same end, whenever it was taken."""
     make(sql, "j", "digits")
     taken = []
     for round in range(5):
-        add_minutes(numbers, 4 + round, 1, ROWS)
+        numbers.add(1)
         [(_, _, status, _)] = sql(f"CREATE SNAPSHOT loop_{round} FOR JOB j")
         assert status == "RUNNING"
         taken.append(snapshots(sql, f"loop_{round}")[0][3])
@@ -72,36 +70,36 @@ def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Path) -> None
     assert sql.status("j") == "RUNNING"
 
 
-def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Path) -> None:
+def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT beside FOR JOB j")
     make(sql, "k", "copied", "beside")
     sql("DROP SNAPSHOT beside")
-    add_minutes(numbers, 4, 2, ROWS)
+    numbers.add(2)
     assert all_digits(sql, "digits", "j") == digits(6)
     assert all_digits(sql, "copied", "k") == digits(6)
     sql("RESTART JOB k")
     sql("SUSPEND JOB j")
     sql("RESUME JOB j")
-    add_minutes(numbers, 6, 1, ROWS)
+    numbers.add(1)
     assert all_digits(sql, "digits", "j") == digits(7)
     assert all_digits(sql, "copied", "k") == digits(7)
 
 
-def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbers: Path) -> None:
+def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO plain SELECT id FROM STREAM numbers")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     sql("DROP JOB j WITH SNAPSHOT moved")
     assert not [row for row in sql("SHOW JOBS") if row[1] == "j"]
-    add_minutes(numbers, 4, 1, ROWS)
+    numbers.add(1)
     start = f"OPTIONS ({FAST}, 'initialSnapshotName' = 'moved')"
     sql(f"CREATE JOB j {start} AS INSERT INTO plain SELECT id FROM STREAM numbers")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(5 * ROWS)]
+    assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(5 * ROWS_A_FILE)]
     sql("DROP SNAPSHOT moved")
 
 
-def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Path) -> None:
+def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     sql("SUSPEND JOB j")
@@ -117,7 +115,7 @@ def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Path) -> None:
     assert sql.error("DROP SNAPSHOT resting").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
 
 
-def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql, numbers: Path) -> None:
+def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT other FOR JOB j")
     before = len(sql("SHOW ALL JOBS"))
@@ -135,13 +133,13 @@ def checkpoint(sql: Sql, job: str) -> Path:
     return Path(sql.engine.home / "checkpoints" / job)
 
 
-def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Path) -> None:
+def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     assert all_digits(sql, "digits", "j") == digits(4)
     lease = checkpoint(sql, job) / "lease.json"
     ours = json.loads(lease.read_text())
     lease.write_text(json.dumps({**ours, "engine": "another", "host": "elsewhere", "pid": 1}))
-    add_minutes(numbers, 4, 1, ROWS)
+    numbers.add(1)
     error = sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     assert "process 1 on elsewhere" in error.message
     assert sql.status("j") == "SUSPENDED"
@@ -150,7 +148,7 @@ def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql
     assert all_digits(sql, "digits", "j") == digits(5)
 
 
-def test_a_job_of_an_engine_that_is_alive_is_not_taken_over_and_that_of_a_dead_one_is(sql: Sql, numbers: Path) -> None:
+def test_a_job_of_an_engine_that_is_alive_is_not_taken_over_and_that_of_a_dead_one_is(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("SUSPEND JOB j")
     lease = checkpoint(sql, job) / "lease.json"

@@ -5,26 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.recovery import add_minutes
 
 from tests.conftest import Sql
+from tests.faults.source import Source
 
 pytestmark = pytest.mark.spark
 
-ROWS = 50
 FAST = "'snapshotIntervalMillis' = '50'"
 COUNT = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{where} GROUP BY 1"
 
 
 @pytest.fixture
-def numbers(sql: Sql, tmp_path: Path) -> Path:
-    folder = tmp_path / "numbers"
-    add_minutes(folder, 0, 2, ROWS)
-    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{folder}'")
+def numbers(sql: Sql, tmp_path: Path) -> Source:
+    """Begins with 100 ids; each file has 20."""
+    source = Source(tmp_path / "numbers")
+    source.add(5)
+    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{source.folder}'")
     sql("CREATE TABLE digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
     sql("CREATE TABLE plain (id BIGINT) USING parquet")
     sql("CREATE TABLE other (id BIGINT) USING parquet")
-    return folder
+    return source
 
 
 def counting(where: str = "", options: str = FAST) -> str:
@@ -44,14 +44,14 @@ def ids(sql: Sql, table: str = "plain") -> list[int]:
     return [int(str(row[0])) for row in read(sql, "p", f"SELECT id FROM {table} ORDER BY id")]
 
 
-def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Path) -> None:
+def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    add_minutes(numbers, 2, 1, ROWS)
+    numbers.add(1)
     four = f"{FAST}, 'spark.sql.shuffle.partitions' = '4'"
-    [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 130', four)}")
+    [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 110', four)}")
     assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
-    expected = [(d, len(range(d, 130, 10)), sum(range(d, 130, 10))) for d in range(10)]
+    expected = [(d, len(range(d, 110, 10)), sum(range(d, 110, 10))) for d in range(10)]
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
     facts = dict(sql("DESCRIBE JOB EXTENDED j"))
     assert facts["option spark.sql.shuffle.partitions"] == "4"
@@ -59,24 +59,24 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
     [folder] = [path for path in folders if path.is_dir()]
     assert len([path for path in (folder / "state" / "0").iterdir() if path.name.isdigit()]) == 4
     sql("RESTART JOB j")
-    add_minutes(numbers, 3, 1, ROWS)
+    numbers.add(1)
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
 
 
-def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Path) -> None:
+def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql(f"CREATE OR REPLACE {copying('-id')}")
-    add_minutes(numbers, 2, 1, ROWS)
-    assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 150))])
+    numbers.add(1)
+    assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 120))])
     sql(f"CREATE OR REPLACE {copying(table='other')}")
-    add_minutes(numbers, 3, 1, ROWS)
-    assert ids(sql, "other") == list(range(150, 200))
+    numbers.add(1)
+    assert ids(sql, "other") == list(range(120, 140))
     [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying(table='other')}")
     assert message == "The job is this one already; it goes on."
 
 
-def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sql, numbers: Path) -> None:
+def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     for text, reason in (
         (counting().replace("% 10", "% 5"), "what its state is made of"),
@@ -92,30 +92,30 @@ def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sq
     assert dict(sql("DESCRIBE JOB EXTENDED j"))["run"] == "1" and sql.status("j") == "RUNNING"
 
 
-def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Path) -> None:
+def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
-    add_minutes(numbers, 2, 1, ROWS)
+    numbers.add(1)
     error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
     assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version goes on" in error.message
-    assert ids(sql) == list(range(150))
+    assert ids(sql) == list(range(120))
     titles = [row[1] for row in sql("SHOW JOB HISTORY p")]
     assert "new version failed" in titles and "update undone" in titles
     assert "raise_error" not in str(sql("SHOW CREATE JOB p"))
 
 
-def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Path) -> None:
+def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
-    add_minutes(numbers, 2, 1, ROWS)
+    numbers.add(1)
     error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
     assert error.condition == "JETSQL.UPDATE_FAILED" and sql.status("p") == "SUSPENDED"
     sql(f"CREATE OR REPLACE {copying('id + 1000')}")
-    assert ids(sql) == [*range(100), *range(1100, 1150)]
+    assert ids(sql) == [*range(100), *range(1100, 1120)]
 
 
-def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, numbers: Path) -> None:
+def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
     sql("CREATE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")
     text = f"JOB j OPTIONS ({FAST}) AS INSERT OVERWRITE digits SELECT digit, count(*), sum(id) FROM v GROUP BY 1"
     sql(f"CREATE {text}")
@@ -130,14 +130,15 @@ def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, num
     assert sql.status("j") == "RUNNING"
 
 
-def test_a_source_that_was_moved_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Path) -> None:
+def test_a_source_that_was_moved_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
-    moved = numbers.parent / "moved"
-    add_minutes(moved, 2, 1, ROWS)
+    moved = numbers.folder.parent / "moved"
+    moved.mkdir()
+    (moved / "new.json").write_text('{"id": 100}\n')
     sql(f"ALTER TABLE numbers SET LOCATION '{moved}'")
     assert "numbers" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
     [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying()}")
     assert "at another place now" in message
-    assert ids(sql) == list(range(150))
+    assert ids(sql) == list(range(101))

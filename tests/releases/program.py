@@ -1,0 +1,76 @@
+"""Runs an engine on a home of the recorded jobs.
+
+    python -m tests.releases.program make HOME URL                 makes the jobs; armed, it is killed on the way
+    python -m tests.releases.program resume HOME URL RECORDED      makes the catalogue of a restored home, and goes on
+
+`resume` adds more to the source when everything that is there has come in, and tells on standard output as JSON what
+the tables have before and after that, and what the jobs say of themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import jetsql
+from jetsql.engine.catalog import Catalog
+from jetsql.service.embedded import EmbeddedEngine
+from tests.engine_confs import CONF
+from tests.faults.source import Source
+from tests.releases.jobs import JOBS, create, tables
+from tests.releases.restoring import restore_store
+
+_READ = {
+    "digits": "SELECT * FROM digits",
+    "minutes": "SELECT minute(start), n, total FROM minutes",
+    "parts": "SELECT * FROM parts",
+    "orders": "SELECT * FROM orders",
+}
+
+
+def opened(home: Path) -> EmbeddedEngine:
+    return jetsql.open(home=home, master="local[2]", conf=CONF)
+
+
+def rows(engine: EmbeddedEngine, text: str) -> list[list[object]]:
+    return [list(row) for row in engine.run(text).rows]
+
+
+def make(home: Path, url: str) -> None:
+    with opened(home) as engine:
+        for text in tables(str(home), url):
+            rows(engine, text)
+        for name in JOBS:
+            rows(engine, create(name))
+        threading.Event().wait()
+
+
+def resume(home: Path, url: str, recorded: Path) -> None:
+    with opened(home) as engine:
+        for text in tables(str(home), url):
+            rows(engine, text)
+        rows(engine, "MSCK REPAIR TABLE parts")
+        names = [f"spark_catalog.default.{name}" for name in ("numbers", *JOBS)]
+        found = {name: Catalog(engine.spark).table(name) for name in names}
+    restore_store(recorded, home, {name: table.created for name, table in found.items() if table is not None})
+    with opened(home) as engine:
+        told: dict[str, object] = {"found": _settled(engine), "jobs": rows(engine, "SHOW JOBS")}
+        Source(home / "numbers").add(2)
+        told["more"] = _settled(engine)
+        sys.stdout.write(json.dumps(told, default=str))
+
+
+def _settled(engine: EmbeddedEngine) -> dict[str, list[list[object]]]:
+    for name in JOBS:
+        rows(engine, f"WAIT FOR JOB {name} UNTIL IDLE TIMEOUT 60")
+    return {name: sorted(rows(engine, text), key=str) for name, text in _READ.items()}
+
+
+if __name__ == "__main__":
+    action, *arguments = sys.argv[1:]
+    if action == "make":
+        make(Path(arguments[0]), arguments[1])
+    else:
+        resume(Path(arguments[0]), arguments[1], Path(arguments[2]))
