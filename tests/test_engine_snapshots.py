@@ -148,7 +148,7 @@ def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql
     assert all_digits(sql, "digits", "j") == digits(5)
 
 
-def test_a_job_of_an_engine_that_is_alive_is_not_taken_over_and_that_of_a_dead_one_is(sql: Sql, numbers: Source) -> None:
+def test_only_an_engine_that_is_dead_is_taken_over(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("SUSPEND JOB j")
     lease = checkpoint(sql, job) / "lease.json"
