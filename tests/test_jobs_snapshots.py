@@ -42,7 +42,7 @@ def test_a_suspended_job_is_exporting_meanwhile_and_takes_no_other_statement(w: 
     with w.engine.gate("copy_state"):
         writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
         w.engine.wait_entered("copy_state")
-        assert w.job(job_id).status is Status.SUSPENDED_EXPORTING_SNAPSHOT
+        w.wait_status(job_id, Status.SUSPENDED_EXPORTING_SNAPSHOT)
         for text in (
             "RESUME JOB j",
             "DROP JOB j",
