@@ -41,6 +41,7 @@ SQLSTATES: Final[dict[str, str]] = {
     "SNAPSHOT_ALREADY_EXISTS": "42710",
     "WRONG_STATUS": "55000",
     "SINK_CHANGED": "55000",
+    "SOURCE_CHANGED": "55000",
     "JOB_CHANGED": "55000",
     "STATE_NOT_COMPATIBLE": "55000",
     "SNAPSHOT_FAILED": "58030",
@@ -49,6 +50,8 @@ SQLSTATES: Final[dict[str, str]] = {
     "PENDING_BATCH_FAILED": "55000",
     "FORMAT_NOT_READABLE": "58030",
     "CHECKPOINT_DAMAGED": "58030",
+    "DISK_FULL": "53100",
+    "STORAGE_NOT_USABLE": "58030",
     "DELIVERY_INTERRUPTED": "55000",
     "EXTERNAL_SYSTEM_UNAVAILABLE": "08001",
     "EXTERNAL_SYSTEM_ERROR": "58000",
@@ -89,14 +92,18 @@ class JetSQLError(Exception):
     condition: a key of `SQLSTATES`, given without the prefix; `str(error)` shows it as `[JETSQL.KEY]`.
     place: where in the statement's text, when a token of it is at fault.
     hint: what to do next, a sentence of its own.
+    where: the table, file, folder or system it happened at; empty when that is the statement.
     """
 
-    def __init__(self, condition: str, message: str, *, place: Place | None = None, hint: str = "") -> None:
+    def __init__(
+        self, condition: str, message: str, *, place: Place | None = None, hint: str = "", where: str = ""
+    ) -> None:
         self.condition = f"JETSQL.{condition}"
         self.sqlstate = SQLSTATES[condition]
         self.message = message
         self.place = place
         self.hint = hint
+        self.where = where
         super().__init__(message)
 
     def __str__(self) -> str:

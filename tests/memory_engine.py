@@ -83,9 +83,10 @@ class Run:
 
 @dataclass
 class MemoryEngine:
-    """analysis: of every body. start_errors: raised by the next starts, in turn. quiet: runs commit nothing by
-    themselves. graceful: what a stop returns. snapshots: the batch in each. discarded: checkpoints of versions.
-    held: what the sink says of a trial's batch; None: it can't be asked."""
+    """analysis: of every body. refused_confs: names of `spark.*` settings with the condition that each is refused with.
+    start_errors: raised by the next starts, in turn. quiet: runs commit nothing by themselves. graceful: what a stop
+    returns. snapshots: the batch in each. discarded: checkpoints of versions. held: what the sink says of a trial's
+    batch; None: it can't be asked."""
 
     analysis: Analysis = field(default_factory=analysis)
     start_errors: list[Exception] = field(default_factory=list)
@@ -98,6 +99,7 @@ class MemoryEngine:
     discarded: list[int] = field(default_factory=list)
     held: bool | None = False
     unreachable: StatementError | None = None
+    refused_confs: dict[str, str] = field(default_factory=dict)
     quiet: bool = False
     graceful: bool = True
     runs: dict[str, Run] = field(default_factory=dict)
@@ -112,6 +114,10 @@ class MemoryEngine:
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         self._pass("analyse")
         return self.analysis
+
+    def check_conf(self, name: str, value: str) -> None:
+        if name in self.refused_confs:
+            raise StatementError(self.refused_confs[name], f"'{value}' is no value of {name}.")
 
     def check_reachable(self, plan: Plan) -> None:
         self._pass("check_reachable")
@@ -191,7 +197,7 @@ class MemoryEngine:
     def cause_of(self, error: Exception) -> Cause:
         if isinstance(error, JetSQLError):
             heals = error.condition not in ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
-            return Cause(error.message, error.condition, error.sqlstate, heals=heals)
+            return Cause(error.message, error.condition, error.sqlstate, heals=heals, hint=error.hint)
         return Cause(str(error), type(error).__name__, heals=not isinstance(error, ValueError))
 
     def versions(self) -> dict[str, str]:

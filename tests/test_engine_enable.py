@@ -68,3 +68,7 @@ def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_pat
 
 def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:
     assert told["closed"][0] == "ParseException"
+
+
+def test_an_engine_whose_spark_was_stopped_is_closed(told: dict[str, Any]) -> None:
+    assert told["stopped"] is True

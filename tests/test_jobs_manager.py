@@ -148,7 +148,10 @@ def test_a_job_that_does_not_heal_is_suspended_with_its_cause(w: World) -> None:
     w.engine.fail(job_id, HURT)
     job = w.wait_status(job_id, Status.SUSPENDED)
     assert job.cause == HURT
-    assert w.store.history(job_id)[-1].words == "3 restarts did not help: the disk is full"
+    assert w.store.history(job_id)[-1].words == (
+        "It failed: the disk is full. 3 restarts did not help. The job is suspended with its state."
+        " When that is put right, start the job with RESUME JOB."
+    )
     assert w.said("RESUME JOB j")[0] == "RUNNING"
     w.engine.fail(job_id, HOPELESS)
     assert w.wait_status(job_id, Status.SUSPENDED).cause == HOPELESS

@@ -67,12 +67,14 @@ class Catalog:
                 "SINK_CHANGED",
                 f"The table {sink.table}, which the job writes, is gone. Nothing was written.",
                 hint="Drop the job; for a new table it is created anew.",
+                where=sink.table,
             )
         if table.created != sink.created or table.location not in {sink.location, *locations}:
             raise StatementError(
                 "SINK_CHANGED",
                 f"The table {sink.table} is another one than the job was made for. Nothing was written.",
                 hint="Drop the job and create it again for the new table.",
+                where=sink.table,
             )
         return table
 

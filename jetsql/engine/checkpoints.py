@@ -8,10 +8,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from jetsql.engine.filesystem import FileSystem
 from jetsql.jobs.model import Job, checkpoint_name
+
+_OURS: Final = re.compile(r"spark(-\d+)?(\.begin|\.draft)?")
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,18 @@ class Progress:
     def pending(self) -> bool:
         """A batch is planned and not committed: whoever starts next repeats it, whatever its SQL says by then."""
         return self.planned is not None and self.planned != self.committed
+
+    @property
+    def replayed(self) -> int | None:
+        """The batch that comes again, as it was planned then; None when there is none."""
+        return self.planned if self.pending else None
+
+    @property
+    def next_batch(self) -> int:
+        """The batch that a run begins with."""
+        if self.pending and self.planned is not None:
+            return self.planned
+        return 0 if self.committed is None else self.committed + 1
 
 
 @dataclass(frozen=True)
@@ -53,12 +69,12 @@ class Checkpoints:
         return max((int(name) for name in self.files.names(log) if name.isdigit()), default=None)
 
     def stale(self, job: Job) -> list[str]:
-        """Folders of versions that the job runs no more and can't go back to."""
+        """Folders of versions that the job runs no more and can't go back to. What a person put beside them stays."""
         versions = (version for version in (job.previous, job.proposed) if version is not None)
         kept = [self.spark(job.id, number) for number in (job.checkpoint, *(each.checkpoint for each in versions))]
         kept += [f"{path}.begin" for path in kept]
         found = [f"{self.folder(job.id)}/{name}" for name in self.files.names(self.folder(job.id))]
-        return [path for path in found if path.rpartition("/")[2].startswith("spark") and path not in kept]
+        return [path for path in found if _OURS.fullmatch(path.rpartition("/")[2]) and path not in kept]
 
     def start_over(self, job: Job) -> None:
         """Forget how far the job came."""

@@ -78,9 +78,18 @@ class Step:
 
 class DatabaseError(Exception):
     """A step failed and nothing was kept. state: SQLSTATE, empty when the driver gave none. step: None for connecting
-    and committing. unexpected: the value that was not as expected, when it is that."""
+    and committing. unexpected: the value that was not as expected, when it is that. error_class: of the driver's
+    exception, empty when there was none."""
 
-    def __init__(self, state: str, message: str, step: str | None = None, unexpected: int | None = None) -> None:
+    def __init__(
+        self,
+        state: str,
+        message: str,
+        step: str | None = None,
+        unexpected: int | None = None,
+        error_class: str = "",
+    ) -> None:
+        self.error_class = error_class
         self.state = state
         self.message = message
         self.step = step
@@ -147,7 +156,8 @@ class Database:
         if error.state == NO_DRIVER:
             return self._no_driver()
         words = _WORDS[error.condition].format(server=self.server, message=one_line(error.message))
-        return StatementError(error.condition, self.clean(words), hint=_HINTS.get(error.condition, ""))
+        hint = _HINTS.get(error.condition, "")
+        return StatementError(error.condition, self.clean(words), hint=hint, where=self.server)
 
     def refusal_of_rows(self, error: BaseException) -> StatementError | None:
         """An error that Spark's JDBC writer met here, in words; None when the error is of something else."""
@@ -166,12 +176,13 @@ class Database:
             "EXTERNAL_SYSTEM_UNAVAILABLE",
             f"{self.server} can't be reached: its JDBC driver is not on the class path ({name}).",
             hint=f"Start the engine with --conf spark.jars.packages={package}",
+            where=self.server,
         )
 
     def _values(self, text: str) -> Any:
         answer = json.loads(text)
         if "state" in answer:
-            raise DatabaseError(answer["state"], answer["message"], answer.get("step"))
+            raise DatabaseError(answer["state"], answer["message"], answer.get("step"), error_class=answer["class"])
         if "unexpected" in answer:
             raise DatabaseError("", "", answer["step"], int(answer["unexpected"]))
         return answer["values"]
@@ -208,7 +219,8 @@ def sql_failure_in(throwable: Any) -> DatabaseError | None:
     while each is not None:
         state = _state(each)
         if state is not None:
-            found = DatabaseError(state, str(each.getMessage() or each))
+            kind = str(each.getClass().getName())
+            found = DatabaseError(state, str(each.getMessage() or each), error_class=kind)
         each = each.getCause()
     return found
 

@@ -5,10 +5,19 @@ live on a local disk, HDFS or an object store alike.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A file whose name is a number."""
+
+    number: int
+    text: str
 
 
 class FileSystem:
@@ -57,6 +66,16 @@ class FileSystem:
     def copy(self, source: str, target: str, names: list[str]) -> int:
         """Copy files, named relative to both folders. Returns their bytes."""
         return int(self._java.copy(source, target, json.dumps(names)))
+
+    def newest(self, folder: str) -> Numbered | None:
+        """The file with the greatest number for a name; None without one, or without the folder."""
+        found = json.loads(self._java.newest(folder))
+        return None if found is None else Numbered(found["number"], found["text"])
+
+    def read_if_there(self, path: str) -> str | None:
+        """The text of a file that may be missing."""
+        text = self._java.readIfThere(path)
+        return None if text is None else str(text)
 
     def read(self, path: str) -> str:
         return str(self._java.read(path))

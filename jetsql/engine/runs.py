@@ -7,6 +7,7 @@ a run that is being stopped reports nothing, the one who stops it knows.
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,12 +17,15 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from jetsql.engine.checkpoints import Progress
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
+from jetsql.engine.remedies import GONE_HINT, Scene
 from jetsql.engine.sinks import SinkWriter
 from jetsql.engine.startup import is_stopped
+from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.engine import BatchCommitted, Report, RestartWanted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
@@ -45,7 +49,7 @@ class Run(Protocol):
 @dataclass(frozen=True)
 class RunParts:
     """What a run is made of. holds: the copies of its checkpoint. lease: its right to write. static_locations: where
-    the tables beside its streams are.
+    the tables beside its streams are. reached: how far the checkpoint had come before the run.
     """
 
     job: Job
@@ -56,11 +60,18 @@ class RunParts:
     report: Report
     holds: Holds
     lease: Lease
-    static_locations: tuple[str, ...] = ()
+    static_locations: tuple[str, ...]
+    reached: Progress
 
     @property
     def id(self) -> RunId:
         return RunId(self.job.id, self.job.run)
+
+    @property
+    def scene(self) -> Scene:
+        sink = self.job.plan.analysis.sink
+        temporary = self.session.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
+        return Scene(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
         return DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
@@ -76,7 +87,9 @@ class StreamingRun:
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._ended = threading.Event()
+        self._told_end = threading.Lock()
         self._failure: tuple[BaseException, int] | None = None
+        self._next_batch = parts.reached.next_batch
         self._progress: dict[str, Any] = {}
         self._listener: Any = None
 
@@ -113,6 +126,8 @@ class StreamingRun:
         # Events come in their order, so behind the end there is no batch left to be told. A dead Spark tells none.
         if not is_stopped(self._parts.session):
             self._ended.wait(_EVENTS_SECONDS)
+            if graceful:
+                self._report_failure(query)
         return graceful
 
     def watch_idle(self) -> None:
@@ -124,7 +139,10 @@ class StreamingRun:
         """What the listener tells (java.util.function.BiConsumer)."""
         if kind == "progress":
             self._progress = json.loads(detail)
-            self._parts.report(_committed(self._parts.id, self._progress))
+            batch = self._progress["batchId"]
+            self._next_batch = batch + 1
+            again = batch == self._parts.reached.replayed
+            self._parts.report(_committed(self._parts.id, self._progress, again))
         elif kind == "idle":
             self._parts.report(RunIdle(self._parts.id, _seconds(detail)))
         else:
@@ -144,15 +162,21 @@ class StreamingRun:
             self._report_end(query)
 
     def _report_end(self, query: StreamingQuery) -> None:
-        throwable = bridge(self._parts.session).failure(query._jsq)
-        if throwable is None:
+        if not self._report_failure(query):
             self._parts.report(self._ended_without_error())
-            return
+
+    def _report_failure(self, query: StreamingQuery) -> bool:
+        """Report the error that ended the query, once; whether there is one. A stop and the end may both come by."""
+        throwable = bridge(self._parts.session).failure(query._jsq)
+        if throwable is not None and self._told_end.acquire(blocking=False):
+            self._parts.report(_ended(self._parts, self._cause(throwable)))
+        return throwable is not None
+
+    def _cause(self, throwable: object) -> Cause:
+        scene = self._parts.scene
         if self._failure is not None:
-            cause = cause_of(*self._failure)
-        else:
-            cause = of_throwable(throwable, self._progress.get("batchId"))
-        self._parts.report(_ended(self._parts, cause))
+            return cause_of(*self._failure, scene)
+        return of_throwable(throwable, self._next_batch, scene)
 
     def _ended_without_error(self) -> RunCompleted | RunFailed:
         if self._once or self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
@@ -163,12 +187,33 @@ class StreamingRun:
         self._parts.holds.before_batch(self._parts.job.id, batch, self._stopping)
         try:
             self._parts.lease.check()
+            self._check_files(batch)
             self._parts.writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
             # Across Java the error would lose its condition, and Spark searches through its text, however long.
             self._failure = (error, batch)
             raise RuntimeError(f"Batch {batch} was not written.") from None
+
+    def _check_files(self, batch: int) -> None:
+        """Raises StatementError SOURCE_CHANGED when files were deleted after the batch was planned and before now.
+
+        Spark would leave their rows out for ever without a word, unless somebody said that this is fine.
+        """
+        self._started.wait()
+        query, session = self._query, self._parts.session
+        if query is None or session.conf.get("spark.sql.files.ignoreMissingFiles") == "true":
+            return
+        found = json.loads(bridge(session).missingFiles(query._jsq))
+        missing = [path for path in found if path not in self._parts.static_locations]
+        if missing:
+            more = f" and {len(missing) - 1} other files" if len(missing) > 1 else ""
+            raise StatementError(
+                "SOURCE_CHANGED",
+                f"{missing[0]}{more}, which batch {batch} is to read, was deleted or moved. Nothing was written.",
+                hint=GONE_HINT,
+                where=missing[0],
+            )
 
     class Java:
         implements = ("java.util.function.BiConsumer",)
@@ -211,7 +256,7 @@ class BatchRun:
             failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such
             if not self._stopping:
-                parts.report(_ended(parts, cause_of(error, 0)))
+                parts.report(_ended(parts, cause_of(error, 0, parts.scene)))
             return
         seconds = max((datetime.now() - began).total_seconds(), 0.001)
         rows = count or 0
@@ -219,7 +264,7 @@ class BatchRun:
         parts.report(RunCompleted(parts.id))
 
 
-def _committed(run: RunId, progress: dict[str, Any]) -> BatchCommitted:
+def _committed(run: RunId, progress: dict[str, Any], again: bool) -> BatchCommitted:
     late = sum(operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ()))
     return BatchCommitted(
         run=run,
@@ -228,6 +273,7 @@ def _committed(run: RunId, progress: dict[str, Any]) -> BatchCommitted:
         input_rows=progress.get("numInputRows", 0),
         rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
         late_rows=late,
+        again=again,
     )
 
 
@@ -247,7 +293,7 @@ def held_back(progress: dict[str, Any]) -> str:
 
 def _ended(parts: RunParts, cause: Cause) -> RunFailed | RestartWanted:
     """A table beside the stream that was overwritten is a reason to begin again with what it is now, not a failure."""
-    missing = cause.condition.startswith("FAILED_READ_FILE") and any(
+    missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
         location and location.partition(":")[2].lstrip("/") in cause.message for location in parts.static_locations
     )
     moved = (

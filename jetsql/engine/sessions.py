@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge
+from jetsql.errors import StatementError
 from jetsql.jobs.model import CapturedSession, Job
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
@@ -77,6 +80,19 @@ class Sessions:
         release with others does not change its state's form.
         """
         return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_DELIVERY_CONFS}
+
+    def check_conf(self, name: str, value: str) -> None:
+        """Raises StatementError OPTION_NOT_CHANGEABLE, INVALID_OPTION_VALUE for what no session can be given."""
+        try:
+            self._spark.newSession().conf.set(name, value)
+        except PySparkException as error:
+            condition = error.getCondition() or ""
+            if condition.startswith("CANNOT_MODIFY"):
+                message = f"'{name}' can't be set for a job: it holds for the whole engine, from its start to its end."
+                raise StatementError(
+                    "OPTION_NOT_CHANGEABLE", message, hint=f"Start the engine with --conf {name}=VALUE."
+                ) from error
+            raise StatementError("INVALID_OPTION_VALUE", plain_message(str(error), condition)) from error
 
     def _confs(self, session: SparkSession) -> dict[str, str]:
         confs: dict[str, str] = json.loads(self._bridge.confs(session._jsparkSession))

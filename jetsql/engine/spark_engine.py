@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine import failures
 from jetsql.engine.analysis import ResolvedBody, resolve
 from jetsql.engine.catalog import Catalog
+from jetsql.engine.checkpoint_check import check_checkpoint
 from jetsql.engine.checkpoints import Checkpoints
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
@@ -77,6 +78,9 @@ class SparkEngine:
         spark = _spark(session)
         return resolve(body, spark, self._sessions.capture(spark)).analysis
 
+    def check_conf(self, name: str, value: str) -> None:
+        self._sessions.check_conf(name, value)
+
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
         if plan.analysis.sink.kind is SinkKind.JDBC:
@@ -106,10 +110,11 @@ class SparkEngine:
         _same_query(job, resolved)
         lease = Lease(self._checkpoints, job)
         lease.claim()
+        checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
+        reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
         writer.recover()
-        checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
-        return RunParts(job, session, resolved.query, writer, checkpoint, report, self._holds, lease, statics)
+        return RunParts(job, session, resolved.query, writer, checkpoint, report, self._holds, lease, statics, reached)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:

@@ -105,7 +105,7 @@ def report(error: BaseException, text: str) -> ErrorReport:
     if isinstance(error, PySparkException):
         return _of_spark(error, text)
     cause = cause_of(error)
-    return ErrorReport(cause.condition or "JETSQL.INTERNAL_ERROR", cause.sqlstate or "XX000", cause.message)
+    return ErrorReport(cause.condition or "JETSQL.INTERNAL_ERROR", cause.sqlstate or "XX000", cause.message, cause.hint)
 
 
 def _of_spark(error: PySparkException, text: str) -> ErrorReport:

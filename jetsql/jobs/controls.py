@@ -16,10 +16,11 @@ from jetsql.jobs.events import AlterOptions, Cancel, Outcome, Restart, Resume, S
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Guarantee, Job, Status
-from jetsql.jobs.moves import joined, restart_words
+from jetsql.jobs.moves import joined, restart_words, what_to_do
 from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
-from jetsql.jobs.results import Result, capitalized, cause_words, no_job
+from jetsql.jobs.proposing import try_confs
+from jetsql.jobs.results import Result, capitalized, cause_words, no_job, what_words
 from jetsql.jobs.snapshots import await_export, check_has_state, failed, new_export, snapshot_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import (
@@ -76,8 +77,9 @@ def _still(manager: Manager, doing: str) -> str:
 
 def _otherwise(job: Job, wanted: str) -> StatementError:
     if job.cause is not None:
-        message = f"Job {job.name} was not {wanted}; it is {job.status.value}: {cause_words(job.cause)}"
-        return StatementError("JOB_FAILED", message)
+        message = f"Job {job.name} was not {wanted}; it is {job.status.value}: {what_words(job.cause)}"
+        hint = what_to_do(job.cause) if job.status is Status.SUSPENDED else job.cause.hint
+        return StatementError("JOB_FAILED", message, hint=hint)
     message = f"Job {job.name} was not {wanted}: another statement came between; it is {job.status.value} now."
     return StatementError("WRONG_STATUS", message)
 
@@ -123,6 +125,7 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     for text in statement.options:
         _check_changeable(job, text)
     options = parse_options(statement.options, before=job.plan.options)
+    try_confs(manager, options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
     event = AlterOptions(plan, tuple(options.texts), statement.resume)
     step = _ask(manager, statement.name, event)

@@ -16,12 +16,12 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.lookup import live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Plan, Snapshot, Status
+from jetsql.jobs.model import Cause, Job, Plan, Snapshot, Status
 from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options, parse_options
 from jetsql.jobs.proposing import check_reachable, plan_of
 from jetsql.jobs.replacing import replace_job
-from jetsql.jobs.results import Result, cause_words
+from jetsql.jobs.results import Result, what_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.snapshots import find_snapshot
 from jetsql.jobs.starts import beginning
@@ -132,7 +132,7 @@ def _first_trigger(manager: Manager, view: View) -> Result:
     after = manager.board.wait(view, _through, seconds)
     job = after.job
     if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
-        raise StatementError("JOB_FAILED", _failure(job))
+        raise _failure(job)
     return Result(job, joined("Created.", beginning(view.job), _progress(after, seconds), _delivery(job)))
 
 
@@ -143,8 +143,10 @@ def _through(view: View) -> bool:
     return begun or not job.live or job.status is Status.SUSPENDED
 
 
-def _failure(job: Job) -> str:
-    return f"Job {job.name} failed before anything was committed: {cause_words(job.cause)}"
+def _failure(job: Job) -> StatementError:
+    cause = job.cause or Cause("The cause is not known")
+    message = f"Job {job.name} failed before anything was committed: {what_words(cause)}"
+    return StatementError("JOB_FAILED", message, hint=cause.hint)
 
 
 def _progress(view: View, seconds: float) -> str:

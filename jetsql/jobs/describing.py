@@ -11,7 +11,7 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.explaining import sink_words, source_words, trigger_words, write_words
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, quoted_name
+from jetsql.jobs.model import Cause, Job, quoted_name
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.tables import Column, Table
@@ -47,6 +47,8 @@ def _facts(view: View) -> Iterator[Fact]:
     yield "submission time", _time(job.submitted)
     yield "end time", _time(job.ended)
     yield "last error", cause_words(job.cause) or None
+    if job.cause is not None:
+        yield from _cause_facts(job.cause)
     yield "kind", "streaming" if plan.analysis.streaming else "batch"
     for source in plan.analysis.sources:
         yield "source", source_words(source)
@@ -58,6 +60,16 @@ def _facts(view: View) -> Iterator[Fact]:
     for name, value in show(plan.options).items():
         yield f"option {name}", value
     yield "statement", hide_in_text(job.body.text)
+
+
+def _cause_facts(cause: Cause) -> Iterator[Fact]:
+    """Only those that are known: an error may come from anywhere."""
+    if cause.error_class:
+        yield "last error class", cause.error_class
+    if cause.where:
+        yield "last error at", cause.where
+    if cause.batch is not None:
+        yield "last error in batch", str(cause.batch)
 
 
 def _more_facts(view: View) -> Iterator[Fact]:

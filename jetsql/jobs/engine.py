@@ -1,7 +1,7 @@
 """The engine as the manager knows it: a small protocol, and the events that come back from a run.
 
-The tests have an in-memory twin. Everything but `analyse` and `explain` is called on worker threads and may block; the
-manager's writer thread never calls an engine.
+The tests have an in-memory twin. Everything but `analyse`, `check_conf` and `explain` is called on worker threads and
+may block; the manager's writer thread never calls an engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from jetsql.language.statements import Body
 
 @dataclass(frozen=True)
 class BatchCommitted:
-    """A micro-batch is committed. trigger_time: when its trigger began, seconds since the epoch."""
+    """A micro-batch is committed. trigger_time: when its trigger began, seconds since the epoch. again: it was planned
+    by an earlier run, so it holds what was there then and not when its trigger began."""
 
     run: RunId
     batch: int
@@ -24,6 +25,7 @@ class BatchCommitted:
     input_rows: int
     rows_per_second: float
     late_rows: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,12 @@ class Engine(Protocol):
         Raises StatementError for what JetSQL refuses, and Spark's own error for what Spark does not understand.
         """
 
+    def check_conf(self, name: str, value: str) -> None:
+        """Try whether a run could be given this `spark.*` setting.
+
+        Raises StatementError OPTION_NOT_CHANGEABLE for one of the engine's own, INVALID_OPTION_VALUE for a bad value.
+        """
+
     def check_reachable(self, plan: Plan) -> None:
         """Ask the external systems of a plan directly whether the job could work (5 s).
 
@@ -110,8 +118,8 @@ class Engine(Protocol):
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         """End a run at a batch boundary; by force after the deadline. Blocks until it ended.
 
-        Returns whether it was graceful. A run that is not there counts as stopped. Nothing is reported by a run
-        that is being stopped.
+        Returns whether it was graceful. A run that is not there counts as stopped. A run that is being stopped
+        reports nothing but RunFailed, before this returns, when its last batch ended with an error.
         """
 
     def watch_idle(self, run: RunId) -> None:

@@ -1,7 +1,9 @@
 """Cells of the life cycle for errors: try again, suspend or fail.
 
-Before the first trigger has gone through an error is final (design 2.2). What was replaced under a job (JOB_CHANGED,
-SINK_CHANGED) always suspends it: its state is good, and a person has to decide.
+Before the first trigger has gone through an error is final (design 2.2). What was replaced or deleted under a job
+always suspends it, whatever its options say: its state is good or can be mended, and a person has to decide.
+
+The words of a history row say what happened and where, what is tried next and when, and what a person can do.
 """
 
 from __future__ import annotations
@@ -23,25 +25,30 @@ from jetsql.jobs.model import Cause, Job, Status
 from jetsql.jobs.moves import (
     Moment,
     end_failed,
+    joined,
     noted,
     run_of,
+    sentence,
+    what_to_do,
 )
 from jetsql.jobs.updates import adopted, forget_previous, trial_failed, undone, unjudged
 
-_CHANGED: Final = (
+_FOR_PEOPLE: Final = (
     "JETSQL.JOB_CHANGED",
     "JETSQL.SINK_CHANGED",
+    "JETSQL.SOURCE_CHANGED",
+    "JETSQL.CHECKPOINT_DAMAGED",
     "JETSQL.JOB_IN_USE",
     "JETSQL.FORMAT_NOT_READABLE",
 )
 
 
 def run_failed(job: Job, event: RunFailed, moment: Moment) -> Step:
-    return _fail(job, event.cause, moment)
+    return _fail(job, event.cause, _what(event.cause), moment)
 
 
 def start_failed(job: Job, event: StartFailed, moment: Moment) -> Step:
-    return _fail(job, event.cause, moment)
+    return _fail(job, event.cause, _what(event.cause, "It was not started"), moment)
 
 
 def judged(job: Job, event: TrialJudged, moment: Moment) -> Step:
@@ -52,25 +59,42 @@ def judged(job: Job, event: TrialJudged, moment: Moment) -> Step:
         return unjudged(job, event)
     if not event.held:
         return undone(job)
-    failed = _fail(adopted(job), job.cause, moment)
+    failed = _fail(adopted(job), job.cause, _what(job.cause), moment)
     return replace(failed, actions=(*forget_previous(job), *failed.actions))
 
 
-def _fail(job: Job, cause: Cause, moment: Moment) -> Step:
+def _fail(job: Job, cause: Cause, what: str, moment: Moment) -> Step:
     if job.previous is not None:
         return trial_failed(job, cause)
     hurt = replace(job, cause=cause)
     if not job.established:
-        return end_failed(hurt, moment, f"Failed before anything was committed: {cause.message}")
-    if cause.condition in _CHANGED:
-        return _suspend_for(hurt, cause.message, ())
+        words = joined(f"Failed before anything was committed: {sentence(cause.message)}", cause.hint)
+        return end_failed(hurt, moment, words)
+    if cause.condition in _FOR_PEOPLE:
+        return _suspend_for(hurt, joined(what, _KEPT, cause.hint), ())
     if cause.heals and job.attempts < job.plan.restart_attempts:
-        return _wait_for_retry(hurt, cause, moment)
-    spent = "Trying again can't help" if not cause.heals else f"{job.attempts} restarts did not help"
-    words = f"{spent}: {cause.message}"
+        return _wait_for_retry(hurt, what, moment)
+    spent = _spent(job) if cause.heals else "Trying again can't help."
     if job.plan.suspend_on_failure:
-        return _suspend_for(hurt, words, (RecoverSink(hurt),))
-    return end_failed(hurt, moment, words)
+        return _suspend_for(hurt, joined(what, spent, _KEPT, what_to_do(cause)), (RecoverSink(hurt),))
+    return end_failed(hurt, moment, joined(what, spent, "So the job failed.", cause.hint))
+
+
+_KEPT: Final = "The job is suspended with its state."
+
+
+def _what(cause: Cause, outside_batches: str = "It failed") -> str:
+    """What happened, in which batch and where, as far as the message itself does not say so."""
+    at = f" at {cause.where}" if cause.where and cause.where not in cause.message else ""
+    if cause.batch is not None:
+        return f"Batch {cause.batch} failed{at}: {sentence(cause.message)}"
+    return f"{outside_batches}{at}: {sentence(cause.message)}"
+
+
+def _spent(job: Job) -> str:
+    if not job.attempts:
+        return "No restarts are allowed."
+    return "1 restart did not help." if job.attempts == 1 else f"{job.attempts} restarts did not help."
 
 
 def _suspend_for(job: Job, words: str, actions: tuple[Action, ...]) -> Step:
@@ -78,16 +102,17 @@ def _suspend_for(job: Job, words: str, actions: tuple[Action, ...]) -> Step:
     return Step(suspended, Outcome.MOVED, actions, title="suspended by an error", words=words)
 
 
-def _wait_for_retry(job: Job, cause: Cause, moment: Moment) -> Step:
+def _wait_for_retry(job: Job, what: str, moment: Moment) -> Step:
     at = moment.retry_at(job.attempts)
     waiting = replace(job, status=Status.NOT_RUNNING, attempts=job.attempts + 1)
-    words = f"Trying again in {at - moment.now:g} s: {cause.message}"
+    next_try = f"Trying again in {at - moment.now:g} s (restart {waiting.attempts} of {job.plan.restart_attempts})."
+    words = joined(what, next_try)
     return Step(waiting, Outcome.MOVED, (ScheduleRetry(run_of(job), at),), title="error", words=words)
 
 
 def failed_while_stopping(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:
     """The stop that is under way finds no run and ends as it was to; the error stays visible."""
-    return Step(replace(job, cause=event.cause), Outcome.MOVED, title="error", words=event.cause.message)
+    return Step(replace(job, cause=event.cause), Outcome.MOVED, title="error", words=_what(event.cause))
 
 
 def failed_after_run(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:

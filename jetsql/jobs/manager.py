@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from time import monotonic
@@ -39,7 +39,7 @@ from jetsql.jobs.events import (
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Job, Snapshot, Status
+from jetsql.jobs.model import Cause, Job, Snapshot, Status
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.retention import Retention
 from jetsql.jobs.secrets import hide
@@ -213,7 +213,7 @@ class Manager:
         cause = taken.job.cause
         if cause is None or cause is job.cause:
             return shown
-        return replace(shown, job=replace(taken.job, cause=replace(cause, message=hide(cause.message, options))))
+        return replace(shown, job=replace(taken.job, cause=_hidden(cause, options)))
 
     def _stored(self, job_id: str) -> View:
         job = self.store.job(job_id)
@@ -277,6 +277,13 @@ def _log_error(done: Future[None]) -> None:
         _LOG.error("An event was lost", exc_info=error)
 
 
+def _hidden(cause: Cause, options: Mapping[str, str]) -> Cause:
+    """The cause without the secrets of a job's options."""
+    return replace(
+        cause, message=hide(cause.message, options), where=hide(cause.where, options), hint=hide(cause.hint, options)
+    )
+
+
 def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
     """What is known of the job's runs after an event."""
     if taken.title and not isinstance(event, FilesDiscarded | CleanupFailed):
@@ -285,7 +292,7 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
         return replace(
             facts,
             rows_per_second=event.rows_per_second,
-            batch_trigger=event.trigger_time,
+            batch_trigger=facts.batch_trigger if event.again else event.trigger_time,
             input_rows=facts.input_rows + event.input_rows,
             late_rows=facts.late_rows + event.late_rows,
         )

@@ -188,7 +188,8 @@ class Cause:
     """Why something happened to a job: for people first, the error's class for programs.
 
     batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help. error_class:
-    the exception's class. where: the table, folder or system it happened at; empty when that is not known.
+    the exception's class. where: the table, folder or system it happened at; empty when that is not known. hint: what
+    to do about it, a sentence of its own.
     """
 
     message: str
@@ -198,6 +199,7 @@ class Cause:
     heals: bool = True
     error_class: str = ""
     where: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)

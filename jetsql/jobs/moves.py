@@ -63,6 +63,15 @@ def joined(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) or not text else f"{text}."
+
+
+def what_to_do(cause: Cause) -> str:
+    """What a person can do about an error that has suspended a job."""
+    return cause.hint or "When that is put right, start the job with RESUME JOB."
+
+
 def kept(job: Job, message: str) -> Step:
     return Step(job, Outcome.KEPT, message=message)
 

@@ -15,8 +15,25 @@ from jetsql.language.statements import CreateJob
 
 def plan_of(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Plan:
     """The plan of a statement. Raises what the engine and `make_plan` refuse it with."""
+    try_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
     return make_plan(analysis, options, statement.body.verb, statement.body.target)
+
+
+def try_confs(manager: Manager, options: Options) -> None:
+    """Try the `spark.*` settings that a statement gives: a bad value is its error, and not that of the next start.
+
+    Raises StatementError at the key or the value at fault.
+    """
+    for name, value in options.spark_confs.items():
+        text = options.texts.get(name)
+        if text is None:  # the job has it already
+            continue
+        try:
+            manager.engine.check_conf(name, value)
+        except StatementError as error:
+            of_key = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+            raise error.at(text.key_place if of_key else text.value_place) from None
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.model import Cause, Job
+from jetsql.jobs.moves import joined, sentence
 from jetsql.jobs.tables import Column, Table
 
 COMMAND_COLUMNS: Final = (Column("id"), Column("name"), Column("status"), Column("message"))
@@ -26,9 +27,14 @@ def no_job(name: str, message: str) -> Table:
 
 
 def cause_words(cause: Cause | None) -> str:
-    """Why, with the error's class in front as errors are shown elsewhere."""
+    """Why, with the error's condition in front as errors are shown elsewhere, and what to do about it."""
     if cause is None:
         return ""
+    return joined(sentence(what_words(cause)), cause.hint) if cause.hint else what_words(cause)
+
+
+def what_words(cause: Cause) -> str:
+    """Why, without what to do about it: for errors, which have a place of their own for that."""
     return f"[{cause.condition}] {cause.message}" if cause.condition else cause.message
 
 

@@ -93,7 +93,7 @@ def idle(job: Job, event: RunIdle, moment: Moment) -> Step:
 
 def _after_progress(job: Job) -> Cause | None:
     """Progress ends an error; a job that does not run any more keeps what it was stopped for."""
-    return None if job.status in (Status.STARTING, Status.RUNNING) else job.cause
+    return None if job.status in (Status.STARTING, Status.RUNNING, Status.COMPLETING) else job.cause
 
 
 def _progress(job: Job, before: Job, words: str) -> Step:

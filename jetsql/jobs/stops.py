@@ -183,6 +183,8 @@ def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...])
 def _stop_words(job: Job, graceful: bool) -> str:
     if not job.plan.analysis.streaming:
         return "Its query was ended."
+    if graceful and job.cause is not None:
+        return "Its batch failed; it is repeated with the next start."
     if graceful:
         return "The running batch was finished first."
     return "Stopped by force after the deadline; the batch that was running will be repeated."

@@ -14,8 +14,8 @@ from jetsql.jobs.board import View
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Job, Status, Trigger
-from jetsql.jobs.moves import run_of
-from jetsql.jobs.results import Result, cause_words
+from jetsql.jobs.moves import run_of, what_to_do
+from jetsql.jobs.results import Result, cause_words, what_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import Name, WaitForJob, WaitGoal
 
@@ -106,14 +106,17 @@ def _is_dead_end(view: View) -> bool:
 
 def _not_reached(view: View, wait: _Wait, seconds: float, name: Name, now: float) -> StatementError:
     job = view.job
-    if job.status is Status.FAILED:
-        return StatementError("JOB_FAILED", f"Job {job.name} failed: {cause_words(job.cause)}", place=name.place)
+    if job.status is Status.FAILED and job.cause is not None:
+        message = f"Job {job.name} failed: {what_words(job.cause)}"
+        return StatementError("JOB_FAILED", message, place=name.place, hint=job.cause.hint)
     if job.status is Status.COMPLETED:
         return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
     if job.status in _DEAD_ENDS:
-        why = f": {cause_words(job.cause)}" if job.cause else "."
+        why, hint = ".", "Start it with RESUME JOB."
+        if job.cause is not None:
+            why, hint = f": {what_words(job.cause)}", what_to_do(job.cause)
         message = f"Job {job.name} is {job.status.value}{why}"
-        return StatementError("WRONG_STATUS", message, place=name.place, hint="Start it with RESUME JOB.")
+        return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
     message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(view, now)}"
     return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job goes on; nothing was changed.")
 

@@ -5,13 +5,12 @@ Nothing else in a process writes, so no step ever sees half of another. An opera
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from time import monotonic
 from typing import Any, TypeVar
 
 from jetsql.errors import EngineError
@@ -35,11 +34,17 @@ class _Operation:
             self.result.set_exception(error)
 
 
-@dataclass(order=True)
+@dataclass(frozen=True)
 class _Timer:
+    """at: seconds since the epoch. latest: of the clock that nobody sets."""
+
     at: float
-    number: int
-    work: Callable[[], Any] = field(compare=False)
+    latest: float
+    work: Callable[[], Any]
+
+    def left(self, now: float) -> float:
+        """Seconds, whichever clock comes there first: one that was set back by an hour must not hold it up so long."""
+        return max(0.0, min(self.at - now, self.latest - monotonic()))
 
 
 class Writer:
@@ -49,7 +54,6 @@ class Writer:
         self._clock = clock
         self._queue: SimpleQueue[_Operation | None] = SimpleQueue()
         self._timers: list[_Timer] = []
-        self._numbers = count()
         self._lock = Lock()
         self._ended = False
         self._thread = Thread(target=self._loop, name="jetsql-jobs", daemon=True)
@@ -72,7 +76,7 @@ class Writer:
 
     def at(self, time: float, work: Callable[[], Any]) -> None:
         """Run the operation when the time (seconds since the epoch) has come. On the thread itself only."""
-        heapq.heappush(self._timers, _Timer(time, next(self._numbers), work))
+        self._timers.append(_Timer(time, monotonic() + time - self._clock(), work))
 
     def drop_timers(self) -> None:
         """On the thread itself only."""
@@ -98,8 +102,12 @@ class Writer:
             self._run_due()
 
     def _seconds_left(self) -> float | None:
-        return max(0.0, self._timers[0].at - self._clock()) if self._timers else None
+        now = self._clock()
+        return min((timer.left(now) for timer in self._timers), default=None)
 
     def _run_due(self) -> None:
-        while self._timers and self._timers[0].at <= self._clock():
-            _Operation(heapq.heappop(self._timers).work, Future()).run()
+        now = self._clock()
+        due = sorted((timer for timer in self._timers if not timer.left(now)), key=lambda timer: timer.at)
+        for timer in due:
+            self._timers.remove(timer)
+            _Operation(timer.work, Future()).run()

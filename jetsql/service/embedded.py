@@ -70,7 +70,7 @@ class EmbeddedEngine:
     def run(self, text: str) -> Result:
         """Run one statement, JetSQL's or Spark's. Raises JetSQLError or Spark's own errors."""
         statement = parse(text)
-        if self._closed:
+        if self.closed:
             raise closed_error()
         if statement is not None:
             table = commands.execute(self._manager, statement, self.spark)
@@ -102,7 +102,8 @@ class EmbeddedEngine:
 
     @property
     def closed(self) -> bool:
-        return self._closed
+        """Also when its Spark was stopped by somebody else; `close` then still lets go of the home folder."""
+        return self._closed or is_stopped(self.spark)
 
     def _execute(self, text: str, session: Session) -> Table:
         statement = parse(text)

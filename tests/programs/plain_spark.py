@@ -113,8 +113,10 @@ def main(home: str) -> None:
     query.stop()
     engine.close()
     report["closed"] = outcome(spark, "SHOW JOBS")
-    sys.stdout.write(json.dumps(report))
+    again = jetsql.enable(spark, home=home)
     spark.stop()
+    report["stopped"] = again.closed
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 package dev.jetsql;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
@@ -15,7 +19,13 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
 import scala.collection.Iterator;
@@ -53,6 +63,37 @@ class Batches {
       for (int i = 0; i < files.length; i++) sum += files[i].length();
     }
     return sum;
+  }
+
+  /**
+   * The files that the running batch of a query was planned to read and that are not there any more, as a JSON array.
+   * Spark leaves them out without a word: it looks for them once more when it makes the batch, and lists what it finds.
+   */
+  static String missingFiles(StreamingQuery query) throws Exception {
+    ArrayNode missing = Extension.JSON.createArrayNode();
+    StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
+    Iterator leaves = execution.lastExecution().logical().collectLeaves().iterator();
+    while (leaves.hasNext()) {
+      Object leaf = leaves.next();
+      if (!(leaf instanceof LogicalRelation)) continue;
+      Object relation = ((LogicalRelation) leaf).relation();
+      if (!(relation instanceof HadoopFsRelation)) continue;
+      Object index = ((HadoopFsRelation) relation).location();
+      if (index instanceof PartitioningAwareFileIndex) addMissing((PartitioningAwareFileIndex) index, missing);
+    }
+    return Extension.JSON.writeValueAsString(missing);
+  }
+
+  private static void addMissing(PartitioningAwareFileIndex index, ArrayNode missing) {
+    if (index.allFiles().size() >= index.rootPaths().size()) return;
+    Set found = new HashSet();
+    Iterator files = index.allFiles().iterator();
+    while (files.hasNext()) found.add(((FileStatus) files.next()).getPath());
+    Iterator planned = index.rootPaths().iterator();
+    while (planned.hasNext()) {
+      Object path = planned.next();
+      if (!found.contains(path)) missing.add(path.toString());
+    }
   }
 
   static int parts(Dataset rows) {

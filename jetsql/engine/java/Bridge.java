@@ -56,6 +56,8 @@ public class Bridge {
 
   public long inputBytes(Dataset rows) { return Batches.inputBytes(rows); }
 
+  public String missingFiles(StreamingQuery query) throws Exception { return Batches.missingFiles(query); }
+
   public int parts(Dataset rows) { return Batches.parts(rows); }
 
   public String write(SparkSession session, DataFrameWriter writer, String folder) throws Exception {

@@ -131,6 +131,7 @@ class Databases {
     boolean noDriver = best instanceof ClassNotFoundException || String.valueOf(best.getMessage()).contains("No suitable driver");
     String state = best instanceof SQLException ? ((SQLException) best).getSQLState() : null;
     answer.put("state", noDriver ? "DRIVER" : state == null ? "" : state);
+    answer.put("class", best.getClass().getName());
     answer.put("message", best.getMessage() == null ? best.toString() : best.getMessage());
   }
 }

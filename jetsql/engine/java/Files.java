@@ -2,6 +2,7 @@ package dev.jetsql;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
@@ -84,14 +86,49 @@ public class Files {
     return bytes;
   }
 
-  public String read(String path) throws IOException {
-    FSDataInputStream stream = of(path).open(new Path(path));
+  /** The file with the greatest number for a name in a folder, {"number", "text"} as JSON; "null" without one. */
+  public String newest(String folder) throws IOException {
+    FileSystem files = plain(folder);
+    Path path = new Path(folder);
+    FileStatus[] found = files.exists(path) ? files.listStatus(path) : new FileStatus[0];
+    Path best = null;
+    for (int i = 0; i < found.length; i++) {
+      String name = found[i].getPath().getName();
+      if (name.matches("\\d{1,18}")) best = later(best, found[i].getPath());
+    }
+    if (best == null) return "null";
+    ObjectNode answer = Extension.JSON.createObjectNode();
+    answer.put("number", Long.parseLong(best.getName()));
+    answer.put("text", text(files, best));
+    return Extension.JSON.writeValueAsString(answer);
+  }
+
+  private static Path later(Path one, Path other) {
+    return one == null || Long.parseLong(one.getName()) < Long.parseLong(other.getName()) ? other : one;
+  }
+
+  /** The text of a file that somebody else wrote; null when there is none. */
+  public String readIfThere(String path) throws IOException {
+    FileSystem files = plain(path);
+    return files.exists(new Path(path)) ? text(files, new Path(path)) : null;
+  }
+
+  /** Without Hadoop's checksums: a file that was put back from a backup may have those of the one before it. */
+  private FileSystem plain(String path) throws IOException {
+    FileSystem files = of(path);
+    return files instanceof LocalFileSystem ? ((LocalFileSystem) files).getRawFileSystem() : files;
+  }
+
+  private static String text(FileSystem files, Path path) throws IOException {
+    FSDataInputStream stream = files.open(path);
     try {
       return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
     } finally {
       stream.close();
     }
   }
+
+  public String read(String path) throws IOException { return text(of(path), new Path(path)); }
 
   /** Write a whole file to the disk. */
   public void write(String path, String text) throws IOException {

@@ -120,7 +120,7 @@ public class Relations {
     private static UnresolvedRelation keepOldFiles(UnresolvedRelation relation) {
       if (relation.options().containsKey("maxFileAge")) return relation;
       Map options = new java.util.HashMap(relation.options().asCaseSensitiveMap());
-      options.put("maxFileAge", "36500d");
+      options.put("maxFileAge", "3650000d");
       return relation.copy(relation.multipartIdentifier(), new CaseInsensitiveStringMap(options), true);
     }
   }

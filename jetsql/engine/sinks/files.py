@@ -16,6 +16,7 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.gathering import BatchFiles
 from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
+from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 
 PART_NAMES = 1
@@ -36,16 +37,18 @@ class StagedFiles:
     def recover(self) -> None:
         self._context.catalog.same(self._sink)
         newest = self._manifests.newest()
-        if newest is not None:
-            self._publish(newest)
+        # Without staged files there is nothing left to move, whatever the manifest says.
+        if newest is not None and self._files.exists(self._staging(newest)):
+            manifest = self._manifests.read(newest)
+            assert manifest is not None, "it has just been listed"
+            self._publish(manifest)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.same(self._sink)
-        manifest = self._manifests.read(batch)
+        manifest = self._known(batch)
         if manifest is not None:
             read_all(rows)
             self._publish(manifest)
-            self._tell_removed(manifest)
             return manifest.rows
         manifest = self._stage(rows, batch, table)
         self._context.catalog.same(self._sink)
@@ -59,8 +62,22 @@ class StagedFiles:
         if self._context.catalog.table(self._sink.table) is not None:
             self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
 
+    def _known(self, batch: int) -> Manifest | None:
+        """The manifest of a batch that comes again. One that can't be read matters only while files wait to be moved:
+        they are gone when the last of them has."""
+        try:
+            return self._manifests.read(batch)
+        except StatementError:
+            if self._files.exists(self._staging(batch)):
+                raise
+            self._context.notice(f"The manifest of batch {batch} can't be read any more; its rows are in the table.")
+            return Manifest(batch, self._sink.location, self._staging(batch), 0, ())
+
+    def _staging(self, batch: int) -> str:
+        return f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
+
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
-        staging = f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
+        staging = self._staging(batch)
         count = self._batches.write(rows, table, staging)
         failpoint("staged", self._name)
         names = self._files.files_below(staging) if count else []
@@ -78,15 +95,17 @@ class StagedFiles:
 
     def _publish(self, manifest: Manifest) -> None:
         """Move what has not been moved yet."""
-        if not self._files.exists(manifest.staging):
-            return
-        moved = [self._move(manifest, move) for move in manifest.moves]
-        failpoint("files-moved", self._name)
-        if manifest.partitions:
-            self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
-        if any(moved):
-            self._context.catalog.changed(self._sink.table, manifest.location)
-        self._files.delete(manifest.staging)
+        staged = self._files.exists(manifest.staging)
+        moved = [staged and self._move(manifest, move) for move in manifest.moves]
+        if staged:
+            failpoint("files-moved", self._name)
+            if manifest.partitions:
+                self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
+            if any(moved):
+                self._context.catalog.changed(self._sink.table, manifest.location)
+            self._files.delete(manifest.staging)
+        if not all(moved):
+            self._tell_removed(manifest)
 
     def _tell_removed(self, manifest: Manifest) -> None:
         """Whoever empties a table removes what is staged in it too: those rows count as delivered and removed."""

@@ -243,6 +243,7 @@ def _older_checkpoint(table: str, newest: int, batch: int) -> StatementError:
         f"{table} has batch {newest} of this job already, and the job's checkpoint is at batch {batch}, so it is an"
         " older copy. Nothing was written.",
         hint="Bring back the newest checkpoint, or drop the job and create it again.",
+        where=table,
     )
 
 
@@ -253,6 +254,7 @@ def _without_key(sink: Sink, batch: int, count: int | None) -> StatementError:
         f"Batch {batch} has rows ({count}) without a value in a key column of {sink.table} ({keys}), so there is"
         " nothing to update them by. Nothing of the batch was written.",
         hint="Leave such rows out with WHERE, or give them a value with coalesce.",
+        where=sink.system or sink.table,
     )
 
 
@@ -263,4 +265,5 @@ def _key_twice(sink: Sink, batch: int) -> StatementError:
         f"Two rows of batch {batch} have the same key ({keys}), so it can't be told which of them {sink.table} is to"
         " keep. Nothing of the batch was written.",
         hint="Group the query by the key columns, so that it gives one row for each key.",
+        where=sink.system or sink.table,
     )

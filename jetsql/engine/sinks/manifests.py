@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 
 from jetsql.engine.filesystem import FileSystem
+from jetsql.engine.remedies import RESTORE
+from jetsql.errors import StatementError
 
 FORMAT = 1
 _KEPT = 10
@@ -44,25 +46,37 @@ class Manifests:
     files: FileSystem
 
     def read(self, batch: int) -> Manifest | None:
-        path = self._path(batch)
-        if not self.files.exists(path):
+        """None when there is none. Raises StatementError CHECKPOINT_DAMAGED when it is cut off or was changed."""
+        path = self.path(batch)
+        text = self.files.read_if_there(path)
+        if text is None:
             return None
-        fields = json.loads(self.files.read(path))
-        return Manifest(**{**fields, "moves": tuple(Move(**move) for move in fields["moves"])})
+        try:
+            fields = json.loads(text)
+            return Manifest(**{**fields, "moves": tuple(Move(**move) for move in fields["moves"])})
+        except (ValueError, TypeError, KeyError) as error:
+            raise StatementError(
+                "CHECKPOINT_DAMAGED",
+                f"The job's checkpoint is damaged: {path} is cut off or was changed, so it can't be told which rows of"
+                f" batch {batch} are in the table.",
+                hint=RESTORE,
+                where=path,
+            ) from error
 
-    def newest(self) -> Manifest | None:
+    def newest(self) -> int | None:
+        """The newest batch that has a manifest; None when none has."""
         batches = self._batches()
-        return self.read(batches[-1]) if batches else None
+        return batches[-1] if batches else None
 
     def write(self, manifest: Manifest) -> None:
-        self.files.write(self._path(manifest.batch), json.dumps(asdict(manifest)))
+        self.files.write(self.path(manifest.batch), json.dumps(asdict(manifest)))
         for batch in self._batches()[:-_KEPT]:
-            self.files.delete(self._path(batch))
+            self.files.delete(self.path(batch))
 
     def _batches(self) -> list[int]:
         return sorted(
             int(name.removesuffix(".json")) for name in self.files.names(self.folder) if name.endswith(".json")
         )
 
-    def _path(self, batch: int) -> str:
+    def path(self, batch: int) -> str:
         return f"{self.folder}/{batch:09d}.json"
