@@ -82,8 +82,10 @@ def test_what_has_no_state_has_no_snapshot(w: World) -> None:
         assert w.refused("DROP JOB j WITH SNAPSHOT s").condition == "JETSQL.SNAPSHOT_FAILED"
     making.result(20)
     w.engine.analysis = analysis(streaming=False, modes={})
-    w.make("b")
-    assert w.refused("CREATE SNAPSHOT s FOR JOB b").condition == "JETSQL.NOT_SUPPORTED"
+    with w.engine.gate("start"):
+        w.in_background("CREATE JOB b AS INSERT INTO out SELECT * FROM src")
+        w.engine.wait_entered("start")
+        assert w.refused("CREATE SNAPSHOT s FOR JOB b").condition == "JETSQL.NOT_SUPPORTED"
 
 
 def test_a_snapshot_that_fails_is_not_there(w: World) -> None:

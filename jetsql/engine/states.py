@@ -22,7 +22,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
 from jetsql.jobs.engine import CopiedState
-from jetsql.jobs.model import Job, Version
+from jetsql.jobs.model import Guarantee, Job, Version
 
 _ATTEMPTS = 3
 
@@ -75,7 +75,7 @@ class States:
         files = self.checkpoints.files
         target = self.checkpoints.spark(job.id, proposed.checkpoint)
         source = self.checkpoints.spark(job.id, job.checkpoint)
-        if self.checkpoints.newest(f"{source}/commits") is None:
+        if proposed.plan.guarantee is Guarantee.NONE or self.checkpoints.newest(f"{source}/commits") is None:
             files.delete(target)
             self._note_beginning(target, -1)
             return

@@ -78,6 +78,9 @@ def _more_facts(view: View) -> Iterator[Fact]:
     yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
     yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
     yield "newest batch", None if job.batch is None else str(job.batch)
+    yield "updates", str(job.checkpoint)
+    if job.previous is not None:
+        yield "way back", f"to: {hide_in_text(job.previous.body.text)}; open until this version has committed a batch"
     if job.live:
         yield "newest batch began", _time(facts.batch_trigger)
         yield "last found nothing", _time(facts.idle_trigger)
@@ -87,6 +90,7 @@ def _more_facts(view: View) -> Iterator[Fact]:
     yield "catalog", session.catalog
     yield "schema", session.schema
     yield from _pairs("session", show(session.confs))
+    yield from _pairs("default", job.defaults)
     for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
         yield f"fingerprint {number}", hide_in_text(fact)
     yield from _pairs("version of", job.versions)
