@@ -30,8 +30,8 @@ def numbers(sql: Sql, tmp_path: Path) -> Source:
     return source
 
 
-def make(sql: Sql, name: str, table: str, snapshot: str | None = None) -> str:
-    start = f", 'initialSnapshotName' = '{snapshot}'" if snapshot else ""
+def make(sql: Sql, name: str, table: str, snapshot: str | None = None, more: str = "") -> str:
+    start = f", 'initialSnapshotName' = '{snapshot}'{more}" if snapshot else ""
     [(job, _, _, message)] = sql(f"CREATE JOB {name} OPTIONS ({FAST}{start}) AS INSERT OVERWRITE {table} {COUNT}")
     assert (f"starts from the snapshot {snapshot}" in message) is bool(snapshot)
     return str(job)
@@ -73,7 +73,7 @@ def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> No
 def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT beside FOR JOB j")
-    make(sql, "k", "copied", "beside")
+    make(sql, "k", "copied", "beside", ", 'spark.sql.shuffle.partitions' = '3'")
     sql("DROP SNAPSHOT beside")
     numbers.add(2)
     assert all_digits(sql, "digits", "j") == digits(6)
