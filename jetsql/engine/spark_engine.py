@@ -96,6 +96,7 @@ class SparkEngine:
 
     def start(self, job: Job, report: Report) -> None:
         check_formats(job, self.versions())
+        Lease(self._checkpoints, job).claim()
         if job.plan.guarantee is Guarantee.NONE:
             self._checkpoints.start_over(job)
         for folder in self._checkpoints.stale(job):
@@ -109,7 +110,6 @@ class SparkEngine:
         resolved = resolve(job.body, session, job.plan.analysis.session)
         _same_query(job, resolved)
         lease = Lease(self._checkpoints, job)
-        lease.claim()
         checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
         reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
@@ -150,6 +150,7 @@ class SparkEngine:
         """Run a batch that is planned and not committed to its commit, under the job's own statement."""
         if not self._checkpoints.progress(job).pending:
             return
+        Lease(self._checkpoints, job).claim()
         ended = EndedRun(self._forgetting_ended_runs(report))
         self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
         ended.check()
