@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 from uuid import uuid4
 
 from pyspark.errors import PySparkException
@@ -96,16 +100,31 @@ def is_whole(files: FileSystem, target: str) -> bool:
     return files.exists(f"{target}/{_METADATA}")
 
 
+@contextmanager
+def plain_path(path: str) -> Iterator[str]:
+    """The folder under a name that Spark's tools for state find: theirs goes through a URI and back, and a blank comes
+    out as `%20`. Only a local folder can have another name.
+    """
+    scheme, _, local = path.partition(":")
+    if scheme != "file" or quote(local) == local:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="jetsql-") as folder:
+        link = Path(folder).resolve() / "state"
+        link.symlink_to(local, target_is_directory=True)
+        yield link.as_uri().replace("file:///", "file:/")
+
+
 def check_opens(session: SparkSession, checkpoint: str, batch: int) -> None:
     """Let Spark load every part of the copied state. session: with the settings that the state is written with.
 
     Raises StatementError SNAPSHOT_FAILED.
     """
     try:
-        operators = session.read.format("state-metadata").load(checkpoint).collect()
-        for row in operators:
-            reader = session.read.format("statestore").option("operatorId", row.operatorId).option("batchId", batch)
-            reader.option("storeName", row.stateStoreName).load(checkpoint).selectExpr("count(*)").collect()
+        with plain_path(checkpoint) as path:
+            for row in session.read.format("state-metadata").load(path).collect():
+                reader = session.read.format("statestore").option("operatorId", row.operatorId).option("batchId", batch)
+                reader.option("storeName", row.stateStoreName).load(path).selectExpr("count(*)").collect()
     except PySparkException as error:
         message = f"The copy of the state does not open: {cause_of(error).message}"
         raise StatementError("SNAPSHOT_FAILED", message, hint="Try again; the job itself goes on.") from error

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints import Checkpoints
-from jetsql.engine.copies import check_opens, copy, is_whole, read_offsets
+from jetsql.engine.copies import check_opens, copy, is_whole, plain_path, read_offsets
 from jetsql.engine.failures import cause_of
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import missing_file
@@ -131,7 +131,8 @@ class States:
             return False
         failpoint("state-repartitioning", job.name)
         session.conf.set(SHUFFLE_PARTITIONS, str(wanted))
-        session._streamingCheckpointManager.repartition(target, wanted)
+        with plain_path(target) as path:
+            session._streamingCheckpointManager.repartition(path, wanted)
         failpoint("state-repartitioned", job.name)
         return True
 
