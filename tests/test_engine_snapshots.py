@@ -129,16 +129,18 @@ def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql
     sql("DROP SNAPSHOT other")
 
 
-def checkpoint(sql: Sql, job: str) -> Path:
-    return Path(sql.engine.home / "checkpoints" / job)
+def take_over(sql: Sql, job: str, **owner: object) -> None:
+    """What another engine on the same home does when it starts the job."""
+    lease = Path(sql.engine.home / "checkpoints" / job / "lease.json")
+    ours = json.loads(lease.read_text())
+    lease.with_name(".lease.json.crc").unlink()
+    lease.write_text(json.dumps({**ours, "engine": "another", **owner}))
 
 
 def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     assert all_digits(sql, "digits", "j") == digits(4)
-    lease = checkpoint(sql, job) / "lease.json"
-    ours = json.loads(lease.read_text())
-    lease.write_text(json.dumps({**ours, "engine": "another", "host": "elsewhere", "pid": 1}))
+    take_over(sql, job, host="elsewhere", pid=1)
     numbers.add(1)
     error = sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     assert "process 1 on elsewhere" in error.message
@@ -151,11 +153,9 @@ def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql
 def test_only_an_engine_that_is_dead_is_taken_over(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("SUSPEND JOB j")
-    lease = checkpoint(sql, job) / "lease.json"
-    ours = json.loads(lease.read_text())
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         started = psutil.Process(other.pid).create_time()
-        lease.write_text(json.dumps({**ours, "engine": "another", "pid": other.pid, "started": started}))
+        take_over(sql, job, pid=other.pid, started=started)
         error = sql.error("RESUME JOB j")
         assert f"process {other.pid}" in error.message and sql.status("j") == "SUSPENDED"
         other.communicate(b"\n")

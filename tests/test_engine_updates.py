@@ -47,10 +47,10 @@ def ids(sql: Sql, table: str = "plain") -> list[int]:
 def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    numbers.add(1)
     four = f"{FAST}, 'spark.sql.shuffle.partitions' = '4'"
     [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 110', four)}")
     assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
+    numbers.add(1)
     expected = [(d, len(range(d, 110, 10)), sum(range(d, 110, 10))) for d in range(10)]
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
     facts = dict(sql("DESCRIBE JOB EXTENDED j"))
@@ -93,8 +93,8 @@ def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sq
 
 
 def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
-    sql(f"CREATE {copying()}")
-    assert ids(sql) == list(range(100))
+    seldom = copying(options="'snapshotIntervalMillis' = '5000'")
+    sql(f"CREATE {seldom}")
     numbers.add(1)
     error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
     assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version goes on" in error.message
@@ -130,15 +130,33 @@ def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, num
     assert sql.status("j") == "RUNNING"
 
 
-def test_a_source_that_was_moved_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Source) -> None:
+def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
-    moved = numbers.folder.parent / "moved"
-    moved.mkdir()
-    (moved / "new.json").write_text('{"id": 100}\n')
-    sql(f"ALTER TABLE numbers SET LOCATION '{moved}'")
-    assert "numbers" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
+    sql(f"ALTER TABLE numbers SET LOCATION '{numbers.folder.parent / 'moved'}'")
+    assert "/moved" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
+    assert "at another place" in sql.error(f"CREATE OR REPLACE {copying()}").message
+    sql(f"ALTER TABLE numbers SET LOCATION '{numbers.folder}'")
+    numbers.add(1)
+    sql("RESUME JOB p")
+    assert ids(sql) == list(range(120))
+
+
+def test_a_source_that_was_made_anew_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Source) -> None:
+    sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    sql("SUSPEND JOB p")
+    before = created(sql)
+    while created(sql) == before:  # the catalogue counts seconds
+        sql("DROP TABLE numbers")
+        sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{numbers.folder}'")
+    assert "was dropped and made anew" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
+    numbers.add(1)
     [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying()}")
-    assert "at another place now" in message
-    assert ids(sql) == list(range(101))
+    assert "was made anew" in message
+    assert ids(sql) == list(range(120))
+
+
+def created(sql: Sql) -> object:
+    return dict(row[:2] for row in sql("DESCRIBE EXTENDED numbers"))["Created Time"]

@@ -56,6 +56,7 @@ def _scratch(old: Plan, new: Plan) -> str:
 def _source_reasons(old: Plan, new: Plan) -> Iterator[str]:
     then, now = [_key(source) for source in old.analysis.sources], [_key(source) for source in new.analysis.sources]
     if then == now:
+        yield from _moves(old, new)
         return
     for key in sorted(set(then) - set(now)):
         yield f"the source {key} is not read any more"
@@ -67,8 +68,15 @@ def _source_reasons(old: Plan, new: Plan) -> Iterator[str]:
         yield f"the sources are read another number of times: {', '.join(then)} before, {', '.join(now)} now"
 
 
+def _moves(old: Plan, new: Plan) -> Iterator[str]:
+    """Spark notes the files that were read with their whole paths, and reads none from another folder after that."""
+    for then, now in zip(old.analysis.sources, new.analysis.sources, strict=True):
+        if then.location != now.location:
+            yield f"the source {_key(now)} is at another place: {then.location} before, {now.location} now"
+
+
 def _key(source: Source) -> str:
-    """What tells sources apart for people: table and format. Where it is may change, see `_changes`."""
+    """What tells sources apart for people."""
     return f"{source.name} ({source.format})"
 
 
@@ -130,9 +138,7 @@ def partitions_wanted(plan: Plan) -> int | None:
 
 def _changes(old: Plan, new: Plan) -> Iterator[str]:
     for then, now in zip(old.analysis.sources, new.analysis.sources, strict=False):
-        if _key(then) == _key(now) and then.location != now.location:
-            yield f"{now.name} is at another place now ({now.location}), whose files are all read as new"
-        elif _key(then) == _key(now) and _made_anew(then, now):
+        if _key(then) == _key(now) and _made_anew(then, now):
             yield f"{now.name} was made anew; its files are read unless one of the same name was read before"
     if old.analysis.sink.table != new.analysis.sink.table:
         yield f"rows go into {new.analysis.sink.table} from now on; those in {old.analysis.sink.table} stay"
