@@ -180,7 +180,8 @@ def test_a_clock_that_is_set_back_does_not_hold_up_a_restart(tmp_path: Path) -> 
     with world(tmp_path, settings=soon, clock=lambda: 1_000.0 if set_back.is_set() else 5_000.0) as w:
         job_id = w.make()
         w.engine.fail(job_id, UNKNOWN)
-        w.manager.board.wait(w.manager.view(w.job(job_id)), lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
+        made = w.manager.view(w.job(job_id))
+        w.manager.board.wait(made, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
         set_back.set()
         w.wait_run(job_id, 2)
         first = w.job(job_id)
