@@ -1,21 +1,17 @@
-"""The life cycle's table: every cell, and the whole against a small model."""
+"""The life cycle's table: every cell. `test_jobs_lives` tries the whole against a small model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
     AlterOptions,
     Cancel,
     CleanupFailed,
-    DiscardFiles,
     DiscardVersion,
     EngineDown,
     EngineUp,
@@ -25,7 +21,6 @@ from jetsql.jobs.events import (
     ExportState,
     FilesDiscarded,
     Outcome,
-    RecoverSink,
     Restart,
     Resume,
     RetryDue,
@@ -38,7 +33,6 @@ from jetsql.jobs.events import (
     Step,
     StopFailed,
     Stopped,
-    StopRun,
     Submit,
     Superseded,
     Suspend,
@@ -102,11 +96,11 @@ EVENTS: dict[type, Event] = {
     Resume: Resume(),
     Restart: Restart(),
     Cancel: Cancel(),
-    AlterOptions: AlterOptions(job().plan, ("restartAttempts",)),
+    AlterOptions: AlterOptions(job().plan, job().plan, ("restartAttempts",)),
     ExportState: ExportState(EXPORT),
-    Update: Update(version()),
-    SnapshotWritten: SnapshotWritten(EXPORT, 7, 1000),
-    Exported: Exported(RUN, SnapshotWritten(EXPORT, 7, 1000)),
+    Update: Update(version(), job().plan),
+    SnapshotWritten: SnapshotWritten(EXPORT, version(0), 7, 1000),
+    Exported: Exported(RUN, SnapshotWritten(EXPORT, version(0), 7, 1000)),
     ExportFailed: ExportFailed(RUN, HURT),
     UpdatePrepared: UpdatePrepared(RUN),
     UpdateFailed: UpdateFailed(RUN, HURT),
@@ -144,36 +138,36 @@ LETTERS = {
 # For each event where it takes a job from N S R X(suspend) X(restart) X(cancel) X(export) X(update) P E F C, in this
 # order. A letter: the status afterwards, `.` stays, `-` refused, `~` late.
 CELLS = {
-    Submit:         "S - - - - - - - - - - -",
-    Suspend:        "P X X . X - - X . . - -",
-    Resume:         "S . . X . - - . S - - -",
-    Restart:        "S . X X . - - . - - - -",
-    Cancel:         "F X X X X . . X F - . .",
-    AlterOptions:   "- - - - - - - - P - - -",
-    ExportState:    ". . . . . . . . E - - .",
-    Update:         "X X X - - - - - X - - -",
-    SnapshotWritten:". . . . . . . . . . . .",
-    Exported:       "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
-    ExportFailed:   "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    Submit: "S - - - - - - - - - - -",
+    Suspend: "P X X . X - - X . . - -",
+    Resume: "S . . X . - - . S - - -",
+    Restart: "S . X X . - - . - - - -",
+    Cancel: "F X X X X . . X F - . .",
+    AlterOptions: "- - - - - - - - P - - -",
+    ExportState: ". . . . . . . . E - - .",
+    Update: "X X X - - - - - X - - -",
+    SnapshotWritten: ". . . . . . . . . . . .",
+    Exported: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    ExportFailed: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
     UpdatePrepared: "~ ~ ~ P S F E S ~ ~ ~ ~",
-    UpdateFailed:   "~ ~ ~ P S F E S ~ ~ ~ ~",
-    TrialJudged:    "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
-    Started:        ". R . . . . . . ~ ~ ~ ~",
-    StartFailed:    ". N N X X X X X ~ ~ ~ ~",
-    Stopped:        ". ~ ~ P S F E X ~ ~ ~ ~",
-    StopFailed:     ". ~ ~ R R R R R ~ ~ ~ ~",
+    UpdateFailed: "~ ~ ~ P S F E S ~ ~ ~ ~",
+    TrialJudged: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    Started: ". R . . . . . . ~ ~ ~ ~",
+    StartFailed: ". N N X X X X X ~ ~ ~ ~",
+    Stopped: ". ~ ~ P S F E X ~ ~ ~ ~",
+    StopFailed: ". ~ ~ R R R R R ~ ~ ~ ~",
     BatchCommitted: ". R . . . . . . . . ~ ~",
-    RunIdle:        ". R . . . . . . . . ~ ~",
-    RunCompleted:   "C C C C C . . . ~ ~ ~ ~",
-    RunFailed:      ". N N X X X X X ~ ~ ~ ~",
-    RestartWanted:  ". S S . . . . . ~ ~ ~ ~",
-    SinkNoticed:    ". . . . . . . . . . . .",
+    RunIdle: ". R . . . . . . . . ~ ~",
+    RunCompleted: "C C C C C . . . ~ ~ ~ ~",
+    RunFailed: ". N N X X X X X ~ ~ ~ ~",
+    RestartWanted: ". S S . . . . . ~ ~ ~ ~",
+    SinkNoticed: ". . . . . . . . . . . .",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
-    CleanupFailed:  ". . . . . . . . . . . .",
-    RetryDue:       "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
-    EngineUp:       "S S S P S F E S . P . .",
-    EngineDown:     ". N N . N . . N . . . .",
-    Superseded:     ". . . . . . . . . . . .",
+    CleanupFailed: ". . . . . . . . . . . .",
+    RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    EngineUp: "S S S P S F E S . P . .",
+    EngineDown: ". N N . N . . N . . . .",
+    Superseded: ". . . . . . . . . . . .",
 }
 
 STATES = [
@@ -261,9 +255,7 @@ def test_progress_told_late_counts_and_hides_no_error() -> None:
     assert taken.job.cause == HURT and taken.title == "first trigger"
 
 
-@pytest.mark.parametrize(
-    ("chosen", "status"), [({}, Status.SUSPENDED), ({"suspendOnFailure": "false"}, Status.FAILED)]
-)
+@pytest.mark.parametrize(("chosen", "status"), [({}, Status.SUSPENDED), ({"suspendOnFailure": "false"}, Status.FAILED)])
 def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Status) -> None:
     assert after(RunFailed(RUN, HURT), job(chosen=chosen, attempts=3)).job.status is status
     assert after(RunFailed(RUN, HOPELESS), job(chosen=chosen)).job.status is status
@@ -378,7 +370,7 @@ def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
 
 
 def test_an_update_runs_a_copy_until_it_has_committed() -> None:
-    asked = after(Update(version()), job())
+    asked = after(Update(version(), job().plan), job())
     assert kinds(asked) == ["StopRun"]
     copying = after(Stopped(RUN, True), asked.job)
     assert (copying.job.status, kinds(copying)) == (Status.COMPLETING, ["PrepareUpdate"])
@@ -413,7 +405,7 @@ def test_a_new_version_that_fails_is_undone_unless_its_batch_is_in_the_sink(even
 
 
 def test_a_suspended_job_whose_update_fails_is_suspended_as_before() -> None:
-    asked = after(Update(version()), job(Status.SUSPENDED))
+    asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
     assert kinds(asked) == ["PrepareUpdate"]
     given_up = after(UpdateFailed(RUN, HURT), asked.job)
     assert (given_up.job.status, given_up.job.checkpoint, kinds(given_up)) == (Status.SUSPENDED, 0, ["DiscardVersion"])
@@ -436,14 +428,75 @@ def test_an_update_that_another_statement_overtakes_is_given_up() -> None:
 def test_a_new_version_goes_on_with_the_next_engine_and_keeps_the_way_back() -> None:
     again = after(EngineUp(), on_trial())
     assert again.job.status is Status.STARTING and again.job.previous is not None
-    assert after(Update(version(2)), on_trial(Status.NOT_RUNNING)).outcome is Outcome.REFUSED
-    once_more = after(Update(version(2)), on_trial(established=True))
-    assert once_more.job.previous is None and kinds(once_more) == ["DiscardVersion", "StopRun"]
+    assert after(Update(version(2), job().plan), on_trial(Status.NOT_RUNNING)).outcome is Outcome.REFUSED
+
+
+def test_when_a_version_on_trial_is_replaced_its_way_back_stays_until_the_next_one_starts() -> None:
+    once_more = after(Update(version(), job().plan), on_trial())
+    assert once_more.job.previous is not None and kinds(once_more) == ["StopRun"]
+    given_up = after(UpdateFailed(RUN, HURT), after(Stopped(RUN, True), once_more.job).job)
+    assert (given_up.job.checkpoint, given_up.job.previous) == (1, once_more.job.previous)
+    tried = after(UpdatePrepared(RUN), after(Stopped(RUN, True), once_more.job).job)
+    assert (tried.job.checkpoint, kinds(tried)) == (2, ["DiscardVersion", "StartRun"])
+    assert tried.job.previous is not None and tried.job.previous.checkpoint == 1
+
+
+def test_a_state_outlives_two_bad_versions_in_a_row() -> None:
+    """The first of them is no new job whose error is final: there are batches in its state."""
+    stopped = after(Stopped(RUN, True), after(Update(version(), job().plan), on_trial(batch=7)).job)
+    tried = after(UpdatePrepared(RUN), stopped.job)
+    failed = after(StartFailed(RunId("1", 4), HOPELESS), tried.job)
+    undone = after(TrialJudged(RunId("1", 4), False), failed.job)
+    assert (undone.job.checkpoint, undone.job.previous) == (1, None)
+    assert after(RunFailed(RunId("1", 5), HOPELESS), undone.job).job.status is Status.SUSPENDED
+
+
+def test_what_was_decided_by_an_older_look_at_a_job_is_refused() -> None:
+    """Another statement came between: the verdict is about another plan, and what it changed would be undone."""
+    changed = replace(job().plan, restart_attempts=7)
+    for event, status in [
+        (Update(version(), changed), Status.RUNNING),
+        (Update(version(), changed), Status.SUSPENDED),
+        (Update(version(), changed), Status.NOT_RUNNING),
+        (AlterOptions(job().plan, changed), Status.SUSPENDED),
+    ]:
+        taken = after(event, job(status))
+        assert taken.outcome is Outcome.REFUSED and "in the meantime" in taken.message
+
+
+def test_no_checkpoint_gets_the_number_of_one_that_was_given_up() -> None:
+    asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
+    given_up = after(UpdateFailed(RUN, HURT), asked.job)
+    again = after(Update(version(), job().plan), given_up.job)
+    assert asked.job.proposed is not None and again.job.proposed is not None
+    assert (asked.job.proposed.checkpoint, again.job.proposed.checkpoint) == (1, 2)
+
+
+def test_a_snapshot_is_of_what_ran_when_it_was_copied() -> None:
+    """The job may have gone on to another version while it was."""
+    copied = replace(version(), text="CREATE JOB j AS the old one")
+    taken = after(SnapshotWritten(EXPORT, copied, 7, 1000), job())
+    assert taken.snapshot is not None and taken.snapshot.text == copied.text
+
+
+def test_nothing_starts_while_the_engine_is_going() -> None:
+    closing = Moment(1000.0, closing=True)
+    failed = after(RunFailed(RUN, HURT), on_trial()).job
+    assert after(TrialJudged(RUN, False), failed, closing) == Step(failed, Outcome.LATE)
+    stuck = after(StopFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND), closing)
+    assert (stuck.job.status, stuck.actions) == (Status.NOT_RUNNING, ())
+
+
+def test_an_update_that_was_overtaken_leaves_nothing_behind() -> None:
+    updating = job(Status.COMPLETING, StopGoal.UPDATE, chosen=AVAILABLE_NOW)
+    ended = after(RunCompleted(RUN), after(Suspend(), updating).job)
+    assert (ended.job.proposed, kinds(ended)) == (None, ["DiscardVersion"])
+    assert after(EngineDown(), after(Restart(), after(Suspend(), updating).job).job).job.proposed is None
 
 
 def test_a_snapshot_of_a_running_job_changes_nothing_but_its_history() -> None:
     before = job(batch=7)
-    taken = after(SnapshotWritten(EXPORT, 7, 1000), before)
+    taken = after(SnapshotWritten(EXPORT, version(0), 7, 1000), before)
     assert taken.job == before and taken.snapshot is not None
     assert (taken.snapshot.name, taken.snapshot.batch, taken.snapshot.created) == ("s", 7, 1000.0)
 
@@ -456,7 +509,7 @@ def test_a_job_is_dropped_only_when_its_snapshot_is_whole() -> None:
     assert (failed.job.status, failed.job.cause, failed.job.export) == (Status.SUSPENDED, HURT, None)
     assert after(EngineUp(), writing.job).job.status is Status.SUSPENDED
     assert writing.job.export is not None
-    done = after(Exported(RUN, SnapshotWritten(writing.job.export, 7, 1000)), writing.job)
+    done = after(Exported(RUN, SnapshotWritten(writing.job.export, version(0), 7, 1000)), writing.job)
     assert (done.job.status, kinds(done)) == (Status.FAILED, ["RecoverSink", "DiscardFiles"])
     assert done.snapshot is not None and done.snapshot.name == "s"
     assert kinds(after(Cancel(EXPORT), job(Status.SUSPENDED))) == ["WriteSnapshot"]
@@ -467,134 +520,3 @@ def test_an_error_while_it_is_dropped_with_a_snapshot_does_not_suspend_it_twice(
     hurt = after(RunFailed(RUN, HOPELESS), dropping)
     assert hurt.job.stop_goal is StopGoal.EXPORT
     assert kinds(after(Stopped(RUN, True), hurt.job)) == ["WriteSnapshot"]
-
-
-@dataclass
-class RunModel:
-    """What the engine has: one run at most, alive or not, and whether it was told to stop."""
-
-    run: int = 0
-    alive: bool = False
-    stopping: bool = False
-
-
-class Lives(RuleBasedStateMachine):
-    """Any order of what users, runs and engines do, with the actions really carried out one after another."""
-
-    @initialize(trigger=st.sampled_from(["interval", "availableNow"]), attempts=st.integers(0, 3))
-    def submit(self, trigger: str, attempts: int) -> None:
-        chosen = {"trigger": trigger, "restartAttempts": str(attempts)}
-        self.job = replace(job(Status.NOT_RUNNING, chosen=chosen), run=0, established=False, files=False)
-        self.queue: list[object] = []
-        self.timers: list[RunId] = []
-        self.engine = RunModel()
-        self.files = False
-        self.now = 0.0
-        self.take(Submit())
-
-    def take(self, event: Event) -> None:
-        before = self.job
-        taken = step(before, event, Moment(self.now))
-        self.job = taken.job
-        self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
-        self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
-        if taken.outcome in (Outcome.REFUSED, Outcome.LATE):
-            assert taken.job == before and not taken.actions
-        if taken.job.status is not before.status:
-            assert taken.title
-
-    @property
-    def run(self) -> RunId:
-        return RunId(self.job.id, self.engine.run)
-
-    @rule(event=st.sampled_from([Suspend(), Resume(), Restart(), Cancel()]))
-    def ask(self, event: Event) -> None:
-        self.take(event)
-
-    @precondition(lambda self: self.queue)
-    @rule(works=st.booleans(), graceful=st.booleans())
-    def act(self, works: bool, graceful: bool) -> None:
-        match self.queue.pop(0):
-            case StartRun(started):
-                assert not self.engine.alive, "two runs on one checkpoint"
-                self.files = True
-                self.engine = RunModel(started.run, works)
-                self.take(Started(self.run) if works else StartFailed(self.run, HURT))
-            case StopRun(stopped):
-                stuck = not works and self.engine.alive
-                self.engine.alive = stuck
-                run = RunId(stopped.id, stopped.run)
-                self.take(StopFailed(run, HURT) if stuck else Stopped(run, graceful))
-            case DiscardFiles(ended):
-                assert not self.engine.alive, "files of a live run are deleted"
-                self.files = False
-                self.take(FilesDiscarded(RunId(ended.id, ended.run)))
-            case RecoverSink():
-                assert not self.engine.alive, "the sink of a live run is recovered"
-
-    @precondition(lambda self: self.engine.alive)
-    @rule(what=st.sampled_from(["batch", "idle", "fail", "hopeless", "replaced", "complete"]))
-    def happen(self, what: str) -> None:
-        """Something happens in the run; a run that ends says so once."""
-        self.now += 1.0
-        run = self.run
-        endings = {
-            "fail": RunFailed(run, HURT),
-            "hopeless": RunFailed(run, HOPELESS),
-            "replaced": RestartWanted(run, "replaced"),
-            "complete": RunCompleted(run),
-        }
-        if what in endings:
-            self.engine.alive = False
-            self.take(endings[what])
-        else:
-            self.take(BatchCommitted(run, 1, self.now, 1, 1.0) if what == "batch" else RunIdle(run, self.now))
-
-    @precondition(lambda self: self.timers)
-    @rule()
-    def retry(self) -> None:
-        self.take(RetryDue(self.timers.pop(0)))
-
-    @rule()
-    def kill(self) -> None:
-        """The engine dies and comes back: runs, queued actions and timers are gone, the job's record is not."""
-        self.engine, self.queue, self.timers = RunModel(self.engine.run), [], []
-        self.take(EngineUp())
-
-    @rule()
-    def close(self) -> None:
-        """The engine goes orderly: every action is carried out before it comes back."""
-        self.timers = []
-        self.take(EngineDown())
-        while self.queue:
-            self.act(works=True, graceful=True)
-        assert not self.engine.alive
-        assert self.job.status not in (Status.STARTING, Status.RUNNING, Status.COMPLETING)
-        self.take(EngineUp())
-
-    @invariant()
-    def nothing_is_stuck(self) -> None:
-        """A job that is on its way somewhere has something under way that takes it there."""
-        status = self.job.status
-        if status in (Status.STARTING, Status.COMPLETING):
-            assert self.queue
-        if status is Status.RUNNING:
-            assert self.engine.alive or self.queue
-        if status is Status.NOT_RUNNING:
-            assert self.timers
-        if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
-            assert not self.engine.alive
-
-    @invariant()
-    def a_goal_belongs_to_a_stop(self) -> None:
-        assert (self.job.stop_goal is not None) == (self.job.status is Status.COMPLETING)
-        assert (self.job.ended is not None) == self.job.status.final
-
-    @invariant()
-    def no_files_are_forgotten(self) -> None:
-        if self.files:
-            assert self.job.files
-
-
-TestLives = Lives.TestCase
-TestLives.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

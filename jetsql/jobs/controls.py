@@ -127,7 +127,7 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     options = parse_options(statement.options, before=job.plan.options)
     try_confs(manager, options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
-    event = AlterOptions(plan, tuple(options.texts), statement.resume)
+    event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)
     step = _ask(manager, statement.name, event)
     if statement.resume:
         return _wait_for_run(manager, step, "Options changed; resumed.")

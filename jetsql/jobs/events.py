@@ -49,16 +49,18 @@ class ExportState:
 
 @dataclass(frozen=True)
 class Update:
-    """The job is to go on with another statement, or with other options."""
+    """The job is to go on with another statement, or with other options. instead_of: the plan that it was judged by."""
 
     version: Version
+    instead_of: Plan
 
 
 @dataclass(frozen=True)
 class AlterOptions:
-    """changed: the names of the options that were given."""
+    """instead_of: the plan that the new one was made from. changed: the names of the options that were given."""
 
     plan: Plan
+    instead_of: Plan
     changed: tuple[str, ...] = ()
     resume: bool = False
 
@@ -108,9 +110,10 @@ class CleanupFailed:
 
 @dataclass(frozen=True)
 class SnapshotWritten:
-    """A snapshot of the job is whole. batch: the newest committed one in it."""
+    """A snapshot of the job is whole. of: what the job ran when it was copied. batch: the newest committed one."""
 
     export: Export
+    of: Version
     batch: int
     size_bytes: int
 

@@ -35,12 +35,12 @@ def snapshot_of(job: Job, event: SnapshotWritten, moment: Moment) -> Snapshot:
         name=event.export.name,
         job=job.id,
         job_name=job.name,
-        text=job.text,
-        plan=job.plan,
+        text=event.of.text,
+        plan=event.of.plan,
         batch=event.batch,
         size_bytes=event.size_bytes,
         created=moment.now,
-        versions=job.versions,
+        versions=event.of.versions,
     )
 
 

@@ -53,8 +53,8 @@ def start_failed(job: Job, event: StartFailed, moment: Moment) -> Step:
 
 def judged(job: Job, event: TrialJudged, moment: Moment) -> Step:
     """A new version failed before its first commit, and it is known now whether its rows are in the sink."""
-    if job.previous is None or job.cause is None:
-        return Step(job, Outcome.LATE)
+    if job.previous is None or job.cause is None or moment.closing:
+        return Step(job, Outcome.LATE)  # with the next engine the new version is tried again, and judged again
     if event.held is None:
         return unjudged(job, event)
     if not event.held:

@@ -207,7 +207,8 @@ class Manager:
 
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
-        taken = step(job, event, Moment(self.clock(), settings.retry_first_seconds, settings.retry_most_seconds))
+        delays = settings.retry_first_seconds, settings.retry_most_seconds
+        taken = step(job, event, Moment(self.clock(), *delays, closing=not self._open))
         options = taken.job.plan.options
         shown = replace(taken, words=hide(taken.words, options))
         cause = taken.job.cause

@@ -261,11 +261,12 @@ class Job:
     established: its first trigger has gone through (design 2.2: before that an error is final). batch: the newest
     committed batch. text: the CREATE statement as written, body: its part behind AS. files: it may have a checkpoint or
     staged rows. submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made
-    with. checkpoint: which of its checkpoints it runs on; each update makes a new one. origin: the id of the snapshot
-    that its state began from. proposed: the version that an update brings, while its checkpoint is prepared. previous:
-    the version to go back to, until the new one has committed a batch. export: the snapshot that is being written.
-    expired: its state is being deleted, so a COMPLETED job can't run again, even if the engine dies in the middle.
-    defaults: settings that its sessions had when it was made, which later releases may have others for.
+    with. checkpoint: which of its checkpoints it runs on; each update makes a new one. newest_checkpoint: the highest
+    number of them, which no other ever gets. origin: the id of the snapshot that its state began from. proposed: the
+    version that an update brings, while its checkpoint is prepared. previous: the version to go back to, until the new
+    one has committed a batch. export: the snapshot that is being written. expired: its state is being deleted, so a
+    COMPLETED job can't run again, even if the engine dies in the middle. defaults: settings that its sessions had when
+    it was made, which later releases may have others for.
     """
 
     id: str
@@ -286,6 +287,7 @@ class Job:
     files: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     checkpoint: int = 0
+    newest_checkpoint: int = 0
     origin: str | None = None
     proposed: Version | None = None
     previous: Version | None = None

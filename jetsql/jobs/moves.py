@@ -23,11 +23,13 @@ CANCELLED: Final = Cause("cancelled by user", heals=False)
 
 @dataclass(frozen=True)
 class Moment:
-    """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds."""
+    """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds. closing: the engine is
+    going to end, so nothing starts any more."""
 
     now: float
     retry_first: float = 1.0
     retry_most: float = 60.0
+    closing: bool = False
 
     def retry_at(self, attempts: int) -> float:
         """When to try again after so many restarts without progress."""
@@ -78,6 +80,11 @@ def kept(job: Job, message: str) -> Step:
 
 def refused(job: Job, message: str, hint: str) -> Step:
     return Step(job, Outcome.REFUSED, message=message, hint=hint)
+
+
+def changed_meanwhile(job: Job) -> Step:
+    """Another statement came between looking at the job and asking for something that was decided by the look."""
+    return refused(job, "was changed by another statement in the meantime", "Look at it again, and try again.")
 
 
 def noted(job: Job, title: str, words: str) -> Step:

@@ -35,12 +35,11 @@ def replace_job(manager: Manager, statement: CreateJob, options: Options, sessio
     if _same(job, statement, plan) and job.status is Status.RUNNING:
         return Result(job, "The job is this one already; it goes on.")
     check_reachable(manager, statement, plan)
-    version = _version(manager, statement, plan, job)
     try:
-        step = manager.apply(job, Update(version))
+        asked = manager.apply(job, Update(_version(manager, statement, plan), job.plan)).job
     except StatementError as error:
         raise error.at(statement.name.place) from None
-    return _outcome(manager, version, _settled(manager, step.job, version), verdict)
+    return _outcome(_settled(manager, asked), asked.newest_checkpoint, verdict)
 
 
 def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> Verdict:
@@ -76,35 +75,35 @@ def _same(job: Job, statement: CreateJob, plan: Plan) -> bool:
     return job.body.text == statement.body.text and job.comment == statement.comment and job.plan == plan
 
 
-def _version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:
+def _version(manager: Manager, statement: CreateJob, plan: Plan) -> Version:
     return Version(
         text=statement.text,
         body=statement.body,
         plan=plan,
         comment=statement.comment,
-        checkpoint=job.checkpoint + 1,
         versions=manager.engine.versions(),
         defaults=manager.engine.defaults(),
     )
 
 
-def _settled(manager: Manager, job: Job, version: Version) -> View:
+def _settled(manager: Manager, asked: Job) -> View:
     """Wait until the new version has gone through its first trigger, or is not tried any more."""
 
     def settled(view: View) -> bool:
         now = view.job
         if not now.live or now.status is Status.SUSPENDED:
             return True
-        on_trial = now.checkpoint == version.checkpoint
+        on_trial = now.checkpoint == asked.newest_checkpoint
         return now.established and now.status is Status.RUNNING if on_trial else now.proposed is None
 
     seconds = manager.settings.stop_deadline_seconds + manager.settings.create_wait_seconds
-    return manager.board.wait(View(job), settled, seconds)
+    return manager.board.wait(View(asked), settled, seconds)
 
 
-def _outcome(manager: Manager, version: Version, after: View, verdict: Verdict) -> Result:
+def _outcome(after: View, checkpoint: int, verdict: Verdict) -> Result:
+    """checkpoint: of the new version."""
     job = after.job
-    if job.checkpoint == version.checkpoint and job.live and job.status is not Status.SUSPENDED:
+    if job.checkpoint == checkpoint and job.live and job.status is not Status.SUSPENDED:
         return Result(job, joined("Updated.", _state_words(job, verdict), *_sentences(verdict), _progress(job)))
     if job.proposed is not None:
         return Result(job, "The update is under way: the running batch of the old version is not finished yet.")

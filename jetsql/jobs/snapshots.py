@@ -17,6 +17,7 @@ from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Export, Job, Snapshot, name_key
 from jetsql.jobs.results import Result, cause_words, no_job
 from jetsql.jobs.tables import Table
+from jetsql.jobs.updates import version_of
 from jetsql.language.statements import CreateSnapshot, DropSnapshot, Name
 
 _ENDLESS: Final = 86_400.0 * 365  # a copy takes as long as it takes: ending the wait would not end the copying
@@ -85,7 +86,7 @@ def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Non
         copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
     except JetSQLError as error:
         raise _at(error, name) from error
-    manager.apply(job, SnapshotWritten(export, copied.batch, copied.size_bytes))
+    manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
 
 
 def _at(error: JetSQLError, name: Name) -> JetSQLError:

@@ -19,13 +19,14 @@ from jetsql.jobs.events import (
 from jetsql.jobs.model import Cause, Job, Status
 from jetsql.jobs.moves import (
     Moment,
+    changed_meanwhile,
     clean,
     joined,
     restart_words,
     runs_again,
     start,
 )
-from jetsql.jobs.updates import adopted, forget_previous
+from jetsql.jobs.updates import adopted, forget_previous, forget_proposed
 
 
 def submit(job: Job, event: Event, moment: Moment) -> Step:
@@ -52,6 +53,8 @@ def run_again(job: Job, event: Event, moment: Moment) -> Step:
 
 
 def alter(job: Job, event: AlterOptions, moment: Moment) -> Step:
+    if event.instead_of != job.plan:
+        return changed_meanwhile(job)
     changed = replace(job, plan=event.plan)
     words = f"Options changed by user: {', '.join(event.changed)}."
     if event.resume:
@@ -110,8 +113,10 @@ def _progress(job: Job, before: Job, words: str) -> Step:
 
 
 def complete(job: Job, event: RunCompleted, moment: Moment) -> Step:
-    done = replace(adopted(job), status=Status.COMPLETED, stop_goal=None, attempts=0, cause=None, ended=moment.now)
-    actions: tuple[Action, ...] = forget_previous(job) if runs_again(done) else (DiscardFiles(done),)
+    ended = replace(adopted(job), status=Status.COMPLETED, stop_goal=None, attempts=0, cause=None, ended=moment.now)
+    done = replace(ended, proposed=None)
+    forgotten = (*forget_previous(job), *forget_proposed(job))
+    actions: tuple[Action, ...] = forgotten if runs_again(done) else (DiscardFiles(done),)
     return Step(done, Outcome.MOVED, actions, title="completed", words=event.message or "Everything is committed.")
 
 

@@ -14,7 +14,6 @@ from jetsql.jobs.events import (
     Action,
     Cancel,
     DiscardFiles,
-    DiscardVersion,
     Event,
     Outcome,
     RecoverSink,
@@ -40,7 +39,7 @@ from jetsql.jobs.moves import (
     start,
 )
 from jetsql.jobs.starts import complete
-from jetsql.jobs.updates import back_to_old, copy_state, give_up, try_version
+from jetsql.jobs.updates import back_to_old, copy_state, forget_proposed, give_up, try_version
 
 _GOAL_WORDS: Final = {
     StopGoal.SUSPEND: "suspended",
@@ -172,7 +171,7 @@ def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...])
     if goal is StopGoal.EXPORT and job.export is not None:
         exporting = write(job, job.export, how)
         return replace(exporting, actions=(*recover, *exporting.actions))
-    before = (*recover, DiscardVersion(job, job.proposed)) if job.proposed is not None else recover
+    before = (*recover, *forget_proposed(job))
     old = replace(job, proposed=None, export=None)
     if goal is StopGoal.RESTART:
         return start(replace(old, attempts=0), "restarted", how, before)
@@ -191,10 +190,14 @@ def _stop_words(job: Job, graceful: bool) -> str:
 
 
 def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
-    """The run may be alive still, so nothing that needs its end may follow: it counts as running again."""
-    running = replace(job, status=Status.RUNNING, stop_goal=None, cause=event.cause, proposed=None, export=None)
-    words = f"The job could not be stopped and goes on: {event.cause.message}"
-    return Step(running, Outcome.MOVED, title="stop failed", words=words)
+    """The run may be alive still, so nothing that needs its end may follow: it counts as running again. When the engine
+    is going to end, it ends with it, and nothing may follow either.
+    """
+    status = Status.NOT_RUNNING if moment.closing else Status.RUNNING
+    going_on = replace(job, status=status, stop_goal=None, cause=event.cause, proposed=None, export=None)
+    when = "continues with the engine's next start" if moment.closing else "goes on"
+    words = f"The job could not be stopped and {when}: {event.cause.message}"
+    return Step(going_on, Outcome.MOVED, title="stop failed", words=words)
 
 
 def completed_while_stopping(job: Job, event: RunCompleted, moment: Moment) -> Step:
@@ -221,7 +224,7 @@ def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
     if _goal(job) is not StopGoal.RESTART:
         return keep(job, event, moment)
     words = "The engine stopped; the job restarts with its next start."
-    waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None)
+    waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None, proposed=None)
     return Step(waiting, Outcome.MOVED, title="engine stopped", words=words)
 
 

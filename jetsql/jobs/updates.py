@@ -2,7 +2,8 @@
 
 The old version stops at a batch boundary, its checkpoint is copied, and the new version is on trial with the copy until
 it has committed a batch; then the old checkpoint goes. Until then the way back is open: the old version with its
-checkpoint stands in the job, and starts again by itself when the new one fails. There is one case in which going back
+checkpoint stands in the job, and starts again by itself when the new one fails. When a version on trial is itself
+replaced, its own way back stays open until the next one starts. There is one case in which going back
 would lose rows or double them: the new version's first batch is in the sink already, though Spark has not noted its
 commit. So that is looked for first, and then the new version stays.
 """
@@ -26,7 +27,7 @@ from jetsql.jobs.events import (
     UpdateFailed,
 )
 from jetsql.jobs.model import Cause, Job, Status, StopGoal, Version
-from jetsql.jobs.moves import Moment, refused, start
+from jetsql.jobs.moves import Moment, changed_meanwhile, refused, start
 
 _GIVEN_UP: Final = "update given up"
 _UNDONE: Final = "update undone"
@@ -63,28 +64,42 @@ def with_version(job: Job, version: Version) -> Job:
 
 
 def update_running(job: Job, event: Update, moment: Moment) -> Step:
+    if not _judged_by(job, event):
+        return changed_meanwhile(job)
     updating = _updating(job, event.version)
     words = "CREATE OR REPLACE JOB: the running batch is finished first, under the old version."
-    actions = (*forget_previous(job), StopRun(updating))
-    return Step(updating, Outcome.MOVED, actions, title="update asked for", words=words)
+    return Step(updating, Outcome.MOVED, (StopRun(updating),), title="update asked for", words=words)
 
 
 def update_waiting(job: Job, event: Update, moment: Moment) -> Step:
     if job.previous is not None:
         return update_refused(job, event, moment)
+    if not _judged_by(job, event):
+        return changed_meanwhile(job)
     return _prepare(_updating(job, event.version), "CREATE OR REPLACE JOB while the job was waiting to start.")
 
 
 def update_suspended(job: Job, event: Update, moment: Moment) -> Step:
+    if not _judged_by(job, event):
+        return changed_meanwhile(job)
     version = replace(event.version, suspended=True)
-    taken = _prepare(_updating(job, version), "CREATE OR REPLACE JOB while the job was suspended.")
-    return replace(taken, actions=(*forget_previous(job), *taken.actions))
+    return _prepare(_updating(job, version), "CREATE OR REPLACE JOB while the job was suspended.")
+
+
+def _judged_by(job: Job, event: Update) -> bool:
+    """Whether the job is still what the new version was judged by: else nobody knows whether its state can go on."""
+    return event.instead_of == job.plan
 
 
 def _updating(job: Job, version: Version) -> Job:
-    """A version that was itself still on trial counts as good: it found nothing to read, and it is gone back to."""
-    old = replace(job, previous=None)
-    return replace(old, status=Status.COMPLETING, stop_goal=StopGoal.UPDATE, proposed=version)
+    """The new version gets a checkpoint of its own, which is never that of a version that was given up: somebody may
+    still be copying that one.
+    """
+    number = max(job.checkpoint, job.newest_checkpoint) + 1
+    proposed = replace(version, checkpoint=number)
+    return replace(
+        job, status=Status.COMPLETING, stop_goal=StopGoal.UPDATE, proposed=proposed, newest_checkpoint=number
+    )
 
 
 def _prepare(job: Job, words: str) -> Step:
@@ -104,9 +119,11 @@ def update_refused(job: Job, event: Event, moment: Moment) -> Step:
 def try_version(job: Job, words: str) -> Step:
     """The proposed version becomes the job's, with the way back in `previous`."""
     assert job.proposed is not None, "only a job that is being updated has been prepared"
-    previous = replace(version_of(job), suspended=job.proposed.suspended)
+    # A state with a committed batch is worth keeping: should the old version fail after all, that is no failed CREATE.
+    established = job.established or job.batch is not None
+    previous = replace(version_of(job), suspended=job.proposed.suspended, established=established)
     tried = replace(with_version(job, job.proposed), previous=previous, proposed=None, cause=None, attempts=0)
-    return start(tried, "updated", words)
+    return start(tried, "updated", words, forget_previous(job))
 
 
 def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
@@ -118,7 +135,7 @@ def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
 def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:
     """Before the new version has started: what was prepared for it goes, the job is what it was."""
     assert job.proposed is not None, "only a job that is being updated can give it up"
-    actions = (*before, DiscardVersion(job, job.proposed))
+    actions = (*before, *forget_proposed(job))
     old = replace(job, proposed=None)
     if job.proposed.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
@@ -164,3 +181,8 @@ def adopted(job: Job) -> Job:
 def forget_previous(job: Job) -> tuple[Action, ...]:
     """What is to be done when the version on trial is adopted."""
     return () if job.previous is None else (DiscardVersion(job, job.previous),)
+
+
+def forget_proposed(job: Job) -> tuple[Action, ...]:
+    """What is to be done when an update is given up."""
+    return () if job.proposed is None else (DiscardVersion(job, job.proposed),)

@@ -45,6 +45,7 @@ from jetsql.jobs.events import (
 )
 from jetsql.jobs.model import Cause, Job, RunId, Version
 from jetsql.jobs.moves import run_of
+from jetsql.jobs.updates import version_of
 
 T = TypeVar("T")
 Work = Callable[[], None]
@@ -190,7 +191,8 @@ class Workers:
         except Exception as error:
             self._report(ExportFailed(run_of(job), self._cause(error)))
         else:
-            self._report(Exported(run_of(job), SnapshotWritten(export, copied.batch, copied.size_bytes)))
+            written = SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes)
+            self._report(Exported(run_of(job), written))
 
     def _prepare_update(self, job: Job) -> None:
         try:
