@@ -40,7 +40,9 @@ class Offsets:
 
     @classmethod
     def parse(cls, text: str) -> Offsets:
-        _, metadata, *sources = text.splitlines()
+        version, metadata, *sources = text.splitlines()
+        if version != "v1":
+            raise StatementError("SNAPSHOT_FAILED", f"Spark's offset log has the form {version}, which is not known.")
         return cls(tuple(_json(source) for source in sources), json.loads(metadata).get("conf", {}))
 
 

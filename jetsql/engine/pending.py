@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import EngineEvent, Report, RestartWanted, RunCompleted, RunFailed
@@ -21,14 +21,20 @@ class EndedRun:
         else:
             self._report(event)
 
-    def check(self) -> None:
-        """Wait for the end. Raises StatementError PENDING_BATCH_FAILED when the batch was not committed."""
-        end = self._end.get()
-        if isinstance(end, RunCompleted):
-            return
-        why = end.cause.message if isinstance(end, RunFailed) else end.message
-        raise StatementError(
-            "PENDING_BATCH_FAILED",
-            f"The job's newest batch was planned and is not committed, and it failed again: {why}",
-            hint="Mend what it fails with, RESUME the job until the batch is committed, and try again.",
-        )
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end; whether it came. Raises StatementError PENDING_BATCH_FAILED when the batch failed."""
+        try:
+            end = self._end.get(timeout=seconds)
+        except Empty:
+            return False
+        if not isinstance(end, RunCompleted):
+            raise not_finished(end.cause.message if isinstance(end, RunFailed) else end.message)
+        return True
+
+
+def not_finished(why: str) -> StatementError:
+    return StatementError(
+        "PENDING_BATCH_FAILED",
+        f"The job's newest batch was planned and is not committed, and it could not be finished: {why}",
+        hint="Mend that, RESUME the job until the batch is committed, and try again.",
+    )

@@ -122,7 +122,13 @@ class StreamingRun:
         query = self._query
         if query is None:
             return True
-        graceful = bool(bridge(self._parts.session).stop(query._jsq, int(deadline_seconds * 1000)))
+        try:
+            graceful = bool(bridge(self._parts.session).stop(query._jsq, int(deadline_seconds * 1000)))
+        except Exception:
+            if self._ended.is_set():
+                return False
+            self._stopping.clear()  # it goes on for now, so its end will be told when it comes
+            raise
         # Events come in their order, so behind the end there is no batch left to be told. A dead Spark tells none.
         if not is_stopped(self._parts.session):
             self._ended.wait(_EVENTS_SECONDS)

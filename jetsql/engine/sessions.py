@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge
 from jetsql.errors import StatementError
+from jetsql.jobs.confs import refusal
 from jetsql.jobs.model import CapturedSession, Job
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
@@ -37,6 +38,8 @@ _DELIVERY_CONFS = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # Copies of a checkpoint rest on how long its files stay, see `holds`.
+    "spark.sql.streaming.minBatchesToRetain": "100",
     # An idle trigger tells so at once: CREATE JOB and WAIT FOR JOB wait for it.
     "spark.sql.streaming.noDataProgressEventInterval": "0",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
@@ -57,11 +60,16 @@ class Sessions:
         confs = {
             key: value
             for key, value in self._confs(session).items()
-            if self._fresh.get(key) != value and not key.startswith(_NOT_CAPTURED) and session.conf.isModifiable(key)
+            if self._fresh.get(key) != value and self._is_captured(key) and session.conf.isModifiable(key)
         }
         for key in ALWAYS_CAPTURED:
             confs[key] = str(session.conf.get(key))
         return CapturedSession(session.catalog.currentCatalog(), session.catalog.currentDatabase(), confs)
+
+    @staticmethod
+    def _is_captured(key: str) -> bool:
+        """What a job may not set for itself is not taken from the session that makes it either."""
+        return not key.startswith(_NOT_CAPTURED) and refusal(key) is None
 
     def for_job(self, job: Job) -> SparkSession:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""

@@ -19,7 +19,7 @@ from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
-from jetsql.engine.pending import EndedRun
+from jetsql.engine.pending import EndedRun, not_finished
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
@@ -51,12 +51,14 @@ from jetsql.version import VERSION
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """checkpoint_root, snapshot_root: path or URI. The others: see `jetsql.settings.Settings`."""
+    """checkpoint_root, snapshot_root: path or URI. pending_seconds: what a snapshot or an update waits at most for a
+    batch that is to be finished first. The others: see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
     snapshot_root: str
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
+    pending_seconds: float = 600.0
 
 
 class SparkEngine:
@@ -152,13 +154,21 @@ class SparkEngine:
             return
         Lease(self._checkpoints, job).claim()
         ended = EndedRun(self._forgetting_ended_runs(report))
-        self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
-        ended.check()
+        try:
+            self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
+        except StatementError as error:
+            raise not_finished(error.message) from error
+        if not ended.wait(self._settings.pending_seconds):
+            self.stop(RunId(job.id, job.run), 0.0)
+            raise not_finished(f"it did not end within {self._settings.pending_seconds:g} s")
         failpoint("pending-finished", job.name)
 
     def discard_version(self, job: Job, version: Version) -> None:
         self._states.discard(job.id, version.checkpoint)
-        if version.plan.analysis.sink != job.plan.analysis.sink:
+        old, new = version.plan.analysis.sink, job.plan.analysis.sink
+        # What is staged and noted in a database is the job's, whichever of its versions it was: the run that is there
+        # needs it, and drops what others left.
+        if old.table != new.table and old.kind is not SinkKind.JDBC:
             self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
 
     def holds_batch(self, job: Job) -> bool:
@@ -170,8 +180,12 @@ class SparkEngine:
         return self._writer(job, self._spark, _no_report).holds(progress.planned)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
-        running = self._forget(run)
-        return True if running is None else running.stop(deadline_seconds)
+        running = self._runs.get(run)
+        if running is None:
+            return True
+        graceful = running.stop(deadline_seconds)  # one that can't be stopped is still there for the next try
+        self._forget(run)
+        return graceful
 
     def watch_idle(self, run: RunId) -> None:
         running = self._runs.get(run)

@@ -67,7 +67,8 @@ class States:
         assert batch is not None, "a snapshot holds a committed batch"
         draft = f"{target}.draft"
         copy(self.checkpoints.files, source, draft, batch, job.name)
-        self._spread(job, draft, batch, session)
+        if self._spread(job, draft, batch, session):
+            check_opens(session, draft, batch + 1)
         self.checkpoints.files.rename(draft, target)
 
     def prepare(self, job: Job, proposed: Version, session: SparkSession) -> None:

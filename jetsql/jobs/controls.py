@@ -21,7 +21,7 @@ from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.proposing import try_confs
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job, what_words
-from jetsql.jobs.snapshots import await_export, check_has_state, failed, new_export, snapshot_words
+from jetsql.jobs.snapshots import await_export, check_has_state, failed, is_kept, new_export, snapshot_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import (
     AlterJobOptions,
@@ -178,17 +178,13 @@ def drop(manager: Manager, statement: DropJob) -> Table:
 def _drop_with_snapshot(manager: Manager, name: Name, snapshot: Name) -> Table:
     """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
     job = find(manager, name).job
-    if not job.live:
-        message = f"Job {job.name} has ended with status {job.status.value}."
-        hint = "CREATE SNAPSHOT takes one of a completed job whose state is still there; then DROP it."
-        raise StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
     check_has_state(job, name.place)
     with manager.snapshot_names.held(snapshot):
         export = new_export(manager, snapshot, or_replace=False, then_cancel=True)
         step = _ask(manager, name, Cancel(export))
-        after = await_export(manager, step.job)
-        if after.job.live:
-            raise failed(after.job, snapshot)
+        after = await_export(manager, step.job, export)
+        if not is_kept(manager, export):
+            raise failed(after, snapshot)
     manager.workers.wait_idle(job.id, manager.settings.statement_wait_seconds)
     return Result(after.job, joined("Dropped.", after.facts.stop_words, snapshot_words(manager, export))).table()
 

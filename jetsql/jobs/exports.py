@@ -7,10 +7,13 @@ keeps it from starting meanwhile, and DROP ... WITH SNAPSHOT ends the job only w
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from jetsql.jobs.events import Exported, ExportFailed, ExportState, Outcome, SnapshotWritten, Step, WriteSnapshot
 from jetsql.jobs.model import Export, Job, Snapshot, Status
 from jetsql.jobs.moves import CANCELLED, Moment, end_failed, refused
+
+FAILED: Final = "snapshot failed"
 
 
 def export_suspended(job: Job, event: ExportState, moment: Moment) -> Step:
@@ -65,10 +68,8 @@ def _with_snapshot(taken: Step, event: SnapshotWritten, moment: Moment) -> Step:
 
 def export_failed(job: Job, event: ExportFailed, moment: Moment) -> Step:
     """Whoever wanted to keep the state must not lose it: the job stays, also when it was to be dropped."""
-    suspended = replace(job, status=Status.SUSPENDED, export=None, cause=event.cause)
-    name = job.export.name if job.export is not None else ""
-    words = f"There is no snapshot {name}: {event.cause.message}"
-    return Step(suspended, Outcome.MOVED, title="snapshot failed", words=words)
+    suspended = replace(job, status=Status.SUSPENDED, export=None, cause=job.cause or event.cause)
+    return Step(suspended, Outcome.MOVED, title=FAILED, words=event.cause.message)
 
 
 def give_up_snapshot(job: Job, event: object, moment: Moment) -> Step:

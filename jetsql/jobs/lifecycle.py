@@ -152,7 +152,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stops.cancel_while_stopping,
         suspended=stops.cancel_at_once,
         exporting=answers.wait_for_snapshot,
-        failed=answers.ended_already,
+        failed=stops.already_over,
         completed=stops.forget,
     ),
     AlterOptions: _row(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs import exports
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
@@ -23,6 +24,8 @@ from jetsql.jobs.events import (
     EngineDown,
     EngineUp,
     Event,
+    Exported,
+    ExportFailed,
     FilesDiscarded,
     Outcome,
     RetryDue,
@@ -89,10 +92,17 @@ class Manager:
 
     def _delete_halves(self) -> None:
         """Of snapshots that an engine died in the middle of."""
-        whole = {snapshot.id for snapshot in self.store.snapshots()}
+        needed = {snapshot.id for snapshot in self.store.snapshots()}
+        needed |= {job.origin for job in self.store.live_jobs() if job.origin is not None and not job.established}
         for folder in self.engine.snapshot_folders():
-            if folder not in whole:
-                self.engine.delete_snapshot(folder)
+            if folder not in needed:
+                self._delete_half(folder)
+
+    def _delete_half(self, folder: str) -> None:
+        try:
+            self.engine.delete_snapshot(folder)
+        except Exception:  # it only takes up room, and must not keep the engine from starting
+            _LOG.exception("The half of a snapshot %s could not be deleted", folder)
 
     def close(self) -> None:
         """Stop all runs gracefully, side by side, and end; their jobs continue with the next start."""
@@ -145,7 +155,7 @@ class Manager:
         try:
             self._apply(job_id, event)
         except Exception:
-            _LOG.exception("Job %s: %s could not be stored", job_id, event)
+            _LOG.exception("Job %s: %s could not be stored", job_id, _kind(event))
             return False
         return True
 
@@ -193,7 +203,7 @@ class Manager:
         view = self.board.get(job_id) or self._stored(job_id)
         taken = self._step(view.job, event)
         if taken.outcome in (Outcome.LATE, Outcome.REFUSED):
-            _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, event, taken.outcome.value)
+            _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, _kind(event), taken.outcome.value)
             return taken
         if taken.job.live and not view.job.live:
             self._check_newest(view.job)
@@ -265,8 +275,18 @@ class Manager:
         try:
             self._apply(event.run.job, event)
         except EngineError as error:
-            _LOG.error("Run %s: %s could not be stored (%s); trying again", event.run, event, error)
+            _LOG.error("Run %s: %s could not be stored (%s); trying again", event.run, _kind(event), error)
             self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._on_event(event))
+        except StatementError as error:
+            if not isinstance(event, Exported):
+                raise
+            # The name was given to another snapshot in the meantime: that one stays.
+            self._on_event(ExportFailed(event.run, Cause(error.message, error.condition, error.sqlstate)))
+
+
+def _kind(event: Event) -> str:
+    """What a log may say of an event: its statement and options may hold secrets."""
+    return type(event).__name__
 
 
 def _log_error(done: Future[None]) -> None:
@@ -303,4 +323,6 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
         return replace(facts, stop_words=taken.words)
     if taken.title in UNDONE:
         return replace(facts, update_words=taken.words)
+    if taken.title == exports.FAILED:
+        return replace(facts, export_words=taken.words)
     return facts if taken.job.status is Status.RUNNING else replace(facts, rows_per_second=None)

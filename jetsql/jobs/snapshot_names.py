@@ -25,8 +25,7 @@ class NamesInUse:
         key = name_key(name.text)
         with self._lock:
             if key in self._names:
-                message = f"A snapshot named {name} is being written by another statement."
-                raise StatementError("SNAPSHOT_ALREADY_EXISTS", message, place=name.place, hint="Use another name.")
+                raise being_written(name)
             self._names.add(key)
         try:
             yield
@@ -35,7 +34,12 @@ class NamesInUse:
                 self._names.discard(key)
 
 
+def being_written(name: Name) -> StatementError:
+    message = f"A snapshot named {name} is being written by another statement."
+    return StatementError("SNAPSHOT_ALREADY_EXISTS", message, place=name.place, hint="Use another name.")
+
+
 def still_needed(snapshot: Snapshot, live: Iterable[View]) -> Job | None:
-    """A job that starts from the snapshot and has not got its copy yet."""
-    starting = (view.job for view in live if view.job.origin == snapshot.id and not view.job.established)
-    return next((job for job in starting if job.status is not Status.RUNNING), None)
+    """A job that starts from the snapshot and may not have got its copy yet."""
+    from_it = (view.job for view in live if view.job.origin == snapshot.id and view.job.checkpoint == 0)
+    return next((job for job in from_it if not job.established and job.status is not Status.RUNNING), None)

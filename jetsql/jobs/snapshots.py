@@ -15,7 +15,8 @@ from jetsql.jobs.events import ExportState, SnapshotWritten
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Export, Job, Snapshot, name_key
-from jetsql.jobs.results import Result, cause_words, no_job
+from jetsql.jobs.results import Result, no_job
+from jetsql.jobs.snapshot_names import being_written, still_needed
 from jetsql.jobs.tables import Table
 from jetsql.jobs.updates import version_of
 from jetsql.language.statements import CreateSnapshot, DropSnapshot, Name
@@ -37,9 +38,9 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
         except StatementError as error:
             raise error.at(statement.job.place) from None
         if asked.job.export == export:
-            after = await_export(manager, asked.job)
+            after = await_export(manager, asked.job, export)
             if not is_kept(manager, export):
-                raise failed(after.job, statement.snapshot)
+                raise failed(after, statement.snapshot)
         else:
             _write_beside(manager, asked.job, export, statement.snapshot)
         delete_replaced(manager, export)
@@ -67,12 +68,19 @@ def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: b
             place=name.place,
             hint="Use another name, DROP SNAPSHOT first, or CREATE OR REPLACE SNAPSHOT.",
         )
+    live = manager.board.live()
+    if any(view.job.export is not None and name_key(view.job.export.name) == name_key(name.text) for view in live):
+        raise being_written(name)
+    starting = None if there is None else still_needed(there, live)
+    if starting is not None:
+        message = f"Job {starting.name} is just starting from the snapshot {name}."
+        raise StatementError("WRONG_STATUS", message, place=name.place, hint="Try again when it runs.")
     return Export(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
 
 
-def await_export(manager: Manager, job: Job) -> View:
+def await_export(manager: Manager, job: Job, export: Export) -> View:
     """Until the snapshot of a job that does not run is whole, or won't be."""
-    return manager.board.wait(View(job), lambda view: view.job.export is None, _ENDLESS)
+    return manager.board.wait(View(job), lambda view: view.job.export != export, _ENDLESS)
 
 
 def is_kept(manager: Manager, export: Export) -> bool:
@@ -86,22 +94,29 @@ def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Non
         copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
     except JetSQLError as error:
         raise _at(error, name) from error
-    manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
+    try:
+        manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
+    except BaseException:
+        manager.workers.call(lambda: manager.engine.delete_snapshot(export.id)).result()
+        raise
 
 
 def _at(error: JetSQLError, name: Name) -> JetSQLError:
     return error.at(name.place) if isinstance(error, StatementError) else error
 
 
-def failed(job: Job, name: Name) -> StatementError:
-    why = cause_words(job.cause) or "another statement came between"
-    message = f"There is no snapshot {name} of job {job.name}, which is {job.status.value}: {why}"
+def failed(view: View, name: Name) -> StatementError:
+    job = view.job
+    why = view.facts.export_words or "another statement came between."
+    message = f"Job {job.name} is {job.status.value}. There is no snapshot {name}: {why}"
     return StatementError("SNAPSHOT_FAILED", message, place=name.place)
 
 
 def delete_replaced(manager: Manager, export: Export) -> None:
-    if export.replaces is not None:
-        replaced = export.replaces
+    """Its folder stays for now when a new job has begun to copy it; then the engine's next start deletes it."""
+    replaced = export.replaces
+    copying = [view.job for view in manager.board.live() if view.job.origin == replaced and not view.job.established]
+    if replaced is not None and not copying:
         manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
 
 

@@ -98,13 +98,22 @@ def cancel_at_once(job: Job, event: Cancel, moment: Moment) -> Step:
     return end_failed(replace(job, cause=CANCELLED), moment, "Cancelled by user; its state is deleted.", "dropped")
 
 
-def forget(job: Job, event: Event, moment: Moment) -> Step:
+def forget(job: Job, event: Cancel, moment: Moment) -> Step:
     """DROP of a completed job that could run again: its state goes, its history stays."""
+    if event.export is not None:
+        return already_over(job, event, moment)
     if not runs_again(job):
         return ended_already(job, event, moment)
     words = "Its state is deleted, so it can't run again."
     expired = replace(job, expired=True)
     return Step(expired, Outcome.MOVED, (DiscardFiles(expired),), title="dropped", words=words)
+
+
+def already_over(job: Job, event: Cancel, moment: Moment) -> Step:
+    if event.export is None:
+        return ended_already(job, event, moment)
+    hint = "CREATE SNAPSHOT takes one of a completed job whose state is still there; then DROP it."
+    return refused(job, f"has ended with status {job.status.value}", hint)
 
 
 def suspend_while_stopping(job: Job, event: Event, moment: Moment) -> Step:
@@ -182,7 +191,7 @@ def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...])
 def _stop_words(job: Job, graceful: bool) -> str:
     if not job.plan.analysis.streaming:
         return "Its query was ended."
-    if graceful and job.cause is not None:
+    if graceful and job.cause is not None and job.cause.batch is not None:
         return "Its batch failed; it is repeated with the next start."
     if graceful:
         return "The running batch was finished first."

@@ -129,7 +129,7 @@ def try_version(job: Job, words: str) -> Step:
 def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     """Nothing of the new version has run."""
     words = f"The update is given up and the old version goes on: {event.cause.message}"
-    return give_up(replace(job, cause=event.cause), words)
+    return give_up(replace(job, cause=job.cause or event.cause), words)
 
 
 def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:

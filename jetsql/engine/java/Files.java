@@ -13,9 +13,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalFileSystem;
-import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
 
 /**
  * Files wherever Hadoop's FileSystem reaches, one call across for each operation: a batch needs a dozen of them, and the
@@ -58,17 +56,21 @@ public class Files {
     return of(path).getFileStatus(new Path(path)).getModificationTime();
   }
 
-  /** All files below a folder, relative to it, as JSON. */
+  /** All files below a folder, relative to it, as JSON. One that goes away meanwhile may be among them or not. */
   public String filesBelow(String folder) throws IOException {
-    Path root = of(folder).makeQualified(new Path(folder));
-    String start = root.toUri().getPath();
-    int skipped = start.endsWith("/") ? start.length() : start.length() + 1;
     ArrayNode found = Extension.JSON.createArrayNode();
-    RemoteIterator each = of(folder).listFiles(root, true);
-    while (each.hasNext()) {
-      found.add(((LocatedFileStatus) each.next()).getPath().toUri().getPath().substring(skipped));
-    }
+    walk(of(folder), new Path(folder), "", found);
     return Extension.JSON.writeValueAsString(found);
+  }
+
+  // FileSystem.listFiles would ask for the permissions of each file, on a local disk with a process each.
+  private static void walk(FileSystem files, Path folder, String prefix, ArrayNode found) throws IOException {
+    FileStatus[] entries = files.listStatus(folder);
+    for (int i = 0; i < entries.length; i++) {
+      String name = prefix + entries[i].getPath().getName();
+      if (entries[i].isDirectory()) walk(files, entries[i].getPath(), name + "/", found);
+      else found.add(name);
+    }
   }
 
   /** Copy files, given as JSON relative to both folders; how many bytes they are. Files that are there are replaced. */

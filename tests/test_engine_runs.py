@@ -1,0 +1,33 @@
+"""Stopping a run that can't be stopped, without Spark: it is not forgotten, and the next stop finds it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from jetsql.engine.spark_engine import SparkEngine
+from jetsql.jobs.model import RunId
+
+
+class Stubborn:
+    """A run whose first stop fails, as when a database does not answer."""
+
+    def __init__(self) -> None:
+        self.stops = 0
+
+    def stop(self, deadline_seconds: float) -> bool:
+        self.stops += 1
+        if self.stops == 1:
+            raise TimeoutError("the query did not end within 60 s")
+        return True
+
+
+def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
+    engine = SparkEngine.__new__(SparkEngine)
+    run, stubborn = RunId("j", 1), Stubborn()
+    engine._runs, engine._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item]
+    with pytest.raises(TimeoutError):
+        engine.stop(run, 0.0)
+    assert engine.stop(run, 0.0) is True and stubborn.stops == 2
+    assert engine.stop(run, 0.0) is True and stubborn.stops == 2
