@@ -134,6 +134,7 @@ def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source)
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
+    (numbers.folder.parent / "moved").mkdir()
     sql(f"ALTER TABLE numbers SET LOCATION '{numbers.folder.parent / 'moved'}'")
     assert "/moved" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
     assert "at another place" in sql.error(f"CREATE OR REPLACE {copying()}").message
