@@ -335,3 +335,24 @@ def test_without_a_guarantee_every_start_is_from_scratch(source: Sql) -> None:
     source("RESUME JOB j")
     source("WAIT FOR JOB j UNTIL IDLE")
     assert source("SELECT id, count(*) FROM sink GROUP BY id ORDER BY id") == [(1, 2), (2, 2), (3, 2)]
+
+
+def test_a_table_emptied_before_its_staged_rows_moved_in_is_told(source: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    emptied: list[str] = []
+
+    def empty(place: str, job: str) -> None:
+        if place == "manifest-written" and not emptied:
+            emptied.append(place)
+            source("TRUNCATE TABLE sink")
+
+    monkeypatch.setattr("jetsql.engine.sinks.files.failpoint", empty)
+    source("INSERT INTO src VALUES (4, 'd', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert emptied and source("SELECT id FROM sink") == []
+    [words] = [row[5] for row in source("SHOW JOB HISTORY j") if row[1] == "sink noticed"]
+    assert "1 files of batch 1 were removed" in words and "They are not written again." in words
+    source("INSERT INTO src VALUES (5, 'e', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert source("SELECT id FROM sink") == [(5,)]
