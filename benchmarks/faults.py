@@ -75,7 +75,16 @@ def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
                 found.append((scenario, Migration(scenario, home, say).run()))
             else:
                 found.append((scenario, Matrix(scenario, home, server, say).run()))
+            tell(*found[-1])
     return found
+
+
+def tell(scenario: Scenario, outcome: Outcome) -> None:
+    """How one scenario went, as soon as that is known."""
+    say(f"{scenario.name}: {outcome.seconds:.0f} s; {_readers(outcome)}")
+    for words in outcome.faults:
+        say(f"  WRONG {words}")
+    say()
 
 
 def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
@@ -96,10 +105,6 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
         f"{killed} starts killed, {sum(row.deaths for row in rows)} deaths of jobs at {len(rows)} places,"
         f" {sum(loss.lost for loss in losses)} rows lost, {sum(loss.twice for loss in losses)} twice"
     )
-    for scenario, outcome in found:
-        say(f"{scenario.name}: {outcome.seconds:.0f} s; {_readers(outcome)}")
-        for words in outcome.faults:
-            say(f"  WRONG {words}")
     return all(not outcome.faults for _, outcome in found) and all(row.verdict == "ok" for row in rows)
 
 
