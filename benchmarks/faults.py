@@ -104,6 +104,7 @@ def report(found: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
     say(
         f"{killed} starts killed, {sum(row.deaths for row in rows)} deaths of jobs at {len(rows)} places,"
         f" {sum(loss.lost for loss in losses)} rows lost, {sum(loss.twice for loss in losses)} twice"
+        f"{', NOT ALL COMPARED' if any(not outcome.losses for scenario, outcome in found if scenario.jobs) else ''}"
     )
     return all(not outcome.faults for _, outcome in found) and all(row.verdict == "ok" for row in rows)
 

@@ -28,6 +28,7 @@ from tests.faults.source import Source
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02
+_UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a drop that goes on would take the name's new job
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Start:
         return {"found": found, "polls": session.polls}
 
     def _bring_to_life(self) -> None:
+        while any(status in _UNDER_WAY for _, _, status, *_ in self.rows("SHOW JOBS")):
+            time.sleep(_PAUSE_SECONDS)
         for text in LAST_LIVES:
             self.rows(text)
         for _, name, status, *_ in self.rows("SHOW JOBS"):
