@@ -11,7 +11,7 @@ help:
 	@echo "make test       all tests"
 	@echo "make test-fast  the tests that need neither Java nor PostgreSQL"
 	@echo "make bench      the benchmarks"
-	@echo "make faults     jobs are killed at every named place, and every row is counted (ten minutes)"
+	@echo "make faults     jobs are killed at every named place, and every row is counted (a quarter of an hour)"
 	@echo "make clean      remove everything that was made here"
 
 environment:
