@@ -53,7 +53,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
         submitted=manager.clock(),
         comment=statement.comment,
         versions=manager.engine.versions(),
-        defaults=manager.engine.defaults(),
+        defaults=(snapshot.defaults if snapshot is not None else {}) or manager.engine.defaults(),
         origin=snapshot.id if snapshot is not None else None,
         batch=snapshot.batch if snapshot is not None else None,
     )

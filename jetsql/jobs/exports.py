@@ -44,6 +44,7 @@ def snapshot_of(job: Job, event: SnapshotWritten, moment: Moment) -> Snapshot:
         size_bytes=event.size_bytes,
         created=moment.now,
         versions=event.of.versions,
+        defaults=event.of.defaults,
     )
 
 

@@ -237,8 +237,8 @@ class Export:
 class Snapshot:
     """A named copy of a job's state, whole and apart from the job.
 
-    id: names its folder. job, job_name, text, plan, versions: of the job when it was taken. batch: the newest committed
-    batch that it holds, None before the first. created: seconds since the epoch.
+    id: names its folder. job, job_name, text, plan, versions, defaults: of the job when it was taken. batch: the newest
+    committed batch that it holds, None before the first. created: seconds since the epoch.
     """
 
     id: str
@@ -251,6 +251,7 @@ class Snapshot:
     size_bytes: int
     created: float
     versions: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

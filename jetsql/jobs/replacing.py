@@ -36,7 +36,7 @@ def replace_job(manager: Manager, statement: CreateJob, options: Options, sessio
         return Result(job, "The job is this one already; it goes on.")
     check_reachable(manager, statement, plan)
     try:
-        asked = manager.apply(job, Update(_version(manager, statement, plan), job.plan)).job
+        asked = manager.apply(job, Update(_version(manager, statement, plan, job), job.plan)).job
     except StatementError as error:
         raise error.at(statement.name.place) from None
     return _outcome(_settled(manager, asked), asked.newest_checkpoint, verdict)
@@ -75,14 +75,14 @@ def _same(job: Job, statement: CreateJob, plan: Plan) -> bool:
     return job.body.text == statement.body.text and job.comment == statement.comment and job.plan == plan
 
 
-def _version(manager: Manager, statement: CreateJob, plan: Plan) -> Version:
+def _version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:
     return Version(
         text=statement.text,
         body=statement.body,
         plan=plan,
         comment=statement.comment,
         versions=manager.engine.versions(),
-        defaults=manager.engine.defaults(),
+        defaults=job.defaults or manager.engine.defaults(),  # the state keeps its form
     )
 
 
