@@ -13,7 +13,7 @@ import pytest
 from tests.faults.source import Source
 from tests.postgres import Postgres
 from tests.releases.recording import ROOT
-from tests.releases.restoring import restore_files
+from tests.releases.restoring import restore_server
 
 pytestmark = pytest.mark.spark
 
@@ -38,8 +38,8 @@ def test_there_is_one_of_the_first_release() -> None:
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
 def test_a_home_that_was_killed_goes_on(recorded: Path, tmp_path: Path, postgres: Postgres) -> None:
     home = tmp_path / "home"
-    restore_files(recorded, home, postgres)
-    before = expected(Source(home / "numbers"))
+    restore_server(recorded, postgres)
+    before = expected(Source(recorded / "numbers"))
     command = [sys.executable, "-m", "tests.releases.program", "resume", str(home), postgres.url, str(recorded)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=250, check=False)

@@ -1,7 +1,7 @@
 """Runs an engine on a home of the recorded jobs.
 
     python -m tests.releases.program make HOME URL                 makes the jobs; armed, it is killed on the way
-    python -m tests.releases.program resume HOME URL RECORDED      makes the catalogue of a restored home, and goes on
+    python -m tests.releases.program resume HOME URL RECORDED      makes the catalogue, restores the files, and goes on
 
 `resume` adds more to the source when everything that is there has come in, and tells on standard output as JSON what
 the tables have before and after that, and what the jobs say of themselves.
@@ -20,7 +20,7 @@ from jetsql.service.embedded import EmbeddedEngine
 from tests.engine_confs import CONF
 from tests.faults.source import Source
 from tests.releases.jobs import JOBS, create, tables
-from tests.releases.restoring import restore_store
+from tests.releases.restoring import restore_files, restore_store
 
 _READ = {
     "digits": "SELECT * FROM digits",
@@ -51,7 +51,10 @@ def resume(home: Path, url: str, recorded: Path) -> None:
     with opened(home) as engine:
         for text in tables(str(home), url):
             rows(engine, text)
+        restore_files(recorded, home)
         rows(engine, "MSCK REPAIR TABLE parts")
+        newest = max((home / "warehouse" / ".digits.versions").iterdir())
+        rows(engine, f"ALTER TABLE digits SET LOCATION '{newest}'")
         names = [f"spark_catalog.default.{name}" for name in ("numbers", *JOBS)]
         found = {name: Catalog(engine.spark).table(name) for name in names}
     restore_store(recorded, home, {name: table.created for name, table in found.items() if table is not None})

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -67,8 +68,8 @@ def _record(home: Path, server: Postgres, target: Path) -> None:
 
 
 def _record_file(home: str, path: Path, copied: Path) -> None:
-    if home.encode() in path.read_bytes():
-        copied.write_text(path.read_text().replace(home, HOME))
+    if path.name == "lease.json" or home.encode() in path.read_bytes():
+        copied.write_text(path.read_text().replace(home, HOME).replace(socket.gethostname(), "recorded"))
     else:
         shutil.copyfile(path, copied)
 
