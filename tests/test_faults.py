@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.matrix import Matrix
-from tests.faults.rounds import SINKS, STATEMENTS, Scenario
+from tests.faults.rounds import SINKS, STATEMENTS, STATES, Scenario
 from tests.postgres import Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -30,7 +30,7 @@ LEFT_OUT = {
 SHORT = replace(STATEMENTS, rounds=tuple(round for round in STATEMENTS.rounds if round.armed[-1].name not in LEFT_OUT))
 
 
-@pytest.mark.parametrize("scenario", [SINKS, SHORT], ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", [SINKS, SHORT, STATES], ids=lambda scenario: scenario.name)
 def test_nothing_is_lost_and_nothing_is_there_twice(scenario: Scenario, postgres: Postgres, tmp_path: Path) -> None:
     outcome = Matrix(scenario, tmp_path, postgres, print).run()
     assert outcome.faults == []
