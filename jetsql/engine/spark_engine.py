@@ -165,6 +165,10 @@ class SparkEngine:
 
     def discard_version(self, job: Job, version: Version) -> None:
         self._states.discard(job.id, version.checkpoint)
+        self._leave_table(job, version)
+
+    def _leave_table(self, job: Job, version: Version) -> None:
+        """Delete what a version of the job has staged in a table that is not the job's any more."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
         # What is staged and noted in a database is the job's, whichever of its versions it was: the run that is there
         # needs it, and drops what others left.
@@ -198,6 +202,8 @@ class SparkEngine:
     def discard(self, job: Job) -> None:
         self._holds.before_deleting(job.id)
         self._writer(job, self._spark, _no_report).discard()
+        if job.previous is not None:
+            self._leave_table(job, job.previous)
         failpoint("staging-discarded", job.name)
         self._checkpoints.discard(job)
 
