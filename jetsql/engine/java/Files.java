@@ -11,15 +11,16 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.IOUtils;
 
 /**
  * Files wherever Hadoop's FileSystem reaches, one call across for each operation: a batch needs a dozen of them, and the
  * steps of one (a path, its file system, its status) would take longer to ask for than to do.
  */
 public class Files {
+  private static final int BUFFER = 65536;
   private final Configuration conf;
 
   Files(Configuration conf) { this.conf = conf; }
@@ -82,7 +83,7 @@ public class Files {
     for (int i = 0; i < wanted.size(); i++) {
       String name = ((JsonNode) wanted.get(i)).asText();
       Path copied = new Path(target, name);
-      FileUtil.copy(from, new Path(source, name), to, copied, false, true, conf);
+      IOUtils.copyBytes(from.open(new Path(source, name)), create(to, copied), conf, true);
       bytes += to.getFileStatus(copied).getLen();
     }
     return bytes;
@@ -134,7 +135,7 @@ public class Files {
 
   /** Write a whole file to the disk. */
   public void write(String path, String text) throws IOException {
-    FSDataOutputStream stream = of(path).create(new Path(path), true);
+    FSDataOutputStream stream = create(of(path), new Path(path));
     try {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
       stream.hsync();
@@ -144,6 +145,11 @@ public class Files {
   }
 
   public String qualified(String path) throws IOException { return of(path).makeQualified(new Path(path)).toString(); }
+
+  /** With the permissions that files get anyway: asked for by name, they cost a process each on a local disk. */
+  private static FSDataOutputStream create(FileSystem files, Path path) throws IOException {
+    return files.create(path, null, true, BUFFER, files.getDefaultReplication(path), files.getDefaultBlockSize(path), null);
+  }
 
   private FileSystem of(String path) throws IOException { return new Path(path).getFileSystem(conf); }
 }
