@@ -12,7 +12,7 @@ import json
 import os
 import socket
 from dataclasses import asdict, dataclass
-from functools import cache
+from typing import Final
 from uuid import uuid4
 
 import psutil
@@ -45,10 +45,8 @@ class Owner:
             return False
 
 
-@cache
-def _this_process() -> Owner:
-    pid = os.getpid()
-    return Owner(uuid4().hex, socket.gethostname(), pid, psutil.Process(pid).create_time())
+# Made once, before any thread asks: jobs start side by side, and all of them are this engine's.
+_THIS_PROCESS: Final = Owner(uuid4().hex, socket.gethostname(), os.getpid(), psutil.Process().create_time())
 
 
 @dataclass(frozen=True)
@@ -61,15 +59,15 @@ class Lease:
     def claim(self) -> None:
         """Note that this engine runs the job. Raises StatementError JOB_IN_USE while another one does."""
         owner = self._owner()
-        if owner is not None and owner != _this_process() and owner.alive:
+        if owner is not None and owner != _THIS_PROCESS and owner.alive:
             raise self._in_use(owner, f"Stop that engine, then RESUME JOB {self.job.name}.")
-        if owner != _this_process():
-            self.checkpoints.files.write(self._path, json.dumps(asdict(_this_process())))
+        if owner != _THIS_PROCESS:
+            self.checkpoints.files.write(self._path, json.dumps(asdict(_THIS_PROCESS)))
 
     def check(self) -> None:
         """Raises StatementError JOB_IN_USE when another engine has claimed the job since."""
         owner = self._owner()
-        if owner != _this_process():
+        if owner != _THIS_PROCESS:
             raise self._in_use(owner, "Find out why two engines use one home, and let one of them go on.")
 
     def _owner(self) -> Owner | None:
