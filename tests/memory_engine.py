@@ -116,6 +116,7 @@ class MemoryEngine:
         return self.analysis
 
     def check_conf(self, name: str, value: str) -> None:
+        self._pass("check_conf")
         if name in self.refused_confs:
             raise StatementError(self.refused_confs[name], f"'{value}' is no value of {name}.")
 

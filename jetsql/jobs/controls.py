@@ -36,9 +36,10 @@ from jetsql.language.statements import (
 _NO_RUN: Final = (Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
 
-def _ask(manager: Manager, name: Name, event: UserEvent) -> Step:
-    """The step that the event made of the job. Raises StatementError JOB_NOT_FOUND, WRONG_STATUS at the name."""
-    job = find(manager, name).job
+def _ask(manager: Manager, job: Job, name: Name, event: UserEvent) -> Step:
+    """The step that the event made of the job that was found by the name: what was looked at is what is changed, though
+    another job may have the name by now. Raises StatementError WRONG_STATUS at the name.
+    """
     try:
         return manager.apply(job, event)
     except StatementError as error:
@@ -46,7 +47,7 @@ def _ask(manager: Manager, name: Name, event: UserEvent) -> Step:
 
 
 def suspend(manager: Manager, statement: SuspendJob) -> Table:
-    step = _ask(manager, statement.name, Suspend())
+    step = _ask(manager, find(manager, statement.name).job, statement.name, Suspend())
     if step.job.status is not Status.COMPLETING:
         message = capitalized(step.message) or step.words
         return Result(step.job, message).table()
@@ -85,11 +86,13 @@ def _otherwise(job: Job, wanted: str) -> StatementError:
 
 
 def resume(manager: Manager, statement: ResumeJob) -> Table:
-    return _wait_for_run(manager, _ask(manager, statement.name, Resume()), "Resumed.")
+    step = _ask(manager, find(manager, statement.name).job, statement.name, Resume())
+    return _wait_for_run(manager, step, "Resumed.")
 
 
 def restart(manager: Manager, statement: RestartJob) -> Table:
-    return _wait_for_run(manager, _ask(manager, statement.name, Restart()), "Restarted.")
+    step = _ask(manager, find(manager, statement.name).job, statement.name, Restart())
+    return _wait_for_run(manager, step, "Restarted.")
 
 
 def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
@@ -128,7 +131,7 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     try_confs(manager, options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)
-    step = _ask(manager, statement.name, event)
+    step = _ask(manager, job, statement.name, event)
     if statement.resume:
         return _wait_for_run(manager, step, "Options changed; resumed.")
     return Result(step.job, "Options changed. They hold from the next RESUME JOB on.").table()
@@ -157,15 +160,15 @@ def _has_state(job: Job) -> bool:
 def drop(manager: Manager, statement: DropJob) -> Table:
     """Returns when the job has ended and its files are gone."""
     try:
-        find(manager, statement.name)
+        job = find(manager, statement.name).job
     except StatementError:
         if statement.if_exists:
             return no_job(statement.name.text, f"There is no job {_quoted(statement.name)}; nothing to drop.")
         raise
     if statement.with_snapshot is not None:
-        return _drop_with_snapshot(manager, statement.name, statement.with_snapshot)
+        return _drop_with_snapshot(manager, job, statement.name, statement.with_snapshot)
     until = monotonic() + manager.settings.statement_wait_seconds
-    step = _ask(manager, statement.name, Cancel())
+    step = _ask(manager, job, statement.name, Cancel())
     after = manager.board.wait(View(step.job), _ended, until - monotonic())
     if after.job.status is Status.RUNNING:
         raise _otherwise(after.job, "dropped")
@@ -175,13 +178,12 @@ def drop(manager: Manager, statement: DropJob) -> Table:
     return Result(after.job, _drop_words(after, manager, how, cleaned) if how else capitalized(step.message)).table()
 
 
-def _drop_with_snapshot(manager: Manager, name: Name, snapshot: Name) -> Table:
+def _drop_with_snapshot(manager: Manager, job: Job, name: Name, snapshot: Name) -> Table:
     """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
-    job = find(manager, name).job
     check_has_state(job, name.place)
     with manager.snapshot_names.held(snapshot):
         export = new_export(manager, snapshot, or_replace=False, then_cancel=True)
-        step = _ask(manager, name, Cancel(export))
+        step = _ask(manager, job, name, Cancel(export))
         after = await_export(manager, step.job, export)
         if not is_kept(manager, export):
             raise failed(after, snapshot)
