@@ -53,3 +53,41 @@ def test_a_job_that_takes_the_name_meanwhile_is_not_hit(
     [newer] = w.store.live_jobs()
     assert newer.status is Status.SUSPENDED and newer.plan.options == {}
     assert w.sql("SHOW SNAPSHOTS").rows == ()
+
+
+@pytest.mark.parametrize("beginning", ["CREATE OR REPLACE JOB j", "CREATE JOB IF NOT EXISTS j", "CREATE JOB j"])
+def test_who_loses_the_race_to_make_a_job_is_answered_as_if_it_had_been_there(
+    w: World, monkeypatch: pytest.MonkeyPatch, beginning: str
+) -> None:
+    between(monkeypatch, w.engine, "check_reachable", w.make)
+    other = f"{beginning} AS INSERT INTO out SELECT a FROM STREAM src"
+    if beginning == "CREATE JOB j":
+        assert w.refused(other).condition == "JETSQL.JOB_ALREADY_EXISTS"
+    else:
+        assert w.said(other)[0] == "RUNNING"
+    [job] = w.store.live_jobs()
+    assert ("SELECT a" in job.text, job.run) == ((True, 2) if "REPLACE" in beginning else (False, 1))
+
+
+def test_a_job_that_ends_before_it_is_replaced_is_made_anew(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = w.make()
+    between(monkeypatch, w.engine, "check_reachable", lambda: w.sql("DROP JOB j"))
+    row = w.row("CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src")
+    assert row["status"] == "RUNNING" and row["id"] != first
+
+
+def test_a_winner_that_is_gone_again_does_not_count(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    between(monkeypatch, w.engine, "check_reachable", w.make)
+    real, refused = w.manager.submit, []
+
+    def submit(job: Any) -> Any:
+        try:
+            return real(job)
+        except Exception as error:
+            refused.append(error)
+            w.sql("DROP JOB j")
+            raise
+
+    monkeypatch.setattr(w.manager, "submit", submit)
+    assert w.said("CREATE JOB IF NOT EXISTS j AS INSERT INTO out SELECT a FROM STREAM src")[0] == "RUNNING"
+    assert len(refused) == 1

@@ -20,7 +20,7 @@ from jetsql.jobs.model import Cause, Job, Plan, Snapshot, Status
 from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options, parse_options
 from jetsql.jobs.proposing import check_reachable, plan_of
-from jetsql.jobs.replacing import replace_job
+from jetsql.jobs.replacing import JobEnded, replace_job
 from jetsql.jobs.results import Result, what_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.snapshots import find_snapshot
@@ -35,11 +35,24 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and whatever options, analysis and plan are refused with.
     """
     options = parse_options(statement.options)
-    live = live_named(manager, statement.name.text)
-    if live is not None and statement.or_replace:
-        return replace_job(manager, statement, options, session, live.job).table()
-    if live is not None:
-        return _exists_already(live, statement, options).table()
+    while True:  # once, unless other statements make or end a job of this name in the meantime
+        live = live_named(manager, statement.name.text)
+        try:
+            if live is None:
+                return _create(manager, statement, options, session).table()
+            if statement.or_replace:
+                return replace_job(manager, statement, options, session, live.job).table()
+            return _exists_already(live, statement, options).table()
+        except (_NameTaken, JobEnded):
+            continue
+
+
+class _NameTaken(Exception):
+    """Another session has made a job of the same name since."""
+
+
+def _create(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Result:
+    """Raises _NameTaken."""
     plan = plan_of(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_chain(plan, statement.body, (view.job for view in manager.board.live()))
@@ -60,8 +73,10 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     try:
         view = manager.submit(job)
     except StatementError as error:
-        return _lost_race(manager, statement, options, error)
-    return _first_trigger(manager, view).table()
+        if error.condition == "JETSQL.JOB_ALREADY_EXISTS":
+            raise _NameTaken from error
+        raise error.at(options.value_place("initialSnapshotName")) from None  # it was dropped since
+    return _first_trigger(manager, view)
 
 
 def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
@@ -83,16 +98,6 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
             hint=f"It was taken of: {hide_in_text(' '.join(snapshot.text.split()))}",
         )
     return snapshot
-
-
-def _lost_race(manager: Manager, statement: CreateJob, options: Options, error: StatementError) -> Table:
-    """Another session made a job of the same name in the meantime."""
-    live = live_named(manager, statement.name.text)
-    if error.condition == "JETSQL.SNAPSHOT_NOT_FOUND":
-        raise error.at(options.value_place("initialSnapshotName"))
-    if live is None or error.condition != "JETSQL.JOB_ALREADY_EXISTS":
-        raise error.at(statement.name.place)
-    return _exists_already(live, statement, options).table()
 
 
 def _exists_already(live: View, statement: CreateJob, options: Options) -> Result:

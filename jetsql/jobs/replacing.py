@@ -22,11 +22,15 @@ from jetsql.jobs.results import Result, cause_words
 from jetsql.language.statements import CreateJob
 
 
+class JobEnded(Exception):
+    """The job that was to go on has ended before it could be asked to."""
+
+
 def replace_job(manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job) -> Result:
     """Let the live job go on under the new statement.
 
     Raises StatementError STATE_NOT_COMPATIBLE (nothing was touched), UPDATE_FAILED (undone, the old version goes on),
-    WRONG_STATUS, and whatever options, analysis and plan are refused with.
+    WRONG_STATUS, and whatever options, analysis and plan are refused with; JobEnded.
     """
     plan = same_table(job, plan_of(manager, statement, options, session))
     verdict = verdict_on(job, plan, statement, options)
@@ -38,6 +42,8 @@ def replace_job(manager: Manager, statement: CreateJob, options: Options, sessio
     try:
         asked = manager.apply(job, Update(_version(manager, statement, plan, job), job.plan)).job
     except StatementError as error:
+        if not manager.view(job).job.live:
+            raise JobEnded from error
         raise error.at(statement.name.place) from None
     return _outcome(_settled(manager, asked), asked.newest_checkpoint, verdict)
 
