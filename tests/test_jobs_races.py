@@ -91,3 +91,41 @@ def test_a_winner_that_is_gone_again_does_not_count(w: World, monkeypatch: pytes
     monkeypatch.setattr(w.manager, "submit", submit)
     assert w.said("CREATE JOB IF NOT EXISTS j AS INSERT INTO out SELECT a FROM STREAM src")[0] == "RUNNING"
     assert len(refused) == 1
+
+
+@pytest.mark.parametrize("text", ["CREATE SNAPSHOT s FOR JOB j", "DROP JOB j WITH SNAPSHOT s"])
+def test_a_snapshot_that_came_to_be_counts_though_it_is_dropped_since(
+    w: World, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    w.make()
+    w.sql("SUSPEND JOB j")
+    real = w.manager.board.wait
+
+    def wait(*args: Any) -> Any:
+        after = real(*args)
+        monkeypatch.setattr(w.manager.board, "wait", real)
+        w.sql("DROP SNAPSHOT s")
+        if text.startswith("CREATE"):
+            w.engine.copy_errors = [OSError("disk full")]
+            w.refused("CREATE SNAPSHOT t FOR JOB j")
+        return after
+
+    monkeypatch.setattr(w.manager.board, "wait", wait)
+    assert "Snapshot s holds the state as of batch 0" in str(w.said(text)[1])
+
+
+def test_a_snapshot_that_failed_is_told_with_its_own_cause(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    w.make()
+    w.sql("SUSPEND JOB j")
+    w.engine.copy_errors = [OSError("disk full"), OSError("no rights")]
+    real = w.manager.board.wait
+
+    def wait(*args: Any) -> Any:
+        after = real(*args)
+        monkeypatch.setattr(w.manager.board, "wait", real)
+        assert "no rights" in w.refused("CREATE SNAPSHOT t FOR JOB j").message
+        w.sql("RESUME JOB j")
+        return after
+
+    monkeypatch.setattr(w.manager.board, "wait", wait)
+    assert "disk full" in w.refused("CREATE SNAPSHOT s FOR JOB j").message

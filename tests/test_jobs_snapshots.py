@@ -208,3 +208,35 @@ def test_snapshots_outlive_their_job(w: World) -> None:
     w.sql("DROP JOB j")
     assert names(w) == ["s"] and w.sql("SHOW SNAPSHOTS FOR JOB j").rows
     assert "batch 0" in str(w.row(create("j", {"initialSnapshotName": "s"}))["message"])
+
+
+def test_an_error_of_the_engine_is_told_in_its_words_with_what_to_do(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a job that runs as of one that does not."""
+    w.make()
+    cause = Cause("The disk is full.", "DISK", hint="Make room.")
+    monkeypatch.setattr(w.engine, "cause_of", lambda error: cause)
+    for status in ("RUNNING", "SUSPENDED"):
+        w.engine.copy_errors = [OSError("28")]
+        error = w.refused("CREATE SNAPSHOT s FOR JOB j")
+        assert (error.condition, error.message) == (
+            "JETSQL.SNAPSHOT_FAILED",
+            f"Job j is {status}. There is no snapshot s: The disk is full. Make room.",
+        )
+        assert error.place is not None
+        w.sql("SUSPEND JOB j")
+
+
+@pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
+def test_files_that_could_not_be_deleted_are_told(w: World, text: str) -> None:
+    job_id = w.make()
+    w.engine.discard_errors = [OSError("no rights")]
+    status, message = w.said(text)
+    assert status == "FAILED" and "Its files could not be deleted: SHOW JOB HISTORY tells why." in str(message)
+    assert w.job(job_id).files and "no rights" in str(w.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
+
+
+@pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
+def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    w.make()
+    monkeypatch.setattr(w.manager.workers, "wait_idle", lambda *_: False)
+    assert "Its files are still being deleted." in str(w.said(text)[1])

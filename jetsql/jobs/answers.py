@@ -44,10 +44,6 @@ def running_already(job: Job, event: Event, moment: Moment) -> Step:
     return kept(job, "is running already.")
 
 
-def ended_already(job: Job, event: Event, moment: Moment) -> Step:
-    return kept(job, f"has ended already, with status {job.status.value}.")
-
-
 def ended(job: Job, event: Event, moment: Moment) -> Step:
     return refused(job, f"has ended with status {job.status.value}", "Create it again with CREATE JOB.")
 

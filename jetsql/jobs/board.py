@@ -20,8 +20,7 @@ class Facts:
 
     rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
     something, or found nothing (seconds since the epoch). stop_words: how the last stop went. update_words: why the
-    last update came to nothing. export_words: why the last snapshot did. words: of the newest history row that is not
-    about cleaning up.
+    last update came to nothing. words: of the newest history row that is not about cleaning up.
     """
 
     rows_per_second: float | None = None
@@ -31,7 +30,6 @@ class Facts:
     late_rows: int = 0
     stop_words: str = ""
     update_words: str = ""
-    export_words: str = ""
     words: str = ""
 
 

@@ -21,7 +21,7 @@ from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.proposing import try_confs
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job, what_words
-from jetsql.jobs.snapshots import await_export, check_has_state, failed, is_kept, new_export, snapshot_words
+from jetsql.jobs.snapshots import await_export, check_has_state, new_export, snapshot_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import (
     AlterJobOptions,
@@ -172,23 +172,22 @@ def drop(manager: Manager, statement: DropJob) -> Table:
     after = manager.board.wait(View(step.job), _ended, until - monotonic())
     if after.job.status is Status.RUNNING:
         raise _otherwise(after.job, "dropped")
-    cleaned = manager.workers.wait_idle(after.job.id, until - monotonic())
+    files = _files_words(manager, after.job, until)
     stopped = step.job.status is Status.COMPLETING
     how = after.facts.stop_words if stopped else step.words
-    return Result(after.job, _drop_words(after, manager, how, cleaned) if how else capitalized(step.message)).table()
+    return Result(after.job, _drop_words(after, manager, how, files) if how else capitalized(step.message)).table()
 
 
 def _drop_with_snapshot(manager: Manager, job: Job, name: Name, snapshot: Name) -> Table:
     """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
     check_has_state(job, name.place)
-    with manager.snapshot_names.held(snapshot):
+    with manager.snapshot_names.held(snapshot) as writing:
         export = new_export(manager, snapshot, or_replace=False, then_cancel=True)
         step = _ask(manager, job, name, Cancel(export))
-        after = await_export(manager, step.job, export)
-        if not is_kept(manager, export):
-            raise failed(after, snapshot)
-    manager.workers.wait_idle(job.id, manager.settings.statement_wait_seconds)
-    return Result(after.job, joined("Dropped.", after.facts.stop_words, snapshot_words(manager, export))).table()
+        exported = await_export(manager, step.job, writing, snapshot)
+    after, kept = exported.view, snapshot_words(exported.snapshot)
+    files = _files_words(manager, after.job, monotonic() + manager.settings.statement_wait_seconds)
+    return Result(after.job, joined("Dropped.", after.facts.stop_words, kept, files)).table()
 
 
 def _quoted(name: Name) -> str:
@@ -200,8 +199,16 @@ def _ended(view: View) -> bool:
     return not view.job.live or view.job.status is Status.RUNNING
 
 
-def _drop_words(view: View, manager: Manager, how: str, cleaned: bool) -> str:
+def _files_words(manager: Manager, job: Job, until: float) -> str:
+    """What has become of an ended job's files by then (as `monotonic` counts); empty when they are gone."""
+    if not manager.workers.wait_idle(job.id, until - monotonic()):
+        return "Its files are still being deleted."
+    if not manager.caught_up(job).job.files:
+        return ""
+    return "Its files could not be deleted: SHOW JOB HISTORY tells why. They go with the engine's next start."
+
+
+def _drop_words(view: View, manager: Manager, how: str, files: str) -> str:
     if view.job.live:
         return _still(manager, "being dropped: its running batch is not finished yet")
-    files = "" if cleaned else "Its files are still being deleted."
     return joined("Dropped.", how, files)

@@ -7,13 +7,10 @@ keeps it from starting meanwhile, and DROP ... WITH SNAPSHOT ends the job only w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from jetsql.jobs.events import Exported, ExportFailed, ExportState, Outcome, SnapshotWritten, Step, WriteSnapshot
 from jetsql.jobs.model import Export, Job, Snapshot, Status
-from jetsql.jobs.moves import CANCELLED, Moment, end_failed, refused
-
-FAILED: Final = "snapshot failed"
+from jetsql.jobs.moves import CANCELLED, Moment, end_failed, refused, why
 
 
 def export_suspended(job: Job, event: ExportState, moment: Moment) -> Step:
@@ -49,18 +46,21 @@ def snapshot_of(job: Job, event: SnapshotWritten, moment: Moment) -> Snapshot:
 
 
 def snapshot_written(job: Job, event: SnapshotWritten, moment: Moment) -> Step:
-    words = f"The snapshot {event.export.name} holds the state as of batch {event.batch}."
-    return _with_snapshot(Step(job, Outcome.KEPT, title="snapshot", words=words), event, moment)
+    return _with_snapshot(Step(job, Outcome.KEPT, title="snapshot", words=_words(event)), event, moment)
 
 
 def exported(job: Job, event: Exported, moment: Moment) -> Step:
     written = event.written
-    words = f"The snapshot {written.export.name} holds the state as of batch {written.batch}."
+    words = _words(written)
     if written.export.then_cancel:
         ended = end_failed(replace(job, cause=CANCELLED, export=None), moment, f"Cancelled by user. {words}", "dropped")
         return _with_snapshot(ended, written, moment)
     suspended = replace(job, status=Status.SUSPENDED, export=None)
     return _with_snapshot(Step(suspended, Outcome.MOVED, title="snapshot", words=words), written, moment)
+
+
+def _words(event: SnapshotWritten) -> str:
+    return f"The snapshot {event.export.name} holds the state as of batch {event.batch}."
 
 
 def _with_snapshot(taken: Step, event: SnapshotWritten, moment: Moment) -> Step:
@@ -70,7 +70,7 @@ def _with_snapshot(taken: Step, event: SnapshotWritten, moment: Moment) -> Step:
 def export_failed(job: Job, event: ExportFailed, moment: Moment) -> Step:
     """Whoever wanted to keep the state must not lose it: the job stays, also when it was to be dropped."""
     suspended = replace(job, status=Status.SUSPENDED, export=None, cause=job.cause or event.cause)
-    return Step(suspended, Outcome.MOVED, title=FAILED, words=event.cause.message)
+    return Step(suspended, Outcome.MOVED, title="snapshot failed", words=why(event.cause))
 
 
 def give_up_snapshot(job: Job, event: object, moment: Moment) -> Step:

@@ -86,6 +86,11 @@ def _run_row(*, not_running: Handler, starting: Handler, running: Handler, compl
     )
 
 
+def _export_row(handler: Handler) -> Row:
+    """A row of what became of the snapshot of a job that does not run."""
+    return {**_same(answers.late), Status.SUSPENDED_EXPORTING_SNAPSHOT: handler}
+
+
 def _progress_row(handler: Handler) -> Row:
     """A row of progress: told a moment late, it still counts for a job that has just been suspended."""
     return _row(
@@ -152,7 +157,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stops.cancel_while_stopping,
         suspended=stops.cancel_at_once,
         exporting=answers.wait_for_snapshot,
-        failed=stops.already_over,
+        failed=stops.forget,
         completed=stops.forget,
     ),
     AlterOptions: _row(
@@ -186,26 +191,8 @@ TABLE: Final[Mapping[type, Row]] = {
         completed=answers.ended,
     ),
     SnapshotWritten: _same(exports.snapshot_written),
-    Exported: _row(
-        not_running=answers.late,
-        starting=answers.late,
-        running=answers.late,
-        completing=answers.late,
-        suspended=answers.late,
-        exporting=exports.exported,
-        failed=answers.late,
-        completed=answers.late,
-    ),
-    ExportFailed: _row(
-        not_running=answers.late,
-        starting=answers.late,
-        running=answers.late,
-        completing=answers.late,
-        suspended=answers.late,
-        exporting=exports.export_failed,
-        failed=answers.late,
-        completed=answers.late,
-    ),
+    Exported: _export_row(exports.exported),
+    ExportFailed: _export_row(exports.export_failed),
     UpdatePrepared: _run_row(
         not_running=answers.late, starting=answers.late, running=answers.late, completing=stops.prepared
     ),

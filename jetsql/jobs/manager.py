@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs import exports
 from jetsql.jobs.board import Board, Facts, View
 from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
 from jetsql.jobs.events import (
@@ -47,7 +46,7 @@ from jetsql.jobs.moves import Moment
 from jetsql.jobs.retention import Retention
 from jetsql.jobs.secrets import hide
 from jetsql.jobs.settings import JobSettings
-from jetsql.jobs.snapshot_names import NamesInUse, still_needed
+from jetsql.jobs.snapshot_names import NamesInUse, check_not_needed
 from jetsql.jobs.updates import UNDONE
 from jetsql.jobs.workers import Workers
 from jetsql.jobs.writer import Writer, closed_error
@@ -133,6 +132,10 @@ class Manager:
         """The job as it is now."""
         return self.board.get(job.id) or View(self.store.job(job.id) or job)
 
+    def caught_up(self, job: Job) -> View:
+        """The job when everything that has been told of it so far is applied."""
+        return self._writer.ask(lambda: self.view(job)).result()
+
     # --- on the writer's thread --------------------------------------------------------------------------------------
 
     def _engine_up(self) -> None:
@@ -172,15 +175,12 @@ class Manager:
 
     def _remove_snapshot(self, snapshot: Snapshot) -> None:
         self._check_open()
-        job = still_needed(snapshot, self.board.live())
-        if job is not None:
-            message = f"Job {job.name} is just starting from the snapshot {snapshot.name}."
-            raise StatementError("WRONG_STATUS", message, hint="Try again when it runs.")
+        check_not_needed(snapshot, self.board.live())
         self.store.remove_snapshot(snapshot.id)
 
     def _check_origin(self, job: Job) -> None:
         """The snapshot may have been dropped while the statement was looked at."""
-        if job.origin is not None and all(snapshot.id != job.origin for snapshot in self.store.snapshots()):
+        if job.origin is not None and self.store.snapshot(job.origin) is None:
             message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
             raise StatementError("SNAPSHOT_NOT_FOUND", message)
 
@@ -211,6 +211,8 @@ class Manager:
             failpoint("storing", view.job.name, step=taken.title)
             self.store.save(taken.job, self._row(view.job, taken), taken.snapshot, taken.replaces)
             failpoint("stored", view.job.name, step=taken.title)
+        if view.job.export is not None and taken.job.export is None:
+            self.snapshot_names.tell(view.job.export, taken.snapshot or taken.words)
         self._show(taken, _facts(view.facts, event, taken))
         self._retention.note(view.job, taken.job)
         return taken
@@ -323,6 +325,4 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
         return replace(facts, stop_words=taken.words)
     if taken.title in UNDONE:
         return replace(facts, update_words=taken.words)
-    if taken.title == exports.FAILED:
-        return replace(facts, export_words=taken.words)
     return facts if taken.job.status is Status.RUNNING else replace(facts, rows_per_second=None)

@@ -69,6 +69,11 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."
 
 
+def why(cause: Cause) -> str:
+    """What happened, and what a person can do about it."""
+    return joined(sentence(cause.message), cause.hint)
+
+
 def what_to_do(cause: Cause) -> str:
     """What a person can do about an error that has suspended a job."""
     return cause.hint or "When that is put right, start the job with RESUME JOB."

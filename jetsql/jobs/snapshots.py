@@ -6,6 +6,7 @@ so a name always stands for a whole snapshot; a folder without a row is deleted 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -15,8 +16,9 @@ from jetsql.jobs.events import ExportState, SnapshotWritten
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Export, Job, Snapshot, name_key
+from jetsql.jobs.moves import why
 from jetsql.jobs.results import Result, no_job
-from jetsql.jobs.snapshot_names import being_written, still_needed
+from jetsql.jobs.snapshot_names import Writing, being_written, check_not_needed, still_needed
 from jetsql.jobs.tables import Table
 from jetsql.jobs.updates import version_of
 from jetsql.language.statements import CreateSnapshot, DropSnapshot, Name
@@ -31,20 +33,18 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
     """
     job = find(manager, statement.job).job
     check_has_state(job, statement.job.place)
-    with manager.snapshot_names.held(statement.snapshot):
+    with manager.snapshot_names.held(statement.snapshot) as writing:
         export = new_export(manager, statement.snapshot, or_replace=statement.or_replace)
         try:
             asked = manager.apply(job, ExportState(export))
         except StatementError as error:
             raise error.at(statement.job.place) from None
         if asked.job.export == export:
-            after = await_export(manager, asked.job, export)
-            if not is_kept(manager, export):
-                raise failed(after, statement.snapshot)
+            snapshot = await_export(manager, asked.job, writing, statement.snapshot).snapshot
         else:
-            _write_beside(manager, asked.job, export, statement.snapshot)
-        delete_replaced(manager, export)
-    return Result(manager.view(job).job, snapshot_words(manager, export)).table()
+            snapshot = _write_beside(manager, asked.job, export, statement.snapshot)
+        _delete_replaced(manager, export)
+    return Result(manager.view(job).job, snapshot_words(snapshot)).table()
 
 
 def check_has_state(job: Job, place: Place | None) -> None:
@@ -71,61 +71,66 @@ def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: b
     live = manager.board.live()
     if any(view.job.export is not None and name_key(view.job.export.name) == name_key(name.text) for view in live):
         raise being_written(name)
-    starting = None if there is None else still_needed(there, live)
-    if starting is not None:
-        message = f"Job {starting.name} is just starting from the snapshot {name}."
-        raise StatementError("WRONG_STATUS", message, place=name.place, hint="Try again when it runs.")
+    if there is not None:
+        try:
+            check_not_needed(there, live)
+        except StatementError as error:
+            raise error.at(name.place) from None
     return Export(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
 
 
-def await_export(manager: Manager, job: Job, export: Export) -> View:
-    """Until the snapshot of a job that does not run is whole, or won't be."""
-    return manager.board.wait(View(job), lambda view: view.job.export != export, _ENDLESS)
+@dataclass(frozen=True)
+class Exported:
+    """A snapshot, and the job when it was seen to be whole."""
+
+    snapshot: Snapshot
+    view: View
 
 
-def is_kept(manager: Manager, export: Export) -> bool:
-    kept = manager.store.snapshot_named(export.name)
-    return kept is not None and kept.id == export.id
+def await_export(manager: Manager, job: Job, writing: Writing, name: Name) -> Exported:
+    """Wait for the snapshot of a job that does not run. Raises StatementError SNAPSHOT_FAILED."""
+    after = manager.board.wait(View(job), lambda _: writing.outcome is not None, _ENDLESS)
+    if isinstance(writing.outcome, Snapshot):
+        return Exported(writing.outcome, after)
+    raise _failed(after.job, name, writing.outcome or "")
 
 
-def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> None:
+def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Snapshot:
     """The job goes on. What it is to be a snapshot of is what it has committed when the copy begins."""
     try:
         copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
     except JetSQLError as error:
         raise _at(error, name) from error
+    except Exception as error:  # the engine tells what any error of its own means
+        raise _failed(manager.view(job).job, name, why(manager.workers.cause(error))) from error
     try:
-        manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
+        taken = manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
     except BaseException:
         manager.workers.call(lambda: manager.engine.delete_snapshot(export.id)).result()
         raise
+    assert taken.snapshot is not None, "the step stores what was written"
+    return taken.snapshot
 
 
 def _at(error: JetSQLError, name: Name) -> JetSQLError:
     return error.at(name.place) if isinstance(error, StatementError) else error
 
 
-def failed(view: View, name: Name) -> StatementError:
-    job = view.job
-    why = view.facts.export_words or "another statement came between."
-    message = f"Job {job.name} is {job.status.value}. There is no snapshot {name}: {why}"
+def _failed(job: Job, name: Name, words: str) -> StatementError:
+    message = f"Job {job.name} is {job.status.value}. There is no snapshot {name}: {words}"
     return StatementError("SNAPSHOT_FAILED", message, place=name.place)
 
 
-def delete_replaced(manager: Manager, export: Export) -> None:
+def _delete_replaced(manager: Manager, export: Export) -> None:
     """Its folder stays for now when a new job has begun to copy it; then the engine's next start deletes it."""
     replaced = export.replaces
-    copying = [view.job for view in manager.board.live() if view.job.origin == replaced and not view.job.established]
-    if replaced is not None and not copying:
+    if replaced is not None and still_needed(replaced, manager.board.live()) is None:
         manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
 
 
-def snapshot_words(manager: Manager, export: Export) -> str:
+def snapshot_words(snapshot: Snapshot) -> str:
     """What was kept, as a sentence."""
-    kept = manager.store.snapshot_named(export.name)
-    if kept is None:
-        return f"The snapshot {export.name} was written, and dropped by another statement since."
-    return f"Snapshot {kept.name} holds the state as of batch {kept.batch} ({kept.size_bytes} bytes)."
+    return f"Snapshot {snapshot.name} holds the state as of batch {snapshot.batch} ({snapshot.size_bytes} bytes)."
 
 
 def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.answers import ended_already, keep
+from jetsql.jobs.answers import keep
 from jetsql.jobs.engine import RunCompleted
 from jetsql.jobs.events import (
     Action,
@@ -99,21 +99,15 @@ def cancel_at_once(job: Job, event: Cancel, moment: Moment) -> Step:
 
 
 def forget(job: Job, event: Cancel, moment: Moment) -> Step:
-    """DROP of a completed job that could run again: its state goes, its history stays."""
+    """DROP of an ended job: if it could run again its state goes, its history stays."""
     if event.export is not None:
-        return already_over(job, event, moment)
+        hint = "CREATE SNAPSHOT takes one of a completed job whose state is still there; then DROP it."
+        return refused(job, f"has ended with status {job.status.value}", hint)
     if not runs_again(job):
-        return ended_already(job, event, moment)
+        return kept(job, f"has ended already, with status {job.status.value}.")
     words = "Its state is deleted, so it can't run again."
     expired = replace(job, expired=True)
     return Step(expired, Outcome.MOVED, (DiscardFiles(expired),), title="dropped", words=words)
-
-
-def already_over(job: Job, event: Cancel, moment: Moment) -> Step:
-    if event.export is None:
-        return ended_already(job, event, moment)
-    hint = "CREATE SNAPSHOT takes one of a completed job whose state is still there; then DROP it."
-    return refused(job, f"has ended with status {job.status.value}", hint)
 
 
 def suspend_while_stopping(job: Job, event: Event, moment: Moment) -> Step:

@@ -184,6 +184,11 @@ class Store:
         """All snapshots, oldest first."""
         return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
 
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        wanted = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.id == snapshot_id)
+        snapshots = self._snapshots(wanted)
+        return snapshots[0] if snapshots else None
+
     def snapshot_named(self, name: str) -> Snapshot | None:
         named = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.name_key == name_key(name))
         snapshots = self._snapshots(named)

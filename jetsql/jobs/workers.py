@@ -140,7 +140,7 @@ class Workers:
                 work = chain.popleft()
             work()
 
-    def _cause(self, error: Exception) -> Cause:
+    def cause(self, error: Exception) -> Cause:
         """The engine's own words; when even that fails, the error's."""
         try:
             return self._engine.cause_of(error)
@@ -153,7 +153,7 @@ class Workers:
             with self._starting:
                 self._engine.start(job, self._engine_report)
         except Exception as error:
-            self._report(StartFailed(run_of(job), self._cause(error)))
+            self._report(StartFailed(run_of(job), self.cause(error)))
         else:
             self._report(Started(run_of(job)))
 
@@ -164,7 +164,7 @@ class Workers:
         try:
             graceful = self._engine.stop(run_of(job), self._stop_deadline)
         except Exception as error:
-            self._report(StopFailed(run_of(job), self._cause(error)))
+            self._report(StopFailed(run_of(job), self.cause(error)))
         else:
             self._report(Stopped(run_of(job), graceful))
 
@@ -173,13 +173,13 @@ class Workers:
             self._engine.recover(job)
             failpoint("sink-recovered", job.name)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Finishing the last batch in the sink", self._cause(error)))
+            self._report(CleanupFailed(run_of(job), "Finishing the last batch in the sink", self.cause(error)))
 
     def _discard(self, job: Job) -> None:
         try:
             self._engine.discard(job)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Deleting the job's files", self._cause(error)))
+            self._report(CleanupFailed(run_of(job), "Deleting the job's files", self.cause(error)))
         else:
             self._report(FilesDiscarded(run_of(job)))
 
@@ -189,7 +189,7 @@ class Workers:
         try:
             copied = self._engine.copy_state(job, export.id, self._engine_report)
         except Exception as error:
-            self._report(ExportFailed(run_of(job), self._cause(error)))
+            self._report(ExportFailed(run_of(job), self.cause(error)))
         else:
             written = SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes)
             self._report(Exported(run_of(job), written))
@@ -198,7 +198,7 @@ class Workers:
         try:
             self._engine.prepare_update(job, self._engine_report)
         except Exception as error:
-            self._report(UpdateFailed(run_of(job), self._cause(error)))
+            self._report(UpdateFailed(run_of(job), self.cause(error)))
         else:
             self._report(UpdatePrepared(run_of(job)))
 
@@ -206,7 +206,7 @@ class Workers:
         try:
             held = self._engine.holds_batch(job)
         except Exception as error:
-            self._report(TrialJudged(run_of(job), None, self._cause(error)))
+            self._report(TrialJudged(run_of(job), None, self.cause(error)))
         else:
             self._report(TrialJudged(run_of(job), held))
 
@@ -214,13 +214,13 @@ class Workers:
         try:
             self._engine.discard_version(job, version)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Deleting a checkpoint of no more use", self._cause(error)))
+            self._report(CleanupFailed(run_of(job), "Deleting a checkpoint of no more use", self.cause(error)))
 
     def _watch_idle(self, run: RunId) -> None:
         try:
             self._engine.watch_idle(run)
         except Exception as error:
-            _LOG.warning("Run %s can't be watched: %s", run, self._cause(error).message)
+            _LOG.warning("Run %s can't be watched: %s", run, self.cause(error).message)
 
 
 def _in_thread(work: Work) -> None:
