@@ -329,7 +329,7 @@ def test_clean_up_that_fails_is_in_the_history(w: World) -> None:
     w.sql("DROP JOB j")
     w.manager.close()
     words = [row.words for row in w.store.history(job_id) if row.title == "clean-up failed"]
-    assert words == ["Finishing the last batch in the sink failed: away", "Deleting the job's files failed: denied"]
+    assert words == ["Finishing the last batch in the sink failed: away.", "Deleting the job's files failed: denied."]
     assert [job.id for job in w.store.jobs_with_files()] == [job_id]
 
 

@@ -225,3 +225,18 @@ def test_a_version_is_stored_whole(w: World) -> None:
     stored = w.store.job(job_id)
     assert isinstance(stored, Job) and stored.previous is not None
     assert stored.previous.body == body() and stored.previous.plan.analysis == w.engine.analysis
+
+
+def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = w.make()
+    monkeypatch.setattr(w.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
+    w.engine.prepare_errors = [OSError("28")]
+    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    w.engine.start_errors = [OSError("28")]
+    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    told = {str(row[1]): str(row[-1]) for row in w.sql("SHOW JOB HISTORY j").rows}
+    for title in ("update given up", "new version failed", "update undone"):
+        assert told[title].endswith("The disk is full. Make room."), told
+    w.engine.held, w.engine.start_errors = None, [OSError("28")]
+    w.refused(UPDATE)
+    assert "can't be told: The disk is full. Make room. RESUME JOB" in w.store.history(job_id)[-1].words

@@ -6,6 +6,7 @@ from queue import Empty, SimpleQueue
 
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import EngineEvent, Report, RestartWanted, RunCompleted, RunFailed
+from jetsql.jobs.moves import why
 
 
 class EndedRun:
@@ -28,13 +29,13 @@ class EndedRun:
         except Empty:
             return False
         if not isinstance(end, RunCompleted):
-            raise not_finished(end.cause.message if isinstance(end, RunFailed) else end.message)
+            raise not_finished(why(end.cause) if isinstance(end, RunFailed) else end.message)
         return True
 
 
-def not_finished(why: str) -> StatementError:
+def not_finished(reason: str) -> StatementError:
     return StatementError(
         "PENDING_BATCH_FAILED",
-        f"The job's newest batch was planned and is not committed, and it could not be finished: {why}",
+        f"The job's newest batch was planned and is not committed, and it could not be finished: {reason}",
         hint="Mend that, RESUME the job until the batch is committed, and try again.",
     )

@@ -45,6 +45,7 @@ from jetsql.jobs.engine import (
     UserSession,
 )
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Version
+from jetsql.jobs.moves import joined, sentence
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
 
@@ -157,7 +158,7 @@ class SparkEngine:
         try:
             self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
         except StatementError as error:
-            raise not_finished(error.message) from error
+            raise not_finished(joined(sentence(error.message), error.hint)) from error
         if not ended.wait(self._settings.pending_seconds):
             self.stop(RunId(job.id, job.run), 0.0)
             raise not_finished(f"it did not end within {self._settings.pending_seconds:g} s")

@@ -17,6 +17,7 @@ from jetsql.jobs.moves import (
     noted,
     refused,
     restart_words,
+    why,
 )
 
 
@@ -69,4 +70,4 @@ def sink_noticed(job: Job, event: SinkNoticed, moment: Moment) -> Step:
 
 
 def cleanup_failed(job: Job, event: CleanupFailed, moment: Moment) -> Step:
-    return noted(job, "clean-up failed", f"{event.doing} failed: {event.cause.message}")
+    return noted(job, "clean-up failed", f"{event.doing} failed: {why(event.cause)}")

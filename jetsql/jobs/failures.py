@@ -30,6 +30,7 @@ from jetsql.jobs.moves import (
     run_of,
     sentence,
     what_to_do,
+    why,
 )
 from jetsql.jobs.updates import adopted, forget_previous, trial_failed, undone, unjudged
 
@@ -68,7 +69,7 @@ def _fail(job: Job, cause: Cause, what: str, moment: Moment) -> Step:
         return trial_failed(job, cause)
     hurt = replace(job, cause=cause)
     if not job.established:
-        words = joined(f"Failed before anything was committed: {sentence(cause.message)}", cause.hint)
+        words = f"Failed before anything was committed: {why(cause)}"
         return end_failed(hurt, moment, words)
     if cause.condition in _FOR_PEOPLE:
         return _suspend_for(hurt, joined(what, _KEPT, cause.hint), ())
@@ -116,4 +117,4 @@ def failed_while_stopping(job: Job, event: RunFailed | StartFailed, moment: Mome
 
 
 def failed_after_run(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:
-    return noted(job, "error", f"Told after the run had ended: {event.cause.message}")
+    return noted(job, "error", f"Told after the run had ended: {why(event.cause)}")

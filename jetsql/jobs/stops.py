@@ -37,6 +37,7 @@ from jetsql.jobs.moves import (
     restart_words,
     runs_again,
     start,
+    why,
 )
 from jetsql.jobs.starts import complete
 from jetsql.jobs.updates import back_to_old, copy_state, forget_proposed, give_up, try_version
@@ -156,7 +157,7 @@ def prepared(job: Job, event: UpdatePrepared, moment: Moment) -> Step:
 def not_prepared(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     if _goal(job) is StopGoal.UPDATE:
         return back_to_old(job, event, moment)
-    return _reach_goal(job, moment, f"The update failed: {event.cause.message}", ())
+    return _reach_goal(job, moment, f"The update failed: {why(event.cause)}", ())
 
 
 def finish_stop(job: Job, event: Event, moment: Moment) -> Step:
@@ -199,7 +200,7 @@ def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
     status = Status.NOT_RUNNING if moment.closing else Status.RUNNING
     going_on = replace(job, status=status, stop_goal=None, cause=event.cause, proposed=None, export=None)
     when = "continues with the engine's next start" if moment.closing else "goes on"
-    words = f"The job could not be stopped and {when}: {event.cause.message}"
+    words = f"The job could not be stopped and {when}: {why(event.cause)}"
     return Step(going_on, Outcome.MOVED, title="stop failed", words=words)
 
 
@@ -243,4 +244,4 @@ def stopped_with_engine(job: Job, event: Stopped, moment: Moment) -> Step:
 
 
 def stop_failed_with_engine(job: Job, event: StopFailed, moment: Moment) -> Step:
-    return noted(job, "stop failed", f"The job could not be stopped with the engine: {event.cause.message}")
+    return noted(job, "stop failed", f"The job could not be stopped with the engine: {why(event.cause)}")

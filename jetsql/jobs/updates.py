@@ -27,7 +27,7 @@ from jetsql.jobs.events import (
     UpdateFailed,
 )
 from jetsql.jobs.model import Cause, Job, Status, StopGoal, Version
-from jetsql.jobs.moves import Moment, changed_meanwhile, refused, start
+from jetsql.jobs.moves import Moment, changed_meanwhile, refused, start, why
 
 _GIVEN_UP: Final = "update given up"
 _UNDONE: Final = "update undone"
@@ -128,7 +128,7 @@ def try_version(job: Job, words: str) -> Step:
 
 def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     """Nothing of the new version has run."""
-    words = f"The update is given up and the old version goes on: {event.cause.message}"
+    words = f"The update is given up and the old version goes on: {why(event.cause)}"
     return give_up(replace(job, cause=job.cause or event.cause), words)
 
 
@@ -146,7 +146,7 @@ def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:
 def trial_failed(job: Job, cause: Cause) -> Step:
     """The new version ended with an error before its first commit."""
     waiting = replace(job, status=Status.NOT_RUNNING, cause=cause)
-    words = f"The new version failed before it committed a batch: {cause.message}"
+    words = f"The new version failed before it committed a batch: {why(cause)}"
     return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="new version failed", words=words)
 
 
@@ -155,8 +155,8 @@ def undone(job: Job) -> Step:
     assert job.previous is not None, "only a version on trial can be undone"
     old = replace(with_version(job, job.previous), previous=None)
     actions = (DiscardVersion(job, version_of(job)),)
-    why = job.cause.message if job.cause is not None else ""
-    words = f"The update is undone and the old version goes on where it stopped, because the new one failed: {why}"
+    because = why(job.cause) if job.cause is not None else ""
+    words = f"The update is undone and the old version goes on where it stopped, because the new one failed: {because}"
     if job.previous.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
         return Step(suspended, Outcome.MOVED, actions, title=_UNDONE, words=words)
@@ -164,10 +164,10 @@ def undone(job: Job) -> Step:
 
 
 def unjudged(job: Job, event: TrialJudged) -> Step:
-    why = event.cause.message if event.cause is not None else ""
+    because = why(event.cause) if event.cause is not None else ""
     suspended = replace(job, status=Status.SUSPENDED)
     words = (
-        f"Whether the first batch of the new version is in {job.plan.analysis.sink.table} can't be told: {why}"
+        f"Whether the first batch of the new version is in {job.plan.analysis.sink.table} can't be told: {because}"
         " RESUME JOB tries the new version again."
     )
     return Step(suspended, Outcome.MOVED, title="suspended by an error", words=words)
