@@ -272,10 +272,9 @@ class Life:
             case StartRun(started):
                 self.start(started, works)
             case StopRun(stopped):
-                stuck = not works and self.engine.alive
-                self.engine.alive = stuck
+                self.engine.alive = self.engine.alive and not works
                 run = RunId(stopped.id, stopped.run)
-                self.mail.append(StopFailed(run, HURT) if stuck else Stopped(run, gently))
+                self.mail.append(Stopped(run, gently) if works else StopFailed(run, HURT))
             case DiscardFiles(ended):
                 assert not self.engine.alive, "files of a live run are deleted"
                 self.checkpoints, self.sink = {}, {}

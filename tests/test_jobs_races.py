@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.jobs.model import Status
+from jetsql.jobs.model import Cause, Status
 from jobs_support import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
@@ -129,3 +129,26 @@ def test_a_snapshot_that_failed_is_told_with_its_own_cause(w: World, monkeypatch
 
     monkeypatch.setattr(w.manager.board, "wait", wait)
     assert "disk full" in w.refused("CREATE SNAPSHOT s FOR JOB j").message
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("RESTART JOB j", "RUNNING"), ("DROP JOB j", "FAILED")]
+)
+@pytest.mark.parametrize("end", ["fail", "complete", "want_restart"])
+def test_a_run_that_ends_by_itself_needs_no_stop(tmp_path: Path, text: str, status: str, end: str) -> None:
+    """The engine fails to stop it just because it is not there any more."""
+    with world(tmp_path) as w:
+        job_id = w.make("j", {"trigger": "availableNow"})
+        with w.engine.gate("stop"):
+            w.engine.stop_errors = [OSError("there is no such query")]
+            said = w.in_background(text)
+            w.engine.wait_entered("stop")
+            if end == "fail":
+                w.engine.fail(job_id, Cause("the disk is full", "DISK"))
+            elif end == "want_restart":
+                w.engine.want_restart(job_id, "A table was replaced.")
+            else:
+                w.engine.complete(job_id)
+        ended_before = end == "complete" and text == "SUSPEND JOB j"
+        assert said.result(20).rows[0][2] == ("COMPLETED" if ended_before else status)
+        assert w.job(job_id).run == (2 if status == "RUNNING" else 1)

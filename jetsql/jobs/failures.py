@@ -113,7 +113,7 @@ def _wait_for_retry(job: Job, what: str, moment: Moment) -> Step:
 
 def failed_while_stopping(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:
     """The stop that is under way finds no run and ends as it was to; the error stays visible."""
-    return Step(replace(job, cause=event.cause), Outcome.MOVED, title="error", words=_what(event.cause))
+    return Step(replace(job, cause=event.cause, over=True), Outcome.MOVED, title="error", words=_what(event.cause))
 
 
 def failed_after_run(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:

@@ -233,7 +233,10 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=failures.failed_while_stopping,
     ),
     RestartWanted: _run_row(
-        not_running=answers.keep, starting=starts.restart_wanted, running=starts.restart_wanted, completing=answers.keep
+        not_running=answers.keep,
+        starting=starts.restart_wanted,
+        running=starts.restart_wanted,
+        completing=stops.restart_while_stopping,
     ),
     SinkNoticed: _same(answers.sink_noticed),
     FilesDiscarded: _row(

@@ -266,7 +266,8 @@ class Job:
     number of them, which no other ever gets. origin: the id of the snapshot that its state began from. proposed: the
     version that an update brings, while its checkpoint is prepared. previous: the version to go back to, until the new
     one has committed a batch. export: the snapshot that is being written. expired: its state is being deleted, so a
-    COMPLETED job can't run again, even if the engine dies in the middle. defaults: settings that its sessions had when
+    COMPLETED job can't run again, even if the engine dies in the middle. over: its run has told its end, while it was
+    being stopped. defaults: settings that its sessions had when
     it was made, which later releases may have others for.
     """
 
@@ -294,6 +295,7 @@ class Job:
     previous: Version | None = None
     export: Export | None = None
     expired: bool = False
+    over: bool = False
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -98,7 +98,7 @@ def noted(job: Job, title: str, words: str) -> Step:
 
 def start(job: Job, title: str, words: str, before: tuple[Action, ...] = ()) -> Step:
     """The job's next run; what went wrong before stays known until progress is made."""
-    next_job = replace(job, status=Status.STARTING, stop_goal=None, run=job.run + 1, files=True, ended=None)
+    next_job = replace(job, status=Status.STARTING, stop_goal=None, run=job.run + 1, files=True, ended=None, over=False)
     return Step(next_job, Outcome.MOVED, (*before, StartRun(next_job)), title=title, words=words)
 
 

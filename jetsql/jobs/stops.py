@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.jobs.answers import keep
-from jetsql.jobs.engine import RunCompleted
+from jetsql.jobs.engine import RestartWanted, RunCompleted
 from jetsql.jobs.events import (
     Action,
     Cancel,
@@ -140,8 +140,11 @@ def cancel_while_stopping(job: Job, event: Cancel, moment: Moment) -> Step:
 
 
 def stopped(job: Job, event: Stopped, moment: Moment) -> Step:
-    how = _stop_words(job, event.graceful)
-    recover: tuple[Action, ...] = () if event.graceful else (RecoverSink(job),)
+    return _ended(job, moment, _stop_words(job, event.graceful), () if event.graceful else (RecoverSink(job),))
+
+
+def _ended(job: Job, moment: Moment, how: str, recover: tuple[Action, ...]) -> Step:
+    """Nothing runs any more."""
     if _goal(job) is StopGoal.UPDATE:
         return copy_state(job, how, recover)
     return _reach_goal(job, moment, how, recover)
@@ -195,8 +198,10 @@ def _stop_words(job: Job, graceful: bool) -> str:
 
 def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
     """The run may be alive still, so nothing that needs its end may follow: it counts as running again. When the engine
-    is going to end, it ends with it, and nothing may follow either.
+    is going to end, it ends with it, and nothing may follow either. A run that has told its end needs no stop.
     """
+    if job.over:
+        return _ended(job, moment, "Its run had ended by itself.", (RecoverSink(job),))
     status = Status.NOT_RUNNING if moment.closing else Status.RUNNING
     going_on = replace(job, status=status, stop_goal=None, cause=event.cause, proposed=None, export=None)
     when = "continues with the engine's next start" if moment.closing else "goes on"
@@ -209,8 +214,13 @@ def completed_while_stopping(job: Job, event: RunCompleted, moment: Moment) -> S
     goal = _goal(job)
     reads_on = goal is StopGoal.RESTART and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
     if goal in (*_TO_THE_END, StopGoal.UPDATE) or reads_on:
-        return noted(job, "completed", "Everything is committed; the stop that was asked for goes on.")
+        words = "Everything is committed; the stop that was asked for goes on."
+        return noted(replace(job, over=True), "completed", words)
     return complete(job, event, moment)
+
+
+def restart_while_stopping(job: Job, event: RestartWanted, moment: Moment) -> Step:
+    return Step(replace(job, over=True), Outcome.KEPT)
 
 
 def stop_with_engine(job: Job, event: Event, moment: Moment) -> Step:
