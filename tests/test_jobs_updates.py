@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jetsql.jobs.compatibility import carry_over
 from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, OutputMode, Plan, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
+from jetsql.jobs.tables import Table
 from jobs_support import World, body, option, world
 from memory_engine import MemoryEngine, analysis, sink, source
 
@@ -86,13 +88,18 @@ def test_when_the_new_version_does_not_start_the_old_one_comes_back(w: World, he
     assert 1 in w.engine.discarded
 
 
-def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
+def failed_on_trial(w: World, held: bool | None) -> tuple[str, Future[Table]]:
+    """A new version has failed in its first batch. held: what the sink says of it. The job and the statement."""
     job_id = w.make()
-    w.engine.held = True
-    w.engine.quiet = True
+    w.engine.held, w.engine.quiet = held, True
     updating = w.in_background(UPDATE)
     w.wait_run(job_id, 2)
-    w.engine.fail(job_id, Cause("the disk is full", "DISK"))
+    w.engine.fail(job_id, Cause("the server is gone", "08001"))
+    return job_id, updating
+
+
+def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
+    job_id, updating = failed_on_trial(w, held=True)
     job = w.wait_run(job_id, 3)
     assert (job.checkpoint, job.previous) == (1, None)
     w.engine.commit(job_id)
@@ -100,12 +107,7 @@ def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
 
 
 def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
-    job_id = w.make()
-    w.engine.held = None
-    w.engine.quiet = True
-    updating = w.in_background(UPDATE)
-    w.wait_run(job_id, 2)
-    w.engine.fail(job_id, Cause("the server is gone", "08001"))
+    job_id, updating = failed_on_trial(w, held=None)
     job = w.wait_status(job_id, Status.SUSPENDED)
     assert job.previous is not None
     with pytest.raises(StatementError, match="SUSPENDED"):

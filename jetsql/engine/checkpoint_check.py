@@ -11,7 +11,7 @@ import json
 import re
 from typing import Final
 
-from jetsql.engine.checkpoints import Progress
+from jetsql.engine.checkpoints import Progress, progress
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.remedies import RESTORE
 from jetsql.errors import StatementError
@@ -26,18 +26,13 @@ def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
     Raises StatementError CHECKPOINT_DAMAGED when the job has begun and its checkpoint is not whole. A version on trial
     may begin with an empty one.
     """
-    planned = files.newest(f"{folder}/offsets")
-    committed = files.newest(f"{folder}/commits")
-    progress = Progress(planned.number if planned else None, committed.number if committed else None)
-    if not _goes_on(job):
-        return progress
-    _check_identity(files, folder)
-    _check_complete(folder, job, progress)
-    if planned is not None and not _whole(planned.text, 3):
-        raise _damaged(f"{folder}/offsets/{planned.number}", "is cut off or was changed")
-    if committed is not None and not _whole(committed.text, 2):
-        raise _damaged(f"{folder}/commits/{committed.number}", "is cut off or was changed")
-    return progress
+    reached = progress(files, folder)
+    if _goes_on(job):
+        _check_identity(files, folder)
+        _check_complete(folder, job, reached)
+        _check_whole(files, f"{folder}/offsets", reached.planned, 3)
+        _check_whole(files, f"{folder}/commits", reached.committed, 2)
+    return reached
 
 
 def _goes_on(job: Job) -> bool:
@@ -55,9 +50,9 @@ def _check_identity(files: FileSystem, folder: str) -> None:
         raise _damaged(path, "is cut off or was changed")
 
 
-def _check_complete(folder: str, job: Job, progress: Progress) -> None:
-    planned = -1 if progress.planned is None else progress.planned
-    committed = -1 if progress.committed is None else progress.committed
+def _check_complete(folder: str, job: Job, reached: Progress) -> None:
+    planned = -1 if reached.planned is None else reached.planned
+    committed = -1 if reached.committed is None else reached.committed
     if planned < committed:
         raise _damaged(f"{folder}/offsets/{committed}", "is missing")
     if job.batch is not None and planned < job.batch:
@@ -66,10 +61,13 @@ def _check_complete(folder: str, job: Job, progress: Progress) -> None:
         raise _damaged(f"{folder}/commits/{planned - 1}", "is missing")
 
 
-def _whole(text: str, lines: int) -> bool:
-    """Whether an entry of Spark's logs is complete: its version, then lines of JSON, `-` for a source without rows."""
-    version, *rest = text.splitlines() or [""]
-    return bool(_VERSION.fullmatch(version)) and len(rest) + 1 >= lines and all(map(_is_json, rest))
+def _check_whole(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
+    """An entry of Spark's logs is its version, then lines of JSON, `-` for a source without rows."""
+    if batch is None:
+        return
+    version, *rest = (files.read_if_there(f"{log}/{batch}") or "").splitlines() or [""]
+    if not _VERSION.fullmatch(version) or len(rest) + 1 < lines or not all(map(_is_json, rest)):
+        raise _damaged(f"{log}/{batch}", "is cut off or was changed")
 
 
 def _is_json(line: str) -> bool:

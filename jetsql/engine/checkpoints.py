@@ -43,6 +43,11 @@ class Progress:
         return 0 if self.committed is None else self.committed + 1
 
 
+def progress(files: FileSystem, checkpoint: str) -> Progress:
+    """How far the query of a checkpoint of Spark's came, whoever's it is."""
+    return Progress(files.newest(f"{checkpoint}/offsets"), files.newest(f"{checkpoint}/commits"))
+
+
 @dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints below one root, a path or URI."""
@@ -61,12 +66,7 @@ class Checkpoints:
         return f"{self.folder(job_id)}/manifests"
 
     def progress(self, job: Job) -> Progress:
-        folder = self.spark(job.id, job.checkpoint)
-        return Progress(self.newest(f"{folder}/offsets"), self.newest(f"{folder}/commits"))
-
-    def newest(self, log: str) -> int | None:
-        """The newest batch in a log of Spark's."""
-        return max((int(name) for name in self.files.names(log) if name.isdigit()), default=None)
+        return progress(self.files, self.spark(job.id, job.checkpoint))
 
     def stale(self, job: Job) -> list[str]:
         """Folders of versions that the job runs no more and can't go back to. What a person put beside them stays."""

@@ -5,19 +5,10 @@ live on a local disk, HDFS or an object store alike.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """A file whose name is a number."""
-
-    number: int
-    text: str
 
 
 class FileSystem:
@@ -67,10 +58,10 @@ class FileSystem:
         """Copy files, named relative to both folders. Returns their bytes."""
         return int(self._java.copy(source, target, json.dumps(names)))
 
-    def newest(self, folder: str) -> Numbered | None:
-        """The file with the greatest number for a name; None without one, or without the folder."""
-        found = json.loads(self._java.newest(folder))
-        return None if found is None else Numbered(found["number"], found["text"])
+    def newest(self, folder: str) -> int | None:
+        """The greatest number that is a file's name, as in Spark's logs; None without one, or without the folder."""
+        number = self._java.newest(folder)
+        return None if number is None else int(number)
 
     def read_if_there(self, path: str) -> str | None:
         """The text of a file that may be missing."""

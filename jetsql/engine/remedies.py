@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from jetsql.errors import SQLSTATES
 from jetsql.jobs.model import Cause
 
 
@@ -98,11 +99,11 @@ def explained(cause: Cause, trace: Trace, scene: Scene | None) -> Cause:
     everything = "\n".join(trace.messages)
     where = cause.where or _path_in(trace.messages)
     if _FULL.search(everything):
-        return _full(cause, trace, scene, where)
+        return _full(cause, _place(trace, scene) or where)
     if _NOT_USABLE.search(everything):
         return _not_usable(cause, where or _place(trace, scene))
     if cause.condition.startswith(DAMAGED) or _reads_checkpoint(trace):
-        return damaged(cause, where or (scene.checkpoint if scene is not None else ""))
+        return _damaged(cause, where or (scene.checkpoint if scene is not None else ""))
     if cause.condition.startswith("FAILED_READ_FILE"):
         return _not_readable(cause, where)
     return replace(cause, where=where)
@@ -116,45 +117,36 @@ def _path_in(messages: tuple[str, ...]) -> str:
     return folder if name.startswith(".") and name.endswith(".tmp") else path
 
 
-def _full(cause: Cause, trace: Trace, scene: Scene | None, where: str) -> Cause:
-    place = _place(trace, scene) or where
+def _full(cause: Cause, place: str) -> Cause:
     at = f" for {place}" if place else ""
-    return replace(
-        cause,
-        condition="JETSQL.DISK_FULL",
-        sqlstate="53100",
-        heals=True,
-        message=f"There is no space left{at}: {cause.message}",
-        where=place,
-        hint=f"Free some space there. {_NOT_LOST}",
-    )
+    message = f"There is no space left{at}: {cause.message}"
+    return _known(cause, "DISK_FULL", message, place, f"Free some space there. {_NOT_LOST}")
 
 
 def _not_usable(cause: Cause, where: str) -> Cause:
-    at = where or "A file or folder"
-    return replace(
-        cause,
-        condition="JETSQL.STORAGE_NOT_USABLE",
-        sqlstate="58030",
-        heals=True,
-        message=f"{at} can't be used: {cause.message}",
-        where=where,
-        hint=f"Let the engine's user read and write there. {_NOT_LOST}",
-    )
+    message = f"{where or 'A file or folder'} can't be used: {cause.message}"
+    hint = f"Let the engine's user read and write there. {_NOT_LOST}"
+    return _known(cause, "STORAGE_NOT_USABLE", message, where, hint)
 
 
-def damaged(cause: Cause, where: str) -> Cause:
+def _damaged(cause: Cause, where: str) -> Cause:
     """A checkpoint that can't be read as it is: nobody but a person can help."""
     what = _JSON_PLACE.sub("", cause.message)
     at = f" at {where}" if where and where not in what else ""
+    message = f"The job's checkpoint is damaged{at}: {what}"
+    return replace(_known(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), heals=False)
+
+
+def _known(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
+    """One of JetSQL's conditions instead of Spark's."""
     return replace(
         cause,
-        condition="JETSQL.CHECKPOINT_DAMAGED",
-        sqlstate="58030",
-        heals=False,
-        message=f"The job's checkpoint is damaged{at}: {what}",
+        condition=f"JETSQL.{condition}",
+        sqlstate=SQLSTATES[condition],
+        heals=True,
+        message=message,
         where=where,
-        hint=RESTORE,
+        hint=hint,
     )
 
 

@@ -180,9 +180,8 @@ class SparkEngine:
         progress = self._checkpoints.progress(job)
         if progress.committed is not None and progress.committed > self._states.begins_at(job):
             return True
-        if not progress.pending or progress.planned is None:
-            return False
-        return self._writer(job, self._spark, _no_report).holds(progress.planned)
+        pending = progress.replayed
+        return pending is not None and self._writer(job, self._spark, _no_report).holds(pending)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         running = self._runs.get(run)

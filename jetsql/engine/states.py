@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.checkpoints import Checkpoints
+from jetsql.engine.checkpoints import Checkpoints, progress
 from jetsql.engine.copies import check_opens, copy, is_whole, plain_path, read_offsets
 from jetsql.engine.failures import cause_of
 from jetsql.engine.holds import Holds
@@ -63,7 +63,7 @@ class States:
         if not is_whole(self.checkpoints.files, source):
             message = f"The snapshot that the job starts from is gone: there is no {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
-        batch = self.checkpoints.newest(f"{source}/commits")
+        batch = progress(self.checkpoints.files, source).committed
         assert batch is not None, "a snapshot holds a committed batch"
         draft = f"{target}.draft"
         copy(self.checkpoints.files, source, draft, batch, job.name)
@@ -76,7 +76,7 @@ class States:
         files = self.checkpoints.files
         target = self.checkpoints.spark(job.id, proposed.checkpoint)
         source = self.checkpoints.spark(job.id, job.checkpoint)
-        if proposed.plan.guarantee is Guarantee.NONE or self.checkpoints.newest(f"{source}/commits") is None:
+        if proposed.plan.guarantee is Guarantee.NONE or progress(files, source).committed is None:
             files.delete(target)
             self._note_beginning(target, -1)
             return
@@ -117,7 +117,7 @@ class States:
         raise AssertionError("the last attempt returns or raises")
 
     def _newest_committed(self, job: Job, source: str) -> int:
-        batch = self.checkpoints.newest(f"{source}/commits")
+        batch = progress(self.checkpoints.files, source).committed
         if batch is None:
             message = f"Job {job.name} has no state: nothing is committed in {source}."
             raise StatementError("SNAPSHOT_FAILED", message, hint="WAIT FOR JOB waits for its first batch.")

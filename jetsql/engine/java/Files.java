@@ -2,7 +2,6 @@ package dev.jetsql;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -89,25 +88,16 @@ public class Files {
     return bytes;
   }
 
-  /** The file with the greatest number for a name in a folder, {"number", "text"} as JSON; "null" without one. */
-  public String newest(String folder) throws IOException {
-    FileSystem files = plain(folder);
+  /** The greatest number that is the name of a file in a folder; null without one, or without the folder. */
+  public Long newest(String folder) throws IOException {
     Path path = new Path(folder);
-    FileStatus[] found = files.exists(path) ? files.listStatus(path) : new FileStatus[0];
-    Path best = null;
+    FileStatus[] found = of(folder).exists(path) ? of(folder).listStatus(path) : new FileStatus[0];
+    long best = -1L;
     for (int i = 0; i < found.length; i++) {
       String name = found[i].getPath().getName();
-      if (name.matches("\\d{1,18}")) best = later(best, found[i].getPath());
+      if (name.matches("\\d{1,18}")) best = Math.max(best, Long.parseLong(name));
     }
-    if (best == null) return "null";
-    ObjectNode answer = Extension.JSON.createObjectNode();
-    answer.put("number", Long.parseLong(best.getName()));
-    answer.put("text", text(files, best));
-    return Extension.JSON.writeValueAsString(answer);
-  }
-
-  private static Path later(Path one, Path other) {
-    return one == null || Long.parseLong(one.getName()) < Long.parseLong(other.getName()) ? other : one;
+    return best < 0L ? null : Long.valueOf(best);
   }
 
   /** The text of a file that somebody else wrote; null when there is none. */
