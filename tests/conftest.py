@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import jetsql
 from tests.engine_confs import CONF
+from tests.faults.source import Source
 from tests.postgres import Postgres, running_postgres
 
 if TYPE_CHECKING:
@@ -77,3 +80,22 @@ def sql(engine: EmbeddedEngine) -> Iterator[Sql]:
         run(f"DROP JOB '{row[0]}'")
     run("USE default")
     run(f"DROP SCHEMA {schema} CASCADE")
+
+
+@pytest.fixture
+def numbers(sql: Sql, tmp_path: Path) -> Source:
+    """Four files of known rows as a table, to which more can be added; and two tables to write into."""
+    source = Source(tmp_path / "numbers")
+    source.add(4)
+    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{source.folder}'")
+    sql("CREATE TABLE digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
+    sql("CREATE TABLE plain (id BIGINT) USING parquet")
+    return source
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for what no statement waits for."""
+    deadline = time.monotonic() + 60.0
+    while not reached():
+        assert time.monotonic() < deadline, "it never came about"
+        time.sleep(0.01)

@@ -18,7 +18,7 @@ import pytest
 from jetsql.engine.failures import WONT_HEAL
 from jetsql.engine.remedies import DAMAGED
 from jetsql.errors import SQLSTATES
-from tests.conftest import Sql
+from tests.conftest import Sql, until
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.spark
@@ -407,13 +407,6 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
     shop("RESUME JOB j")
     shop("WAIT FOR JOB j UNTIL IDLE")
     assert postgres("SELECT id FROM luck.t ORDER BY 1") == [(1,), (2,)]
-
-
-def until(reached: Callable[[], bool]) -> None:
-    for _ in range(10_000):
-        if reached():
-            return
-    raise AssertionError("it never came about")
 
 
 # --- settings and what can't heal ------------------------------------------------------------------------------------

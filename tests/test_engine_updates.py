@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Sql
-from tests.faults.source import Source
+from tests.faults.source import Source, by_digit
 
 pytestmark = pytest.mark.spark
 
@@ -16,15 +16,11 @@ COUNT = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{where} G
 
 
 @pytest.fixture
-def numbers(sql: Sql, tmp_path: Path) -> Source:
+def numbers(sql: Sql, numbers: Source) -> Source:
     """Begins with 100 ids; each file has 20."""
-    source = Source(tmp_path / "numbers")
-    source.add(5)
-    sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{source.folder}'")
-    sql("CREATE TABLE digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
-    sql("CREATE TABLE plain (id BIGINT) USING parquet")
+    numbers.add(1)
     sql("CREATE TABLE other (id BIGINT) USING parquet")
-    return source
+    return numbers
 
 
 def counting(where: str = "", options: str = FAST) -> str:
@@ -51,7 +47,7 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
     [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 110', four)}")
     assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
     numbers.add(1)
-    expected = [(d, len(range(d, 110, 10)), sum(range(d, 110, 10))) for d in range(10)]
+    expected = by_digit(range(110))
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
     facts = dict(sql("DESCRIBE JOB EXTENDED j"))
     assert facts["option spark.sql.shuffle.partitions"] == "4"

@@ -154,9 +154,10 @@ class SparkEngine:
         if not self._checkpoints.progress(job).pending:
             return
         Lease(self._checkpoints, job).claim()
-        ended = EndedRun(self._forgetting_ended_runs(report))
+        ended = EndedRun(report)
         try:
-            self._begin(StreamingRun(self._parts(job, self._sessions.for_job(job), ended.report), once=True), job)
+            parts = self._parts(job, self._sessions.for_job(job), self._forgetting_ended_runs(ended.report))
+            self._begin(StreamingRun(parts, once=True), job)
         except StatementError as error:
             raise not_finished(joined(sentence(error.message), error.hint)) from error
         if not ended.wait(self._settings.pending_seconds):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.faults.source import ROWS_A_FILE, Source
+from tests.faults.source import ROWS_A_FILE, Source, by_digit
 from tests.postgres import PASSWORD, USER
 
 Row = tuple[int, ...]
@@ -101,8 +101,7 @@ def _closed(facts: Facts) -> Iterable[Row]:
 
 
 def _digits(facts: Facts) -> Iterable[Row]:
-    ids = facts.source.ids()
-    return ((d, len(ids[d::10]), sum(ids[d::10])) for d in range(10))
+    return by_digit(facts.source.ids())
 
 
 def _whole(facts: Facts) -> Iterable[Row]:

@@ -49,5 +49,10 @@ class Source:
             draft.rename(self.folder / f"{minute:04d}.json")
 
 
+def by_digit(ids: range) -> list[tuple[int, int, int]]:
+    """(last digit, rows, sum) of ids from 0 on."""
+    return [(d, len(ids[d::10]), sum(ids[d::10])) for d in range(10)]
+
+
 def ids_of(minute: int) -> range:
     return range(minute * ROWS_A_FILE, (minute + 1) * ROWS_A_FILE)
