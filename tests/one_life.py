@@ -339,7 +339,8 @@ class Life:
         if source is None:
             assert not self.sink, "the checkpoint that is to be copied is not there"
             source = self.checkpoints[updated.checkpoint] = Checkpoint(self.number(), updated.text)
-        if not (self.finish_pending(source, run, finishes) and works):
+        untried = updated.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
+        if not ((untried or self.finish_pending(source, run, finishes)) and works):
             return UpdateFailed(run, HURT)
         copied = Checkpoint(self.number(), proposed.text, source.committed, source.committed)
         self.checkpoints[proposed.checkpoint] = copied

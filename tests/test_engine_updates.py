@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Sql
+from tests.conftest import Sql, until
 from tests.faults.source import Source, by_digit
 
 pytestmark = pytest.mark.spark
@@ -98,6 +99,25 @@ def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: So
     titles = [row[1] for row in sql("SHOW JOB HISTORY p")]
     assert "new version failed" in titles and "update undone" in titles
     assert "raise_error" not in str(sql("SHOW CREATE JOB p"))
+
+
+def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
+    sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql.engine._manager.workers, "_stop_deadline", 0.1)
+    [(job, *_)] = sql(f"CREATE {copying()}")
+    assert ids(sql) == list(range(100))
+    sql("SUSPEND JOB p")
+    numbers.add(1)
+    hanging = "id + nvl2(java_method('java.lang.Thread', 'sleep', 3600000L), 0, 0)"
+    first = threading.Thread(target=sql.error, args=(f"CREATE OR REPLACE {copying(hanging)}",))
+    first.start()
+    offsets = Path(sql.engine.home / "checkpoints" / str(job) / "spark-1" / "offsets")
+    until(lambda: len(list(offsets.glob("[0-9]*"))) > 1)
+    [(_, _, status, message)] = sql(f"CREATE OR REPLACE {copying('-id')}")
+    first.join()
+    assert status == "RUNNING" and "Updated." in message
+    assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 120))])
 
 
 def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Source) -> None:

@@ -145,9 +145,14 @@ class SparkEngine:
     def prepare_update(self, job: Job, report: Report) -> None:
         proposed = job.proposed
         assert proposed is not None, "there is a version to prepare for"
-        if job.plan.guarantee is not Guarantee.NONE:
+        if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report)
         self._states.prepare(job, proposed, self._sessions.for_job(job))
+
+    def _untried(self, job: Job) -> bool:
+        """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next
+        version reads the same rows anew."""
+        return job.checkpoint > 0 and not self.holds_batch(job)
 
     def _finish_pending(self, job: Job, report: Report) -> None:
         """Run a batch that is planned and not committed to its commit, under the job's own statement."""

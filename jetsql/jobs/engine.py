@@ -148,7 +148,8 @@ class Engine(Protocol):
     def prepare_update(self, job: Job, report: Report) -> None:
         """Make the checkpoint that `job.proposed` will run on from that of the job, which does not run.
 
-        As in `copy_state`, a batch that is pending is committed first, under the job's own statement.
+        As in `copy_state`, a batch that is pending is committed first, under the job's own statement. That of a version
+        which has written nothing yet is forgotten: it may be what that version hangs in.
         Raises whatever keeps it from that.
         """
 
