@@ -3,6 +3,7 @@
     JetSQLError                     a condition, its SQLSTATE, a message, what to do next, a place in the text
      ├─ StatementError              the statement is at fault; nothing was changed
      └─ EngineError                 the engine or its home is at fault (exit code 3 of the command line)
+    ReportedError                   any error of a statement, ours or Spark's, that an engine told from afar
 
 An error is its *condition* (`JETSQL.JOB_NOT_FOUND`), as Spark's own errors are: callers compare conditions, people read
 messages. The SQLSTATE follows from the condition, so a raise names it nowhere else.
@@ -60,6 +61,13 @@ SQLSTATES: Final[dict[str, str]] = {
     "DUPLICATE_KEY": "23505",
     "JOB_FAILED": "58000",
     "WAIT_TIMEOUT": "57014",
+    "STATEMENT_CANCELLED": "57014",
+    "STATEMENT_NOT_FOUND": "26000",
+    "SESSION_NOT_FOUND": "08003",
+    "REQUEST_NOT_READABLE": "08P01",
+    "NOT_AUTHORIZED": "28000",
+    "ENGINE_NOT_REACHABLE": "08001",
+    "CONNECTION_LOST": "08006",
     "HOME_IN_USE": "55006",
     "HOME_NOT_USABLE": "58030",
     "STORE_DAMAGED": "58030",
@@ -84,6 +92,23 @@ class Place:
     def column(self, text: str) -> int:
         """The column in its line where the place begins, from 0 (as Spark counts positions)."""
         return self.start - (text.rfind("\n", 0, self.start) + 1)
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """An error of any origin, taken apart for those who show it.
+
+    message: without condition, SQLSTATE and position. line, column: from 1 in the statement's text. trace: where in the
+    engine it came from, for those who asked.
+    """
+
+    condition: str
+    sqlstate: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+    trace: str = ""
 
 
 class JetSQLError(Exception):
@@ -114,6 +139,12 @@ class JetSQLError(Exception):
         """Message and hint as people read them, without condition and SQLSTATE."""
         return f"{self.message} {self.hint}".strip()
 
+    def report(self, text: str = "") -> ErrorReport:
+        """The error taken apart. text: the statement that its place is in."""
+        place = self.place
+        line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
+        return ErrorReport(self.condition, self.sqlstate, self.message, self.hint, line, column)
+
     def at(self, place: Place | None) -> JetSQLError:
         """The same error, pointing at `place` unless it points somewhere already."""
         if self.place is None:
@@ -127,3 +158,15 @@ class StatementError(JetSQLError):
 
 class EngineError(JetSQLError):
     """The engine could not start or go on: no Java, a bad master, a home in use or damaged."""
+
+
+class ReportedError(Exception):
+    """An error that an engine in another process told: one of ours or of Spark's, which only its condition says."""
+
+    def __init__(self, report: ErrorReport) -> None:
+        self.report = report
+        super().__init__(report.message)
+
+    def __str__(self) -> str:
+        report = self.report
+        return f"[{report.condition}] {f'{report.message} {report.hint}'.strip()} SQLSTATE: {report.sqlstate}"

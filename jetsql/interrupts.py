@@ -38,6 +38,7 @@ class Interrupts:
         self._clock = clock
         self._first: float | None = None
         self._closing = False
+        self._what = "stopping the jobs"
 
     @property
     def requested(self) -> bool:
@@ -49,9 +50,10 @@ class Interrupts:
             if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._handle)
 
-    def closing(self) -> None:
-        """From now on a first signal no longer breaks off what runs: stopping is under way already."""
+    def closing(self, what: str = "stopping the jobs") -> None:
+        """From now on a first signal no longer breaks off what runs: stopping is under way already. what: in words."""
         self._closing = True
+        self._what = what
         if self.requested:
             self._tell()
 
@@ -66,4 +68,4 @@ class Interrupts:
             self._leave(self._status)
 
     def _tell(self) -> None:
-        self._say("stopping the jobs ... (Ctrl-C again ends at once)")
+        self._say(f"{self._what} ... (Ctrl-C again ends at once)")

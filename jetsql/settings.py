@@ -27,6 +27,22 @@ from jetsql.jobs.settings import JobSettings
 
 
 @dataclass(frozen=True)
+class DoorSettings:
+    """How clients reach an engine that runs as a process of its own.
+
+    http_host: the address that the HTTP door listens at; beyond loopback only when it is set so. http_port: 0 takes any
+    that is free, which the note in the home tells. http_hosts: further names that clients may address it by.
+    session_idle_seconds: how long a session of a client stays that nobody uses. sessions_most: so many at once.
+    """
+
+    http_host: str = "127.0.0.1"
+    http_port: int = 0
+    http_hosts: tuple[str, ...] = ()
+    session_idle_seconds: float = 3600.0
+    sessions_most: int = 1000
+
+
+@dataclass(frozen=True)
 class Settings:
     """What an engine is started with.
 
@@ -43,6 +59,7 @@ class Settings:
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
     jobs: JobSettings = field(default_factory=JobSettings)
+    doors: DoorSettings = field(default_factory=DoorSettings)
 
 
 @dataclass(frozen=True)
@@ -72,8 +89,9 @@ def load(
     values = {given.name: _read(given) for given in givens}
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
+    doors = DoorSettings(**{name: values.pop(name) for name in _names(DoorSettings) if name in values})
     values.setdefault("home", platformdirs.user_data_path("jetsql", appauthor=False))
-    return Settings(**values, spark_conf=spark_conf, jobs=jobs)
+    return Settings(**values, spark_conf=spark_conf, jobs=jobs, doors=doors)
 
 
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
@@ -236,7 +254,26 @@ def _count(value: object) -> int:
     return int(str(value))
 
 
-def _names(settings: type[JobSettings]) -> list[str]:
+def _port(value: object) -> int:
+    wrong = ValueError("the number of a port, 0 to 65535 (0: any that is free)")
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,5}", str(value)) or int(str(value)) > 65535:
+        raise wrong
+    return int(str(value))
+
+
+def _address(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[\w.:-]+", value.strip()):
+        raise ValueError("an address or name of this machine, such as 127.0.0.1 or 0.0.0.0")
+    return value.strip()
+
+
+def _addresses(value: object) -> tuple[str, ...]:
+    """A list in a file; with blanks or commas between them in the environment."""
+    words = value if isinstance(value, list) else re.split(r"[\s,]+", str(value).strip())
+    return tuple(_address(word) for word in words if word)
+
+
+def _names(settings: type[JobSettings] | type[DoorSettings]) -> list[str]:
     return [entry.name for entry in fields(settings)]
 
 
@@ -254,4 +291,9 @@ READERS: Mapping[str, Callable[[object], object]] = {
     **dict.fromkeys(_names(JobSettings), _seconds),
     "ended_jobs_days": _days,
     "ended_jobs_most": _count,
+    "http_host": _address,
+    "http_port": _port,
+    "http_hosts": _addresses,
+    "session_idle_seconds": _seconds,
+    "sessions_most": _count,
 }

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from check_homes import ID, Home, write
 from jetsql import cli
-from jetsql.cli import ExitCode
+from jetsql.cli.flags import ExitCode
 from jetsql.jobs.model import Export, Status
 from jetsql.jobs.store import Store
 from jetsql.jobs.store_file import VERSION
+from jetsql.lease import Lease
 from jetsql.service import check as module
 from jetsql.service.check import check
 from jetsql.service.check_report import words
 from jetsql.service.findings import Finding, Severity
-from jetsql.service.lease import Lease
 from jetsql.service.log_files import missing
 
 OTHER = "0002-0000-0000-0001"

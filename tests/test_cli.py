@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 
 from fake_engine import FakeEngine
 from jetsql import cli
-from jetsql.cli import ExitCode
+from jetsql.cli import running
+from jetsql.cli.flags import ExitCode, Flags
+from jetsql.console import Console
 from jetsql.errors import EngineError
 from jetsql.settings import Settings
 
@@ -27,7 +29,7 @@ class Bench:
         self.engines: list[tuple[FakeEngine, Settings]] = []
         self.refusal: Exception | None = None
 
-    def open(self, settings: Settings) -> FakeEngine:
+    def open(self, settings: Settings, flags: Flags, console: Console) -> FakeEngine:
         if self.refusal:
             raise self.refusal
         self.engines.append((FakeEngine(), settings))
@@ -45,7 +47,7 @@ class Bench:
 @pytest.fixture
 def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
     bench = Bench()
-    monkeypatch.setattr(cli, "open_engine", bench.open)
+    monkeypatch.setattr(running, "open_engine", bench.open)
     monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
     monkeypatch.chdir(tmp_path)
@@ -123,6 +125,7 @@ def test_nothing_to_run_starts_no_engine(jetsql: Bench) -> None:
 
 USAGE: list[tuple[list[str], str]] = [
     (["run"], "Name the files to run"),
+    (["run", "--stay", "-e", "SELECT a"], "--stay goes with --embedded"),
     (["run", "missing.sql"], "missing.sql: No such file"),
     (["run", "."], ".: Is a directory"),
     (["run", "latin.sql"], "latin.sql: line 2 is not UTF-8"),
@@ -205,13 +208,14 @@ import os, sys
 from pathlib import Path
 from fake_engine import FakeEngine
 from jetsql import cli
+from jetsql.cli import running
 
 class Engine(FakeEngine):
     def close(self):
         super().close()
         (Path(os.environ["JETSQL_HOME"]) / "closed").touch()
 
-cli.open_engine = lambda settings: Engine()
+running.open_engine = lambda settings, flags, console: Engine()
 sys.exit(cli.main())
 """
 
@@ -252,7 +256,7 @@ def test_only_results_reach_standard_output(start: Start, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stay_keeps_the_jobs_until_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
-    process = start("run", "--stay", "-e", "SELECT a")
+    process = start("run", "--embedded", "--stay", "-e", "SELECT a")
     assert process.stderr is not None
     assert process.stderr.readline() == "the jobs keep running; Ctrl-C stops them\n"
     process.send_signal(number)
@@ -263,7 +267,7 @@ def test_stay_keeps_the_jobs_until_a_signal(start: Start, tmp_path: Path, number
 
 
 def test_stay_needs_no_statements(start: Start) -> None:
-    process = start("run", "--stay")
+    process = start("run", "--embedded", "--stay")
     assert process.stderr is not None
     process.stderr.readline()
     process.send_signal(signal.SIGINT)
@@ -272,7 +276,7 @@ def test_stay_needs_no_statements(start: Start) -> None:
 
 
 def test_stay_ends_when_a_statement_failed(start: Start) -> None:
-    process = start("run", "--stay", "-e", "FAIL job")
+    process = start("run", "--embedded", "--stay", "-e", "FAIL job")
     process.communicate(timeout=60)
     assert process.returncode == ExitCode.STATEMENT_FAILED
 

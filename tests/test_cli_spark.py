@@ -1,4 +1,4 @@
-"""The command line with a real engine, as a process: what reaches which stream."""
+"""The command line with a real engine, embedded and of its own: what reaches which stream."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def jetsql(home: Path, *arguments: str, **environ: str) -> "subprocess.Completed
 
 def test_results_and_mistakes_keep_to_their_streams(tmp_path: Path) -> None:
     text = "SELECT 1 AS one;\nSELECT *\n  FROM nowhere;\nSHOW JOBS;"
-    ended = jetsql(tmp_path, "--format", "csv", "--continue", "-e", text)
+    ended = jetsql(tmp_path, "--embedded", "--format", "csv", "--continue", "-e", text)
     header = "id,name,status,submission_time,delivery,rows_per_second,last_error"
     assert ended.stdout == f"one\n1\n\n{header}\n"
     # A slow machine adds lines before and after that say what takes long.

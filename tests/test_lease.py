@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.service.lease import Lease, check_place, make_home
+from jetsql.lease import Lease, check_place, make_home
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.cli import ExitCode
+from jetsql.cli.flags import ExitCode
 from jetsql.jobs.options import OPTIONS
 from jetsql.settings import READERS
 

@@ -176,6 +176,12 @@ def is_stopped(spark: Session) -> bool:
     return java is None or bool(java.sc().isStopped())
 
 
+def wait_for_end(spark: Session) -> int:
+    """Block until the process that Spark runs in has ended, however it did. Returns its exit code."""
+    process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+    return int(process.wait())
+
+
 def same_spark(one: Session, other: Session) -> bool:
     return one.sparkContext is other.sparkContext and not is_stopped(one)
 

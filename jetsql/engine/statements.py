@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
@@ -12,10 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkNotImplementedError
 from pyspark.sql import SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from jetsql import cancellation
 from jetsql.engine.failures import cause_of, plain_message
 from jetsql.engine.moments import with_offsets
-from jetsql.errors import JetSQLError, StatementError
+from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.jobs.tables import Column
 
 # Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
@@ -30,20 +33,30 @@ class SparkRows:
     rows: Iterator[tuple[Any, ...]]
 
 
-def run(spark: SparkSession, text: str) -> SparkRows:
-    """Run one statement of Spark's.
+Parameters = Mapping[str, Any] | Sequence[Any]
+"""Values of a statement's parameter markers: by name (`:name`) or by place (`?`)."""
 
-    Raises Spark's errors, STREAM_OUTSIDE_JOB for a SELECT over a stream, and, also while the rows are read,
-    VALUE_NOT_SHOWN for values that Python can't hold.
+
+def run(spark: SparkSession, text: str, parameters: Parameters | None = None) -> SparkRows:
+    """Run one statement of Spark's; the rows must be read on the same thread.
+
+    Raises Spark's errors, STREAM_OUTSIDE_JOB for a SELECT over a stream, STATEMENT_CANCELLED, and, also while the rows
+    are read, VALUE_NOT_SHOWN for values that Python can't hold.
     """
-    frame = spark.sql(text)
+    with _cancellable(spark):
+        found = _run(spark, text, parameters)
+    return SparkRows(found.columns, _cancellable_rows(spark, found.rows))
+
+
+def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> SparkRows:
+    frame = spark.sql(text, parameters or None)  # type: ignore[arg-type]
     if frame.isStreaming:
         raise StatementError(
             "STREAM_OUTSIDE_JOB",
             "A SELECT over a stream has no end, so it can't be shown here.",
             hint="Write CREATE JOB name AS INSERT INTO ..., or leave out STREAM to see the rows that are there now.",
         )
-    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    columns = tuple(_column(field) for field in frame.schema.fields)
     if not columns:
         # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
         return SparkRows((), iter(()))
@@ -51,6 +64,38 @@ def run(spark: SparkSession, text: str) -> SparkRows:
     with _values_told():
         fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
     return SparkRows(columns, _read(with_offsets(fetched, frame.schema, session_zone(spark))))
+
+
+def _column(field: StructField) -> Column:
+    kind: DataType = field.dataType
+    nested = isinstance(kind, ArrayType | MapType | StructType)
+    return Column(field.name, kind.simpleString(), kind.jsonValue() if nested else None)
+
+
+@contextmanager
+def _cancellable(spark: SparkSession) -> Iterator[None]:
+    """What this thread lets Spark do within is broken off when the statement is cancelled, with that as the error."""
+    statement = cancellation.current()
+    if statement is cancellation.NEVER:
+        yield
+        return
+    context = spark.sparkContext
+    tag = f"jetsql-{uuid.uuid4()}"
+    context.addJobTag(tag)
+    context.setInterruptOnCancel(True)
+    try:
+        with statement.waking(lambda: context.cancelJobsWithTag(tag)):
+            yield
+    except Exception:
+        statement.check()
+        raise
+    finally:
+        context.removeJobTag(tag)
+
+
+def _cancellable_rows(spark: SparkSession, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    with _cancellable(spark):
+        yield from rows
 
 
 def _read(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
@@ -84,24 +129,10 @@ def session_zone(spark: SparkSession) -> tzinfo:
         return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
 
 
-@dataclass(frozen=True)
-class ErrorReport:
-    """An error of any origin. message: without condition, SQLSTATE and position. line, column: from 1 in the text."""
-
-    condition: str
-    sqlstate: str
-    message: str
-    hint: str = ""
-    line: int | None = None
-    column: int | None = None
-
-
 def report(error: BaseException, text: str) -> ErrorReport:
     """Take an error of a statement apart: ours, Spark's, or anything else."""
     if isinstance(error, JetSQLError):
-        place = error.place
-        line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
-        return ErrorReport(error.condition, error.sqlstate, error.message, error.hint, line, column)
+        return error.report(text)
     if isinstance(error, PySparkException):
         return _of_spark(error, text)
     cause = cause_of(error)

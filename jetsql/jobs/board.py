@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from threading import Condition
 from time import monotonic
 
+from jetsql import cancellation
 from jetsql.errors import EngineError
 from jetsql.jobs.model import Job
 
@@ -74,15 +75,18 @@ class Board:
     def wait(self, view: View, reached: Callable[[View], bool], seconds: float) -> View:
         """Wait until the job looks as wanted or the time is up; the job as it is then.
 
-        view: as it is known so far. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile.
+        view: as it is known so far. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile, and
+        StatementError STATEMENT_CANCELLED.
         """
         job_id = view.job.id
         until = monotonic() + seconds
-        with self._changed:
+        statement = cancellation.current()
+        with statement.waking(self._wake), self._changed:
             self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
             try:
                 while not reached(self._current(view)) and (left := until - monotonic()) > 0:
                     self._check_open()
+                    statement.check()
                     self._changed.wait(left)
                 return self._current(view)
             finally:
@@ -98,6 +102,10 @@ class Board:
         """Send away everybody who still waits."""
         with self._changed:
             self._closed = True
+            self._changed.notify_all()
+
+    def _wake(self) -> None:
+        with self._changed:
             self._changed.notify_all()
 
     def _check_open(self) -> None:

@@ -10,10 +10,14 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """type: a Spark SQL type (`string`, `bigint`, `double`, `timestamp`); timestamps are seconds since the epoch."""
+    """type: a Spark SQL type (`string`, `bigint`, `double`, `timestamp`); timestamps are seconds since the epoch.
+
+    structure: the JSON form that Spark gives a nested type, for those who read its members; of others None.
+    """
 
     name: str
     type: str = "string"
+    structure: object = None
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from jetsql.errors import EngineError
 from jetsql.jobs.model import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
 from jetsql.jobs.moves import runs_again
 from jetsql.jobs.store_file import VERSION, Contents, StoreFile
+from jetsql.lease import moved_error, owner
 from jetsql.service.check_checkpoints import Checkpoint, check_checkpoint, newest_commit
 from jetsql.service.check_rows import check_manifests, check_staging, check_table
 from jetsql.service.findings import Finding, Severity
-from jetsql.service.lease import moved_error, owner
 
 LEAST_FREE: Final = 500 * 1024 * 1024
 _ORDER: Final = list(Severity)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import atexit
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from jetsql.engine import extension, statements
 from jetsql.engine.jvm import bridge
@@ -26,7 +28,7 @@ from jetsql.engine.startup import (
     shortcomings,
     start_spark,
 )
-from jetsql.errors import EngineError
+from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.failpoints import check_armed
 from jetsql.jobs import commands
 from jetsql.jobs.manager import Manager
@@ -34,9 +36,11 @@ from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
-from jetsql.service.lease import Lease, check_place, make_home
+from jetsql.language.statements import Statement
+from jetsql.lease import Lease, check_place, make_home
 from jetsql.service.results import Result, of_table
 from jetsql.settings import Settings, load
+from jetsql.version import VERSION
 
 Starter = Callable[[Settings], Session]
 _open_engine: EmbeddedEngine | None = None
@@ -68,17 +72,28 @@ class EmbeddedEngine:
         atexit.register(self.close)
 
     def run(self, text: str) -> Result:
-        """Run one statement, JetSQL's or Spark's. Raises JetSQLError or Spark's own errors."""
-        statement = parse(text)
+        """Run one statement, JetSQL's or Spark's, in the engine's own session. See `EngineSession.run`."""
+        return EngineSession(self, self.spark).run(text)
+
+    def session(self) -> EngineSession:
+        """A session of its own: a current schema, settings, temporary views."""
         if self.closed:
             raise closed_error()
-        if statement is not None:
-            table = commands.execute(self._manager, statement, self.spark)
-            return of_table(table, statements.session_zone(self.spark))
-        rows = statements.run(self.spark, text)
-        return Result(rows.columns, rows.rows)
+        return EngineSession(self, self.spark.newSession())
 
-    def error(self, error: BaseException, text: str) -> statements.ErrorReport:
+    def about(self) -> dict[str, Any]:
+        """What this engine is, in values that JSON can hold."""
+        statuses = Counter(view.job.status.value for view in self._manager.board.live())
+        return {
+            "version": VERSION,
+            "spark": self.spark.version,
+            "master": self.spark.sparkContext.master,
+            "home": str(self.home),
+            "pid": os.getpid(),
+            "jobs": dict(statuses),
+        }
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
         """What an error of `run` says of the text."""
         return statements.report(error, text)
 
@@ -101,14 +116,23 @@ class EmbeddedEngine:
                 _open_engine = None
 
     @property
+    def closing(self) -> bool:
+        """Whether it was asked to close."""
+        return self._closed
+
+    @property
     def closed(self) -> bool:
         """Also when its Spark was stopped by somebody else; `close` then still lets go of the home folder."""
         return self._closed or is_stopped(self.spark)
 
+    def execute(self, statement: Statement, session: Session) -> Table:
+        """One of JetSQL's statements, said in a session."""
+        return commands.execute(self._manager, statement, session)
+
     def _execute(self, text: str, session: Session) -> Table:
         statement = parse(text)
         assert statement is not None, "the parser hook asks for our statements only"
-        return commands.execute(self._manager, statement, session)
+        return self.execute(statement, session)
 
     def __enter__(self) -> EmbeddedEngine:
         return self
@@ -117,6 +141,41 @@ class EmbeddedEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class EngineSession:
+    """One of an engine's sessions. Statements of several threads may run in it at once, as in Spark's own."""
+
+    def __init__(self, engine: EmbeddedEngine, spark: Session) -> None:
+        self._engine = engine
+        self.spark = spark
+
+    def run(self, text: str, parameters: statements.Parameters | None = None) -> Result:
+        """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
+
+        parameters: values of Spark's parameter markers, by name or by place.
+        Raises JetSQLError or Spark's own errors, also while the rows are read.
+        """
+        statement = parse(text)
+        if self._engine.closed:
+            raise closed_error()
+        if statement is None:
+            rows = statements.run(self.spark, text, parameters)
+            return Result(rows.columns, rows.rows)
+        if parameters:
+            raise StatementError(
+                "PARAMETER_IN_BODY",
+                "Statements about jobs and snapshots take no parameters.",
+                hint="Write names and values into the statement.",
+            )
+        table = self._engine.execute(statement, self.spark)
+        return of_table(table, statements.session_zone(self.spark))
+
+    def schema(self) -> str:
+        """The current schema; with its catalog where that is not Spark's own."""
+        catalog = self.spark.catalog.currentCatalog()
+        schema = self.spark.catalog.currentDatabase()
+        return schema if catalog == "spark_catalog" else f"{catalog}.{schema}"
 
 
 def describe(text: str) -> tuple[Column, ...] | None:
@@ -130,10 +189,12 @@ def open(
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     settings: Settings | None = None,
+    service: bool = False,
 ) -> EmbeddedEngine:
     """Start Spark and an engine on a home folder.
 
-    home, master, conf: see `jetsql.settings.load`; settings: instead of all of these.
+    home, master, conf: see `jetsql.settings.load`; settings: instead of all of these. service: whether
+    clients can come to it from other processes.
     Raises EngineError: HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
     """
     settings = settings or load(home=home, master=master, conf=conf)
@@ -145,7 +206,7 @@ def open(
     def start(settings: Settings) -> Session:
         return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
 
-    return _engine(settings, start, owns_spark=True)
+    return _engine(settings, start, owns_spark=True, service=service)
 
 
 def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
@@ -173,13 +234,13 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     return engine
 
 
-def _engine(settings: Settings, start: Starter, owns_spark: bool) -> EmbeddedEngine:
+def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool = False) -> EmbeddedEngine:
     global _open_engine
     check_armed()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:
-        lease = Lease(home)
+        lease = Lease(home, service)
         undo.callback(lease.release)
         if owns_spark:
             check_place(home)

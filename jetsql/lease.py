@@ -21,14 +21,17 @@ _A_MOMENT: Final = 0.2
 
 
 class Lease:
-    """Held from construction to `release`. Raises EngineError HOME_IN_USE, HOME_NOT_USABLE."""
+    """Held from construction to `release`. service: whether the engine is a process that clients can come to.
 
-    def __init__(self, home: Path) -> None:
+    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE.
+    """
+
+    def __init__(self, home: Path, service: bool = False) -> None:
         self._owner = home / "engine.owner"
         self._lock = FileLock(home / "engine.lock")
         try:
             self._lock.acquire(timeout=_A_MOMENT, poll_interval=_A_MOMENT / 10)
-            self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time()}))
+            self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time(), "service": service}))
         except Timeout:
             raise self._in_use(home) from None
         except OSError as error:

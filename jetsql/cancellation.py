@@ -1,0 +1,75 @@
+"""Breaking off a statement from another thread than the one that runs it.
+
+A statement waits in many places: for a job's status, for Spark, for a reader of its rows. Handing a token through all
+of them would put it into every signature, so the thread that runs a statement carries it, as a context variable; where
+one waits, one says how to be woken and asks whether to go on. A thread that carries none has `NEVER`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Final
+
+from jetsql.errors import StatementError
+
+
+class Cancellation:
+    """The token of one statement."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._wakes: list[Callable[[], None]] = []
+        self._lock = Lock()
+
+    @property
+    def asked(self) -> bool:
+        return self._asked
+
+    def cancel(self) -> None:
+        """Wake the statement wherever it waits; again is fine."""
+        with self._lock:
+            self._asked = True
+            wakes = list(self._wakes)
+        for wake in wakes:
+            wake()
+
+    def check(self) -> None:
+        """Raises StatementError STATEMENT_CANCELLED when it was asked for."""
+        if self._asked:
+            raise StatementError("STATEMENT_CANCELLED", "The statement was cancelled.")
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """While this lasts, `cancel` calls `wake`, on its own thread. Raises as `check` when it comes too late."""
+        with self._lock:
+            self._wakes.append(wake)
+        try:
+            self.check()
+            yield
+        finally:
+            with self._lock:
+                self._wakes.remove(wake)
+
+
+NEVER: Final = Cancellation()
+"""What a statement has that nobody can cancel."""
+
+_current: ContextVar[Cancellation] = ContextVar("cancellation", default=NEVER)
+
+
+def current() -> Cancellation:
+    """The token of the statement that this thread runs."""
+    return _current.get()
+
+
+@contextmanager
+def cancellable(cancellation: Cancellation) -> Iterator[None]:
+    """What this thread does within can be broken off."""
+    before = _current.set(cancellation)
+    try:
+        yield
+    finally:
+        _current.reset(before)

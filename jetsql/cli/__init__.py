@@ -1,0 +1,145 @@
+"""The command line: flags, exit codes, and the order in which things happen.
+
+Results go to standard output, all else to standard error. Tables are the default for pipes too: the same call shows
+the same wherever its output goes, and programs ask for csv or json by name. This module imports only click, so that
+`--help` and `--version` answer at once; each command imports what it needs when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from jetsql.cli.engine import serve, start, status, stop
+from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, settings_of, with_options
+from jetsql.cli.running import execute
+from jetsql.version import VERSION
+
+
+class Commands(click.Group):
+    """The commands; a file in a command's place gets told how files are run."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None and (args[0].endswith(".sql") or os.path.exists(args[0])):
+            raise click.UsageError(f"Files are run with: jetsql run {args[0]}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@with_options
+@click.version_option(VERSION, "--version", message="jetsql %(version)s")
+@click.pass_context
+def cli(context: click.Context, /, **given: Any) -> None:
+    """Streaming jobs on Apache Spark with SQL alone.
+
+    \b
+    Examples:
+      jetsql -e "SHOW JOBS"
+      jetsql run jobs.sql
+      jetsql run --stay --home ./engine --set day=2013-01-01 jobs.sql
+      jetsql --format csv -e "SELECT * FROM delays" > delays.csv
+      jetsql check
+
+    Jobs belong to a home folder and run in its engine, a process of its own, which is started when none runs and goes
+    on when the command is done. `jetsql stop` ends it; its jobs go on with the next start.
+
+    Exit codes: 0 fine, 1 a statement failed or check found problems, 2 wrong usage, 3 the engine could not start or go
+    on (no Java, bad master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 nobody read the output any more.
+    """
+    flags = Flags(**given)
+    if context.invoked_subcommand is not None:
+        context.obj = flags
+    elif flags.statements:
+        context.exit(execute(flags, ()))
+    else:
+        click.echo(context.get_help(), err=True)
+        context.exit(ExitCode.USAGE)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="FILE...")
+@with_options
+@click.pass_context
+def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
+    """Run the statements in files of SQL, one after the other; - reads standard input.
+
+    \b
+    Examples:
+      jetsql run setup.sql jobs.sql
+      echo "SHOW ALL JOBS" | jetsql run -
+      jetsql run --continue --format json checks.sql
+
+    The first statement that fails ends the run (--continue goes on). Mistakes read FILE:LINE:COLUMN: [CONDITION]
+    message. In a script ${name} and ${name:-default} stand for variables; $${ is a plain ${.
+    """
+    flags = Flags(**given).under(context.obj)
+    if files and flags.statements:
+        raise click.UsageError("Give either files or -e, not both.", context)
+    if not files and not flags.statements and not flags.stay:
+        raise click.UsageError(
+            "Name the files to run, or - for standard input. --embedded --stay keeps a home's jobs running.", context
+        )
+    context.exit(execute(flags, files))
+
+
+@cli.command()
+@HOME_OPTION
+@FORMAT_OPTION
+@click.pass_context
+def check(context: click.Context, /, **given: Any) -> None:
+    """Hold a home's store against its files, and say what to do where they differ.
+
+    \b
+    Examples:
+      jetsql check
+      jetsql check --home ./engine --format json
+
+    Reads only, and needs neither Java nor a stopped engine. It looks at the store, at the checkpoint of each job and
+    snapshot, at rows on their way into tables, at files that belong to nothing, and at the disk. Each finding says how
+    bad it is (error, warning, note), what, where, and what to do; with --format it is a row of a result. It exits with
+    1 when there is an error or a warning.
+    """
+    flags = Flags(**given).under(context.obj)
+    if flags.statements:
+        raise click.UsageError("check runs no statements.", context)
+    context.exit(_check(flags))
+
+
+def _check(flags: Flags) -> ExitCode:
+    from jetsql.console import process_console
+    from jetsql.render import Format, lines
+    from jetsql.script import SurfaceLost
+    from jetsql.service import check, check_report
+
+    report = check.check(settings_of(flags).home)
+    console = process_console()
+    rows = lines(check_report.result(report), Format(flags.form)) if flags.form else check_report.words(report)
+    try:
+        for line in rows:
+            console.result(line)
+        console.flush()
+    except SurfaceLost:
+        console.give_up()
+        return ExitCode.OUTPUT_CLOSED
+    return ExitCode.FINE if report.is_well else ExitCode.PROBLEMS_FOUND
+
+
+for command in (start, stop, status, serve):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program `jetsql`. Returns its exit code."""
+    try:
+        code: int | None = cli.main(arguments, prog_name="jetsql", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    return code or ExitCode.FINE

@@ -1,0 +1,134 @@
+"""What can be given on the command line, and what the process ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from jetsql.settings import Settings
+
+
+class ExitCode(IntEnum):
+    """What the process ends with."""
+
+    FINE = 0
+    STATEMENT_FAILED = 1
+    PROBLEMS_FOUND = 1
+    USAGE = 2
+    NO_ENGINE = 3
+    INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
+    """Whoever read the output (`| head`) stopped reading; what was not run by then was not run. 128 + SIGPIPE."""
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What was given on the command line."""
+
+    statements: tuple[str, ...] = ()
+    home: str | None = None
+    master: str | None = None
+    conf: tuple[str, ...] = ()
+    form: str | None = None
+    variables: tuple[str, ...] = ()
+    keep_going: bool = False
+    embedded: bool = False
+    stay: bool = False
+    no_start: bool = False
+    traces: bool = False
+
+    def under(self, outer: Flags) -> Flags:
+        """These flags with those that stand before the command's name; where both say something, these hold."""
+        return Flags(
+            statements=outer.statements + self.statements,
+            home=self.home if self.home is not None else outer.home,
+            master=self.master if self.master is not None else outer.master,
+            conf=outer.conf + self.conf,
+            form=self.form or outer.form,
+            variables=outer.variables + self.variables,
+            keep_going=self.keep_going or outer.keep_going,
+            embedded=self.embedded or outer.embedded,
+            stay=self.stay or outer.stay,
+            no_start=self.no_start or outer.no_start,
+            traces=self.traces or outer.traces,
+        )
+
+
+HOME_OPTION = click.option(
+    "--home", metavar="DIR", help="The engine's folder [JETSQL_HOME; else the platform's data folder]."
+)
+FORMAT_OPTION = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "vertical", "csv", "json"]),
+    help="How results are shown [table; check: text]. csv has a header, json is one object a line.",
+)
+MASTER_OPTION = click.option(
+    "--master", metavar="URL", help="Spark's master, where an engine is started [JETSQL_MASTER; else local[*]]."
+)
+CONF_OPTION = click.option(
+    "--conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of Spark, where an engine is started; may be given often.",
+)
+NO_START_OPTION = click.option(
+    "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
+)
+TRACES_OPTION = click.option(
+    "-v", "--verbose", "traces", is_flag=True, help="Show where in the engine errors came from."
+)
+OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
+    HOME_OPTION,
+    MASTER_OPTION,
+    CONF_OPTION,
+    NO_START_OPTION,
+    FORMAT_OPTION,
+    TRACES_OPTION,
+    click.option(
+        "--set",
+        "variables",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A variable of the scripts, written ${NAME} there; may be given often. JETSQL_VAR_NAME in the environment "
+        "sets one too.",
+    ),
+    click.option("--continue", "keep_going", is_flag=True, help="Go on after a statement that failed."),
+    click.option(
+        "--embedded", is_flag=True, help="Run the engine in this process; its jobs stop gracefully when it ends."
+    ),
+    click.option("--stay", is_flag=True, help="With --embedded: keep the jobs running until Ctrl-C when all is done."),
+)
+
+
+def with_these(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with these options, shown in their order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+with_options = with_these(*OPTIONS)
+"""A command with the options of running statements."""
+
+
+def settings_of(flags: Flags) -> Settings:
+    from jetsql import settings
+    from jetsql.errors import EngineError
+
+    try:
+        conf = dict(settings.pair(text, "--conf") for text in flags.conf)
+        return settings.load(home=flags.home, master=flags.master, conf=conf)
+    except EngineError as error:
+        # Nothing was started yet: what is wrong is how we were called.
+        raise click.UsageError(error.explanation) from error

@@ -1,0 +1,71 @@
+"""From a command to the engine of its home, which is started when none runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import click
+
+from jetsql.cli.flags import Flags
+
+if TYPE_CHECKING:
+    from jetsql.client.engines import Found
+    from jetsql.client.remote import RemoteEngine
+    from jetsql.console import Console
+    from jetsql.settings import Settings
+
+
+def reach(settings: Settings, flags: Flags, console: Console) -> RemoteEngine:
+    """A session on the engine of the home. Raises EngineError, and click.UsageError as `find_engine`."""
+    from jetsql.client.remote import RemoteEngine
+
+    found = find_engine(settings, flags, console)
+    return RemoteEngine(found.note.url, found.note.token, traces=flags.traces)
+
+
+def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:
+    """The engine of the home, started unless the flags forbid it.
+
+    Raises EngineError, and click.UsageError for --master or --conf that an engine which runs already was not started
+    with: they would be ignored.
+    """
+    from jetsql.client import engines
+    from jetsql.errors import EngineError
+
+    found = engines.find(settings.home)
+    if found is None and flags.no_start:
+        raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
+    if found is None:
+        with starting(console):
+            found = engines.find_or_start(settings, start_flags(settings, flags))
+    if not found.started:
+        _check_same(found, settings, flags)
+    return found
+
+
+def starting(console: Console) -> AbstractContextManager[None]:
+    """Tell that an engine is being started: to a person at once, else when it takes long."""
+    from jetsql.console import LONG_SECONDS
+
+    return console.busy("starting the engine", 0.0 if console.terminal else LONG_SECONDS)
+
+
+def start_flags(settings: Settings, flags: Flags) -> list[str]:
+    """What an engine is to be started with, that neither environment nor file tells it."""
+    conf = [word for pair in flags.conf for word in ("--conf", pair)]
+    return (["--master", settings.master] if flags.master is not None else []) + conf
+
+
+def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
+    note = found.note
+    wanted: Mapping[str, str] = {key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)}
+    differing = [f"--conf {key}={value}" for key, value in wanted.items() if note.conf.get(key) != value]
+    if flags.master is not None and note.master != settings.master:
+        differing.insert(0, f"--master {settings.master}")
+    if differing:
+        raise click.UsageError(
+            f"An engine runs on {settings.home} already, and was started without {', '.join(differing)}. These hold "
+            "from an engine's start to its end: run `jetsql stop` first, or use another home."
+        )

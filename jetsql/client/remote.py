@@ -1,0 +1,114 @@
+"""An engine in another process, to run statements on: a `script.Engine` over the HTTP door."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from jetsql.client.decoding import decoder, read_line
+from jetsql.client.http import HttpDoor, error_of
+from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
+from jetsql.jobs.tables import Column
+
+
+@dataclass(frozen=True)
+class RemoteRows:
+    """What a statement returned. rows: come as they are read; reading on after another statement raises."""
+
+    columns: tuple[Column, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+class RemoteEngine:
+    """One session on an engine, opened with the first statement."""
+
+    def __init__(self, url: str, token: str, *, traces: bool = False) -> None:
+        self.url = url
+        self._token = token
+        self._door = HttpDoor(url, token)
+        self._session: str | None = None
+        self._traces = traces
+        self._running: str | None = None
+
+    def run(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> RemoteRows:
+        """Run one statement. Raises ReportedError, EngineError; also while the rows are read."""
+        self._running = str(uuid.uuid4())
+        request = {"statement": text, "session": self._in_session(), "id": self._running, "trace": self._traces}
+        if parameters:
+            request["parameters"] = parameters
+        try:
+            lines = self._door.stream("/v1/sql", request)
+            columns = _columns(next(lines, b""))
+        except ReportedError:
+            raise
+        except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
+            self._door.close()
+            raise
+        return RemoteRows(columns, _rows(lines, columns))
+
+    def cancel(self) -> None:
+        """From another thread: end what runs. Nothing running is fine."""
+        if self._running is None:
+            return
+        door = HttpDoor(self.url, self._token)
+        with suppress(ReportedError):  # it has ended meanwhile
+            door.ask("DELETE", f"/v1/statements/{self._running}")
+        door.close()
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Anything else of the door. Raises as `HttpDoor.ask`."""
+        return self._door.ask(method, path, body)
+
+    def schema(self) -> str:
+        """The session's current schema."""
+        return str(self.ask("GET", f"/v1/sessions/{self._in_session()}")["schema"])
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        """What an error of `run` says of the text."""
+        if isinstance(error, ReportedError):
+            return error.report
+        if isinstance(error, JetSQLError):
+            return error.report(text)
+        return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """Close the session; the engine and its jobs go on."""
+        session, self._session = self._session, None
+        with suppress(EngineError):  # it is gone, and the session with it
+            if session is not None:
+                self.ask("DELETE", f"/v1/sessions/{session}")
+        self._door.close()
+
+    def _in_session(self) -> str:
+        if self._session is None:
+            self._session = str(self.ask("POST", "/v1/sessions", {})["session"])
+        return self._session
+
+
+def _columns(line: bytes) -> tuple[Column, ...]:
+    if not line:
+        raise EngineError("CONNECTION_LOST", "The engine ended before it answered.")
+    told = json.loads(line)["columns"]
+    return tuple(Column(each["name"], each["type"], each.get("structure")) for each in told)
+
+
+def _rows(lines: Generator[bytes, None, None], columns: tuple[Column, ...]) -> Iterator[tuple[Any, ...]]:
+    decoders = [decoder(column.type, column.structure) for column in columns]
+    with closing(lines):
+        for line in lines:
+            if not line.startswith(b'{"rows"'):
+                _check_end(json.loads(line))
+                return
+            [(_, rows)] = read_line(line)
+            for row in rows:
+                yield tuple(decode(value) for decode, value in zip(decoders, row, strict=True))
+    raise EngineError("CONNECTION_LOST", "The engine ended in the middle of the rows.")
+
+
+def _check_end(told: Mapping[str, Any]) -> None:
+    if "error" in told:
+        raise error_of(told["error"])

@@ -1,0 +1,59 @@
+"""Who may use the HTTP door: whoever knows the token, under a name that this engine is known by.
+
+The token alone would do against people; the Host header is checked against web pages, which can make a browser on this
+machine send requests here under a name of their own (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from jetsql.errors import StatementError
+from jetsql.service.answering import error_response
+
+LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+OPEN_PATHS: Final = ("/healthz",)
+
+
+class Access:
+    """token: what every request has to show. names: hosts that requests may be addressed to, beside loopback's."""
+
+    def __init__(self, token: str, names: Collection[str] = ()) -> None:
+        self._token = token.encode()
+        self._names = {name.casefold() for name in (*LOOPBACK_NAMES, *names)}
+
+    def guard(self, app: ASGIApp) -> ASGIApp:
+        """The application, for those who may use it."""
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            refusal, status = self._refusal(Headers(scope=scope), scope["path"])
+            await (app if refusal is None else error_response(refusal.report(), status))(scope, receive, send)
+
+        return guarded
+
+    def _refusal(self, headers: Headers, path: str) -> tuple[StatementError | None, int]:
+        host = _without_port(headers.get("host", ""))
+        if host.casefold() not in self._names:
+            hint = "Use localhost, or name it in http_hosts."
+            return StatementError("NOT_AUTHORIZED", f"This engine is not known as {host!r}.", hint=hint), 403
+        if path in OPEN_PATHS or self._knows_token(headers.get("authorization", "")):
+            return None, 200
+        hint = "Send the header `Authorization: Bearer TOKEN`; the token stands in engine.token in the engine's home."
+        return StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint), 401
+
+    def _knows_token(self, authorization: str) -> bool:
+        scheme, _, token = authorization.partition(" ")
+        return scheme.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host

@@ -1,0 +1,181 @@
+"""The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
+
+    POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them
+    DELETE /v1/statements/{id}          cancel one, by the id that its request named
+    POST   /v1/sessions                 open a session (current schema, settings, temporary views)
+    GET    /v1/sessions/{id}            its current schema
+    DELETE /v1/sessions/{id}            close it
+    GET    /v1/engine                   what this engine is
+    POST   /v1/engine/stop              end it gracefully
+    GET    /healthz                     whether it is up; the only answer that needs no token
+
+The event loop never waits for Spark: whatever may is done on threads. An error has a status of HTTP by its kind and a
+body by which clients tell it exactly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Protocol
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.service.access import Access
+from jetsql.service.answering import Answer, error_response
+from jetsql.service.client_sessions import ClientSessions, SessionMaker
+from jetsql.service.running import Reporter, Request, RunningStatements
+
+BODY_MOST: Final = 32 * 1024 * 1024
+"""Bytes of a request. Scripts are sent statement by statement, so this is one statement and its parameters."""
+
+_THREADS: Final = 256
+
+
+class Engine(SessionMaker, Reporter, Protocol):
+    """What the door leads to: an `EmbeddedEngine`."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def about(self) -> Mapping[str, Any]:
+        """Version, master, home and numbers of jobs, as JSON can say them."""
+
+
+class Door:
+    """The application and what it keeps. Its threads are its own, so that waiting statements hold up nobody else.
+
+    stop: called when a client wants the engine to end.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        access: Access,
+        stop: Callable[[], None],
+        idle_seconds: float,
+        sessions_most: int,
+    ) -> None:
+        self._engine = engine
+        self._ask_to_stop = stop
+        self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
+        self.running = RunningStatements(engine, self.sessions)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
+        app = Starlette(routes=self._routes(), exception_handlers={JetSQLError: _refuse, HTTPException: _no_such_thing})
+        self.app = access.guard(app)
+
+    def close(self) -> None:
+        """Cancel what runs, and wait for the threads."""
+        self.running.cancel_all()
+        self._threads.shutdown()
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/v1/sql", self._sql, methods=["POST"]),
+            Route("/v1/statements/{id}", self._cancel, methods=["DELETE"]),
+            Route("/v1/sessions", self._open_session, methods=["POST"]),
+            Route("/v1/sessions/{id}", self._session, methods=["GET"]),
+            Route("/v1/sessions/{id}", self._close_session, methods=["DELETE"]),
+            Route("/v1/engine", self._about, methods=["GET"]),
+            Route("/v1/engine/stop", self._stop, methods=["POST"]),
+            Route("/healthz", self._health, methods=["GET"]),
+        ]
+
+    async def _sql(self, http: HttpRequest) -> Response:
+        return Answer(self.running, _statement(await _body(http)), self._threads)
+
+    async def _cancel(self, http: HttpRequest) -> Response:
+        await self._on_thread(self.running.cancel, http.path_params["id"])
+        return Response(status_code=202)
+
+    async def _open_session(self, http: HttpRequest) -> Response:
+        opened = await self._on_thread(self.sessions.open)
+        return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)}, 201)
+
+    async def _session(self, http: HttpRequest) -> Response:
+        found = self.sessions.get(http.path_params["id"])
+        return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})
+
+    async def _close_session(self, http: HttpRequest) -> Response:
+        self.sessions.close(http.path_params["id"])
+        return Response(status_code=204)
+
+    async def _about(self, http: HttpRequest) -> Response:
+        about = await self._on_thread(self._engine.about)
+        return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
+
+    async def _stop(self, http: HttpRequest) -> Response:
+        self._ask_to_stop()
+        return Response(status_code=202)
+
+    async def _health(self, http: HttpRequest) -> Response:
+        closed = await self._on_thread(lambda: self._engine.closed)
+        return JSONResponse({"status": "down" if closed else "up"}, 503 if closed else 200)
+
+    async def _on_thread(self, work: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+
+async def _body(http: HttpRequest) -> Mapping[str, Any]:
+    """The JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
+    received = bytearray()
+    async for part in http.stream():
+        received += part
+        if len(received) > BODY_MOST:
+            raise StatementError("REQUEST_NOT_READABLE", f"The request has more than {BODY_MOST // 2**20} MiB.")
+    try:
+        told = json.loads(received)
+    except (ValueError, RecursionError) as error:
+        raise StatementError("REQUEST_NOT_READABLE", f"The request's body is no JSON: {error}.") from error
+    if not isinstance(told, dict):
+        raise StatementError("REQUEST_NOT_READABLE", "The request's body is no JSON object.")
+    return told
+
+
+_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "statement": str,
+    "session": str,
+    "id": str,
+    "parameters": (list, dict),
+    "trace": bool,
+}
+
+
+def _statement(told: Mapping[str, Any]) -> Request:
+    """Raises StatementError REQUEST_NOT_READABLE."""
+    for name, value in told.items():
+        if name not in _FIELDS:
+            raise StatementError(
+                "REQUEST_NOT_READABLE", f"There is no field {name!r}.", hint=f"There are: {', '.join(_FIELDS)}."
+            )
+        if value is not None and not isinstance(value, _FIELDS[name]):
+            raise StatementError("REQUEST_NOT_READABLE", f"The field {name!r} has a value of a wrong type.")
+    text = told.get("statement")
+    if not text:
+        raise StatementError("REQUEST_NOT_READABLE", "The field 'statement' is missing or empty.")
+    return Request(
+        id=told.get("id") or str(uuid.uuid4()),
+        text=text,
+        session=told.get("session"),
+        parameters=told.get("parameters"),
+        trace=told.get("trace") or False,
+    )
+
+
+async def _refuse(http: HttpRequest, error: Exception) -> Response:
+    assert isinstance(error, JetSQLError)
+    return error_response(error.report())
+
+
+async def _no_such_thing(http: HttpRequest, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = f"{http.method} {http.url.path}: {error.detail}."
+    return error_response(StatementError("REQUEST_NOT_READABLE", words).report(), error.status_code)

@@ -1,0 +1,105 @@
+"""Statements that clients of the HTTP door have running: on threads, and to be cancelled from others.
+
+A thread runs one statement from its text to its last row and hands on lines as `wire` writes them. Handing on blocks
+while the reader is slow, which is all the back-pressure there is: the next row is only fetched when there is room.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, Final, Protocol
+
+from jetsql.cancellation import Cancellation, cancellable
+from jetsql.errors import ErrorReport, StatementError
+from jetsql.service import wire
+from jetsql.service.client_sessions import ClientSessions
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One statement as a client sent it. id: the client's name for it, by which it can cancel it."""
+
+    id: str
+    text: str
+    session: str | None = None
+    parameters: Mapping[str, Any] | Sequence[Any] | None = None
+    trace: bool = False
+    cancellation: Cancellation = field(default_factory=Cancellation)
+
+
+Put = Callable[[bytes | ErrorReport], None]
+"""Hands on a line, or the error that is the end. Blocks while there is no room; raises when nobody reads any more."""
+
+
+class Reporter(Protocol):
+    def error(self, error: BaseException, text: str) -> ErrorReport: ...
+
+
+class RunningStatements:
+    """Those that run at this moment, by id."""
+
+    def __init__(self, engine: Reporter, sessions: ClientSessions) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._running: dict[str, Request] = {}
+        self._lock = Lock()
+
+    def enter(self, request: Request) -> None:
+        """From now on it can be cancelled. Raises StatementError REQUEST_NOT_READABLE when its id is taken."""
+        with self._lock:
+            if request.id in self._running:
+                raise StatementError("REQUEST_NOT_READABLE", f"A statement with the id {request.id} is running.")
+            self._running[request.id] = request
+
+    def leave(self, request: Request) -> None:
+        with self._lock:
+            self._running.pop(request.id, None)
+
+    def run(self, request: Request, put: Put) -> None:
+        """Run a statement on this thread, to its end."""
+        try:
+            with cancellable(request.cancellation), self._sessions.using(request.session) as session:
+                with closing(wire.lines(session.run(request.text, request.parameters))) as lines:
+                    for line in lines:
+                        request.cancellation.check()
+                        put(line)
+        except ReaderGone:
+            _LOG.info("A client left before its statement had ended")
+        except Exception as error:
+            # The outermost frame of a statement: whatever it raised, Spark's Java errors included, is its answer.
+            self._fail(request, error, put)
+
+    def cancel(self, statement_id: str) -> None:
+        """Raises StatementError STATEMENT_NOT_FOUND."""
+        with self._lock:
+            found = self._running.get(statement_id)
+        if found is None:
+            raise StatementError("STATEMENT_NOT_FOUND", "No such statement is running; it may have ended.")
+        found.cancellation.cancel()
+
+    def cancel_all(self) -> None:
+        with self._lock:
+            running = list(self._running.values())
+        for request in running:
+            request.cancellation.cancel()
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def _fail(self, request: Request, error: Exception, put: Put) -> None:
+        trace = "".join(traceback.format_exception(error)) if request.trace else ""
+        try:
+            put(replace(self._engine.error(error, request.text), trace=trace))
+        except ReaderGone:
+            _LOG.info("A client left before it heard how its statement failed")
+
+
+class ReaderGone(Exception):
+    """Nobody reads the rows any more."""

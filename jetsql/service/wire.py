@@ -1,0 +1,72 @@
+"""Results and errors as the HTTP door writes them: one JSON object a line.
+
+    {"columns": [{"name": "id", "type": "bigint"}, ...]}        first, and alone when there are no rows
+    {"rows": [[1, "a"], [2, null]]}                             as many lines of these as it takes
+    {"end": {"rows": 2}}                                        last, when all went well
+    {"error": {"condition": ..., "sqlstate": ..., ...}}         last, when something went wrong
+
+Values are as Spark's own `to_json` writes them, so that every language's JSON reader does: decimals with all digits,
+timestamps as ISO 8601 with offset (TIMESTAMP_NTZ without), binary in base64, NaN and Infinity as texts, variants as the
+text of their JSON. A column of a nested type also has `structure`, Spark's own JSON form of the type, by which a client
+reads the members exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from dataclasses import asdict
+from typing import Any, Final
+
+from jetsql.errors import ErrorReport
+from jetsql.jobs.tables import Column
+from jetsql.service.results import Result
+from jetsql.values import as_json
+
+CONTENT_TYPE: Final = "application/x-ndjson"
+_CHUNK_CHARS: Final = 64 * 1024
+
+
+def lines(result: Result) -> Generator[bytes, None, None]:
+    """The lines of a result, rows in pieces of about 64 KiB. Raises whatever reading the rows raises."""
+    kinds = ["" if column.type == "variant" else column.type for column in result.columns]
+    yield _line({"columns": [_column(column) for column in result.columns]})
+    count, size = 0, 0
+    piece: list[str] = []
+    try:
+        for row in result.rows:
+            written = f"[{','.join(as_json(value, kind) for value, kind in zip(row, kinds, strict=True))}]"
+            piece.append(written)
+            count, size = count + 1, size + len(written)
+            if size >= _CHUNK_CHARS:
+                yield _rows(piece)
+                size, piece = 0, []
+    except Exception:
+        if piece:
+            yield _rows(piece)  # what there was before it went wrong
+        raise
+    if piece:
+        yield _rows(piece)
+    yield _line({"end": {"rows": count}})
+
+
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """An error as an object, whose members are those of `ErrorReport`."""
+    return {"error": asdict(report)}
+
+
+def error_line(report: ErrorReport) -> bytes:
+    return _line(error_body(report))
+
+
+def _column(column: Column) -> dict[str, Any]:
+    told = {"name": column.name, "type": column.type}
+    return told if column.structure is None else {**told, "structure": column.structure}
+
+
+def _rows(piece: list[str]) -> bytes:
+    return f'{{"rows":[{",".join(piece)}]}}\n'.encode()
+
+
+def _line(told: dict[str, Any]) -> bytes:
+    return (json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n").encode()

@@ -1,0 +1,80 @@
+"""The engine without Spark as the HTTP door knows engines: with sessions, and statements that wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fake_engine import FakeEngine, Report
+from jetsql.cancellation import current
+from jetsql.errors import ErrorReport, JetSQLError
+from jetsql.jobs.tables import Column
+from jetsql.service.results import Result
+
+
+@dataclass
+class DoorSession:
+    """WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the parameters. All else as `FakeEngine`."""
+
+    engine: DoorEngine
+    current: str = "default"
+
+    def run(self, text: str, parameters: Any = None) -> Result:
+        verb, _, rest = text.strip().partition(" ")
+        match verb:
+            case "USE":
+                self.current = rest
+                return Result((), iter(()))
+            case "WAIT":
+                self._wait()
+            case "ENDLESS":
+                return Result((Column("n", "bigint"), Column("pad", "string")), self._endless())
+            case "ARGS":
+                return Result((Column("args", "string"),), iter([(repr(parameters),)]))
+        found = self.engine.statements.run(text)
+        return Result(found.columns, found.rows)
+
+    def schema(self) -> str:
+        return self.current
+
+    def _wait(self) -> None:
+        woken = threading.Event()
+        with current().waking(woken.set):
+            self.engine.waiting.set()
+            assert woken.wait(60)
+        self.engine.woken.set()
+        current().check()
+
+    def _endless(self) -> Iterator[tuple[object, ...]]:
+        try:
+            while True:
+                self.engine.fetched += 1
+                yield self.engine.fetched, "x" * 1000
+        finally:
+            self.engine.ended.set()
+
+
+@dataclass
+class DoorEngine:
+    """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them."""
+
+    statements: FakeEngine = field(default_factory=FakeEngine)
+    waiting: threading.Event = field(default_factory=threading.Event)
+    woken: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+    fetched: int = 0
+    closed: bool = False
+
+    def session(self) -> DoorSession:
+        return DoorSession(self)
+
+    def about(self) -> dict[str, Any]:
+        return {"version": "0", "home": "nowhere"}
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        if isinstance(error, JetSQLError):
+            return error.report(text)
+        told: Report = self.statements.error(error, text)  # type: ignore[arg-type]
+        return ErrorReport(told.condition, "42000", told.message, told.hint, told.line, told.column)

@@ -1,0 +1,43 @@
+"""The HTTP door on a real socket, over any engine, in a thread of this process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from jetsql.service.access import Access
+from jetsql.service.http import Door, Engine
+
+TOKEN = "open sesame"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A door that answers. stop_asked: set when a client wanted the engine to end."""
+
+    url: str
+    door: Door
+    stop_asked: threading.Event
+
+
+@contextmanager
+def serving(engine: Engine, idle_seconds: float = 60.0, sessions_most: int = 100) -> Iterator[Server]:
+    stop_asked = threading.Event()
+    door = Door(engine, Access(TOKEN), stop_asked.set, idle_seconds, sessions_most)
+    server = uvicorn.Server(uvicorn.Config(door.app, log_config=None, access_log=False, lifespan="off"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield Server(f"http://127.0.0.1:{listening.getsockname()[1]}", door, stop_asked)
+        finally:
+            door.running.cancel_all()
+            server.should_exit = True
+            thread.join(30)
+            door.close()
+    assert not thread.is_alive()

@@ -1,0 +1,262 @@
+"""The HTTP door over an engine without Spark, through real sockets: as our own client meets it, and as anybody does."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from door_engine import DoorEngine
+from http_server import TOKEN, Server, serving
+from jetsql.client.http import HttpDoor
+from jetsql.client.remote import RemoteEngine
+from jetsql.errors import EngineError, ReportedError
+
+
+@pytest.fixture
+def engine() -> DoorEngine:
+    return DoorEngine()
+
+
+@pytest.fixture
+def server(engine: DoorEngine) -> Iterator[Server]:
+    with serving(engine) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Server]:
+    """For requests that change nothing."""
+    with serving(DoorEngine()) as server:
+        yield server
+
+
+@pytest.fixture
+def remote(server: Server) -> Iterator[RemoteEngine]:
+    remote = RemoteEngine(server.url, TOKEN)
+    yield remote
+    remote.close()
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    content: bytes
+
+    @property
+    def error(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.content)["error"]
+        return told
+
+
+def request(server: Server, method: str, path: str, body: str = "", **headers: str) -> Response:
+    """As anybody's HTTP library does it."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **headers})
+        response = connection.getresponse()
+        return Response(response.status, response.read())
+
+
+def test_rows_come_with_columns_and_types(remote: RemoteEngine) -> None:
+    result = remote.run("COUNT 3")
+    assert [(column.name, column.type) for column in result.columns] == [("n", "int")]
+    assert list(result.rows) == [(0,), (1,), (2,)]
+
+
+def test_many_rows_come_whole(remote: RemoteEngine) -> None:
+    assert [n for (n,) in remote.run("COUNT 50000").rows] == list(range(50000))
+
+
+def test_a_statement_without_columns(remote: RemoteEngine) -> None:
+    result = remote.run("NOTHING")
+    assert (result.columns, list(result.rows)) == ((), [])
+
+
+def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: Server) -> None:
+    with pytest.raises(ReportedError) as told:
+        remote.run("\n FAIL job")
+    report = told.value.report
+    assert (report.condition, report.sqlstate, report.line, report.column) == ("JETSQL.JOB_NOT_FOUND", "42704", 2, 7)
+    response = request(server, "POST", "/v1/sql", json.dumps({"statement": "FAIL job"}))
+    assert response.status == 404
+    assert response.error["hint"] == "See SHOW JOBS."
+
+
+def test_an_error_behind_the_first_rows(remote: RemoteEngine) -> None:
+    rows = remote.run("LATE").rows
+    assert next(rows) == (1,)
+    with pytest.raises(ReportedError, match="the second row is broken"):
+        next(rows)
+    assert list(remote.run("COUNT 1").rows) == [(0,)]
+
+
+def test_a_trace_is_for_those_who_ask(server: Server) -> None:
+    for asked in (False, True):
+        body = json.dumps({"statement": "FAIL job", "trace": asked})
+        trace = request(server, "POST", "/v1/sql", body).error["trace"]
+        assert ("Traceback" in trace) is asked
+
+
+def test_sessions_keep_their_schema(server: Server) -> None:
+    one, other = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+    list(one.run("USE sales").rows)
+    assert (one.schema(), other.schema()) == ("sales", "default")
+    one.close()
+    other.close()
+    assert len(server.door.sessions) == 0
+
+
+def test_a_session_that_is_gone(remote: RemoteEngine, server: Server) -> None:
+    list(remote.run("COUNT 1").rows)
+    for session in list(server.door.sessions._sessions):
+        server.door.sessions.close(session)
+    with pytest.raises(ReportedError) as told:
+        remote.run("COUNT 1")
+    assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
+
+
+def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None:
+    with serving(engine, idle_seconds=0.0) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
+        server.door.sessions.drop_idle()
+        assert len(server.door.sessions) == 1
+        remote.close()
+        assert engine.ended.wait(30)
+
+
+def test_too_many_sessions_are_refused(engine: DoorEngine) -> None:
+    with serving(engine, sessions_most=1) as server:
+        first, second = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        list(first.run("COUNT 1").rows)
+        with pytest.raises(EngineError, match="sessions"):
+            second.run("COUNT 1")
+        first.close()
+        list(second.run("COUNT 1").rows)
+        second.close()
+
+
+def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: DoorEngine) -> None:
+    rows = remote.run("ENDLESS").rows
+    next(rows)
+    before = -1
+    while engine.fetched != before:  # until nothing is fetched any more
+        before = engine.fetched
+        threading.Event().wait(0.2)
+    assert engine.fetched < 20_000  # a kilobyte each: the buffers of the system and a few lines
+    rows.close()  # type: ignore[attr-defined]
+    assert engine.ended.wait(30)
+
+
+def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: DoorEngine) -> None:
+    failed: list[ReportedError] = []
+
+    def wait() -> None:
+        with pytest.raises(ReportedError) as told:
+            remote.run("WAIT")
+        failed.append(told.value)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert engine.waiting.wait(30)
+    remote.cancel()
+    thread.join(30)
+    assert [told.report.condition for told in failed] == ["JETSQL.STATEMENT_CANCELLED"]
+
+
+def test_a_client_that_leaves_cancels_its_statement(server: Server, engine: DoorEngine) -> None:
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    body = json.dumps({"statement": "WAIT"})
+    connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
+    assert engine.waiting.wait(30)
+    connection.close()
+    assert engine.woken.wait(30)
+
+
+def test_cancelling_what_does_not_run(server: Server) -> None:
+    response = request(server, "DELETE", "/v1/statements/none")
+    assert (response.status, response.error["condition"]) == (404, "JETSQL.STATEMENT_NOT_FOUND")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer \u00e4"])
+@pytest.mark.parametrize("path", ["/v1/engine", "/v1/sql", "/nowhere"])
+def test_without_the_token_nothing_is_told(shared: Server, header: str, path: str) -> None:
+    response = request(shared, "GET", path, Authorization=header)
+    assert (response.status, response.error["condition"]) == (401, "JETSQL.NOT_AUTHORIZED")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", ""])
+def test_a_name_that_is_not_the_engines_is_refused(shared: Server, host: str) -> None:
+    assert request(shared, "GET", "/v1/engine", Host=host).status == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:80", "[::1]"])
+def test_loopback_has_several_names(shared: Server, host: str) -> None:
+    assert request(shared, "GET", "/v1/engine", Host=host).status == 200
+
+
+def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
+    assert request(server, "GET", "/healthz", Authorization="").status == 200
+    engine.closed = True
+    assert request(server, "GET", "/healthz", Authorization="").status == 503
+
+
+BAD_BODIES = [
+    ("", "no JSON"),
+    ("{", "no JSON"),
+    ("[]", "no JSON object"),
+    ("{}", "'statement' is missing"),
+    ('{"statement": ""}', "'statement' is missing"),
+    ('{"statement": 1}', "wrong type"),
+    ('{"statement": "COUNT 1", "sql": 1}', "no field 'sql'"),
+    ('{"statement": "COUNT 1", "parameters": 1}', "wrong type"),
+    ("[" * 100_000, "no JSON"),
+    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "more than 32 MiB"),
+]
+
+
+@pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[words for _, words in BAD_BODIES])
+def test_what_is_no_request(shared: Server, body: str, words: str) -> None:
+    response = request(shared, "POST", "/v1/sql", body)
+    told = response.error
+    assert (response.status, told["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    assert words in told["message"]
+
+
+def test_paths_and_methods_that_are_not_there(shared: Server) -> None:
+    assert request(shared, "GET", "/nowhere").status == 404
+    assert request(shared, "GET", "/v1/sql").status == 405
+
+
+def test_stop_is_asked_for(server: Server) -> None:
+    assert request(server, "POST", "/v1/engine/stop", "{}").status == 202
+    assert server.stop_asked.is_set()
+
+
+def test_nobody_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(EngineError) as told:
+        HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
+    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+
+
+def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
+        server.door.running.cancel_all()
+        with pytest.raises((ReportedError, EngineError)):
+            for _ in rows:
+                pass
+        remote.close()
