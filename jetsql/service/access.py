@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jetsql.errors import StatementError
@@ -34,20 +35,22 @@ class Access:
             if scope["type"] != "http":
                 await app(scope, receive, send)
                 return
-            refusal, status = self._refusal(Headers(scope=scope), scope["path"])
-            await (app if refusal is None else error_response(refusal.report(), status))(scope, receive, send)
+            refusal = self._refusal(Headers(scope=scope), scope["path"])
+            await (app if refusal is None else refusal)(scope, receive, send)
 
         return guarded
 
-    def _refusal(self, headers: Headers, path: str) -> tuple[StatementError | None, int]:
+    def _refusal(self, headers: Headers, path: str) -> Response | None:
         host = _without_port(headers.get("host", ""))
         if host.casefold() not in self._names:
             hint = "Use localhost, or name it in http_hosts."
-            return StatementError("NOT_AUTHORIZED", f"This engine is not known as {host!r}.", hint=hint), 403
+            refusal = StatementError("NOT_AUTHORIZED", f"This engine is not known as {host!r}.", hint=hint)
+            return error_response(refusal.report(), 403)
         if path in OPEN_PATHS or self._knows_token(headers.get("authorization", "")):
-            return None, 200
+            return None
         hint = "Send the header `Authorization: Bearer TOKEN`; the token stands in engine.token in the engine's home."
-        return StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint), 401
+        refusal = StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint)
+        return error_response(refusal.report(), 401, {"WWW-Authenticate": "Bearer"})
 
     def _knows_token(self, authorization: str) -> bool:
         scheme, _, token = authorization.partition(" ")

@@ -8,7 +8,7 @@ is watched: a client that left cancels its statement, in whatever the statement 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
@@ -103,7 +103,9 @@ def _put(
         raise ReaderGone from error
 
 
-def error_response(report: ErrorReport, status: int | None = None) -> Response:
+def error_response(
+    report: ErrorReport, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
     """An error as a whole response. status: of HTTP; else by its condition."""
     by_kind = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
-    return JSONResponse(wire.error_body(report), status or by_kind)
+    return JSONResponse(wire.error_body(report), status or by_kind, headers)

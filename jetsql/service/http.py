@@ -5,8 +5,10 @@
     POST   /v1/sessions                 open a session (current schema, settings, temporary views)
     GET    /v1/sessions/{id}            its current schema
     DELETE /v1/sessions/{id}            close it
+    GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
     GET    /v1/engine                   what this engine is
     POST   /v1/engine/stop              end it gracefully
+    GET    /openapi.json                all of this for programs
     GET    /healthz                     whether it is up; the only answer that needs no token
 
 The event loop never waits for Spark: whatever may is done on threads. An error has a status of HTTP by its kind and a
@@ -20,6 +22,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
 from typing import Any, Final, Protocol
 
 from starlette.applications import Starlette
@@ -29,9 +32,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.service import wire
 from jetsql.service.access import Access
 from jetsql.service.answering import Answer, error_response
 from jetsql.service.client_sessions import ClientSessions, SessionMaker
+from jetsql.service.results import Result
 from jetsql.service.running import Reporter, Request, RunningStatements
 
 BODY_MOST: Final = 32 * 1024 * 1024
@@ -45,6 +50,9 @@ class Engine(SessionMaker, Reporter, Protocol):
 
     @property
     def closed(self) -> bool: ...
+
+    def run(self, text: str) -> Result:
+        """A statement in the engine's own session."""
 
     def about(self) -> Mapping[str, Any]:
         """Version, master, home and numbers of jobs, as JSON can say them."""
@@ -82,10 +90,11 @@ class Door:
             Route("/v1/sql", self._sql, methods=["POST"]),
             Route("/v1/statements/{id}", self._cancel, methods=["DELETE"]),
             Route("/v1/sessions", self._open_session, methods=["POST"]),
-            Route("/v1/sessions/{id}", self._session, methods=["GET"]),
-            Route("/v1/sessions/{id}", self._close_session, methods=["DELETE"]),
+            Route("/v1/sessions/{id}", self._session, methods=["GET", "DELETE"]),
+            Route("/v1/jobs", self._jobs, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
             Route("/v1/engine/stop", self._stop, methods=["POST"]),
+            Route("/openapi.json", _description, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
         ]
 
@@ -101,12 +110,19 @@ class Door:
         return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)}, 201)
 
     async def _session(self, http: HttpRequest) -> Response:
+        if http.method == "DELETE":
+            self.sessions.close(http.path_params["id"])
+            return Response(status_code=204)
         found = self.sessions.get(http.path_params["id"])
         return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})
 
-    async def _close_session(self, http: HttpRequest) -> Response:
-        self.sessions.close(http.path_params["id"])
-        return Response(status_code=204)
+    async def _jobs(self, http: HttpRequest) -> Response:
+        everything = http.query_params.get("all", "false")
+        if everything not in ("true", "false") or len(http.query_params) > 1:
+            raise StatementError("REQUEST_NOT_READABLE", "The only parameter is `all`, which is true or false.")
+        text = "SHOW ALL JOBS" if everything == "true" else "SHOW JOBS"
+        content = await self._on_thread(lambda: wire.objects("jobs", self._engine.run(text)))
+        return Response(content, media_type="application/json")
 
     async def _about(self, http: HttpRequest) -> Response:
         about = await self._on_thread(self._engine.about)
@@ -122,6 +138,11 @@ class Door:
 
     async def _on_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+
+async def _description(http: HttpRequest) -> Response:
+    content = resources.files("jetsql.service").joinpath("openapi.json").read_bytes()
+    return Response(content, media_type="application/json")
 
 
 async def _body(http: HttpRequest) -> Mapping[str, Any]:
@@ -178,4 +199,5 @@ async def _refuse(http: HttpRequest, error: Exception) -> Response:
 async def _no_such_thing(http: HttpRequest, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = f"{http.method} {http.url.path}: {error.detail}."
-    return error_response(StatementError("REQUEST_NOT_READABLE", words).report(), error.status_code)
+    report = StatementError("REQUEST_NOT_READABLE", words).report()
+    return error_response(report, error.status_code, error.headers)

@@ -50,6 +50,17 @@ def lines(result: Result) -> Generator[bytes, None, None]:
     yield _line({"end": {"rows": count}})
 
 
+def objects(name: str, result: Result) -> bytes:
+    """A short result as one JSON object: `name` with a list of the rows, each an object by the columns' names."""
+    names = [json.dumps(column.name, ensure_ascii=False) for column in result.columns]
+    kinds = [column.type for column in result.columns]
+    rows = (
+        "{" + ",".join(f"{key}:{as_json(*cell)}" for key, *cell in zip(names, row, kinds, strict=True)) + "}"
+        for row in result.rows
+    )
+    return f'{{"{name}":[{",".join(rows)}]}}'.encode()
+
+
 def error_body(report: ErrorReport) -> dict[str, Any]:
     """An error as an object, whose members are those of `ErrorReport`."""
     return {"error": asdict(report)}
