@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import StatementError
+from jetsql.jobs.board import View
 from jetsql.jobs.commands import columns
+from jetsql.jobs.events import Step, UserEvent
 from jetsql.jobs.lookup import like
-from jetsql.jobs.model import Cause, OutputMode, Replay, SinkKind, Status
+from jetsql.jobs.model import Cause, Job, OutputMode, Replay, SinkKind, Status
 from jetsql.jobs.tables import Table
 from jetsql.language import parse
 from jobs_support import QUICK, World, create, world
@@ -396,3 +398,19 @@ def test_fifty_jobs_are_listed_without_the_store(w: World) -> None:
     w.store.close()
     w.store.live_jobs = w.store.all_jobs = lambda: pytest.fail("SHOW JOBS read the store")  # type: ignore[method-assign]
     assert len(w.sql("SHOW JOBS").rows) == 50
+
+
+def test_a_job_that_ends_before_its_drop_waits_for_that_is_told_of_all_the_same(
+    w: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w.make()
+    apply = w.manager.apply
+
+    def apply_and_end(job: Job, event: UserEvent) -> Step:
+        step = apply(job, event)
+        ended = w.manager.board.wait(View(step.job), lambda view: not view.job.live, 20.0)
+        assert ended.job.status is Status.FAILED
+        return step
+
+    monkeypatch.setattr(w.manager, "apply", apply_and_end)
+    assert "The running batch was finished first." in str(w.said("DROP JOB j")[1])

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
 from time import monotonic
+from typing import Final
 
 from jetsql import cancellation
 from jetsql.errors import EngineError
 from jetsql.jobs.model import Job
+
+_ENDED_MOST: Final = 100
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class View:
 
 
 class Board:
-    """Views by job id. Ended jobs stay as long as somebody waits for them.
+    """Views by job id. Ended jobs stay as long as somebody waits for them, and the newest of them a while longer: a
+    job may end between a statement's step and its wait, and how it ended is known only here.
 
     ended: finds a job that is not here any more.
     """
@@ -52,12 +56,14 @@ class Board:
         self._ended = ended
         self._closed = False
         self._views: dict[str, View] = {}
+        self._ended_lately: dict[str, View] = {}
         self._waiting: dict[str, int] = {}
         self._changed = Condition()
 
     def put(self, view: View) -> None:
         """Show a job's new state and wake who waits for it."""
         with self._changed:
+            self._ended_lately.pop(view.job.id, None)
             self._views[view.job.id] = view
             self._forget(view.job.id)
             self._changed.notify_all()
@@ -113,7 +119,7 @@ class Board:
             raise EngineError("ENGINE_NOT_STARTED", "The engine was closed while the statement was waiting.")
 
     def _current(self, view: View) -> View:
-        shown = self._views.get(view.job.id)
+        shown = self._views.get(view.job.id) or self._ended_lately.get(view.job.id)
         if shown is not None or not view.job.live:
             return shown or view
         ended = self._ended(view.job.id)
@@ -123,4 +129,6 @@ class Board:
         if not self._waiting.get(job_id):
             self._waiting.pop(job_id, None)
             if job_id in self._views and not self._views[job_id].job.live:
-                del self._views[job_id]
+                self._ended_lately[job_id] = self._views.pop(job_id)
+                while len(self._ended_lately) > _ENDED_MOST:
+                    del self._ended_lately[next(iter(self._ended_lately))]
