@@ -321,6 +321,17 @@ def test_wait_until_idle_needs_a_trigger_that_began_later(w: World) -> None:
     assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
 
 
+def test_wait_until_idle_outlives_a_clock_that_is_set_back(tmp_path: Path) -> None:
+    now = [10_000.0]
+    with world(tmp_path, clock=lambda: now[0]) as w:
+        job_id = w.make()
+        result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+        now[0] = 500.0
+        w.engine.commit(job_id, trigger_time=499.0)
+        w.engine.idle(job_id, 499.0)
+        assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("limited", [False, True])
 def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path, limited: bool) -> None:
     rate = source("rate", replay=Replay.BY_CLOCK, endless=True)

@@ -23,13 +23,17 @@ class Facts:
     """What a live job's runs have told beside its state; not kept over an engine's end.
 
     rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
-    something, or found nothing (seconds since the epoch). stop_words: how the last stop went. update_words: why the
+    something, or found nothing (seconds since the epoch). batch_told, idle_told: its number among all triggers that
+    were told. stop_words: how the last stop went. update_words: why the
     last update came to nothing. words: of the newest history row that is not about cleaning up.
     """
 
     rows_per_second: float | None = None
     batch_trigger: float | None = None
     idle_trigger: float | None = None
+    triggers_told: int = 0
+    batch_told: int = 0
+    idle_told: int = 0
     input_rows: int = 0
     late_rows: int = 0
     stop_words: str = ""

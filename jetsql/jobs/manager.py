@@ -311,16 +311,19 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
     """What is known of the job's runs after an event."""
     if taken.title and not isinstance(event, FilesDiscarded | CleanupFailed):
         facts = replace(facts, words=taken.words)
+    told = facts.triggers_told + 1
     if isinstance(event, BatchCommitted):
         return replace(
             facts,
             rows_per_second=event.rows_per_second,
             batch_trigger=facts.batch_trigger if event.again else event.trigger_time,
+            triggers_told=told,
+            batch_told=facts.batch_told if event.again else told,
             input_rows=facts.input_rows + event.input_rows,
             late_rows=facts.late_rows + event.late_rows,
         )
     if isinstance(event, RunIdle):
-        return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time)
+        return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time, triggers_told=told, idle_told=told)
     if isinstance(event, Stopped | StopFailed):
         return replace(facts, stop_words=taken.words)
     if taken.title in UNDONE:

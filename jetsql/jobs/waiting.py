@@ -13,7 +13,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.board import View
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status, Trigger
+from jetsql.jobs.model import Status, Trigger
 from jetsql.jobs.moves import run_of, what_to_do
 from jetsql.jobs.results import Result, cause_words, what_words
 from jetsql.jobs.tables import Table
@@ -35,7 +35,7 @@ def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
     begun = manager.clock()
     view = find(manager, statement.name)
-    wait = _goal(view.job, statement, begun)
+    wait = _goal(manager, view, statement, begun)
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
     after = _until(manager, view, wait, seconds)
     if not wait.reached(after):
@@ -43,7 +43,8 @@ def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     return Result(after.job, _done_words(after)).table()
 
 
-def _goal(job: Job, statement: WaitForJob, begun: float) -> _Wait:
+def _goal(manager: Manager, view: View, statement: WaitForJob, begun: float) -> _Wait:
+    job = view.job
     ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
     match statement.goal:
         case WaitGoal.BATCH:
@@ -56,7 +57,7 @@ def _goal(job: Job, statement: WaitForJob, begun: float) -> _Wait:
                 hint="Use UNTIL IDLE or UNTIL BATCH n.",
             )
         case WaitGoal.IDLE if not ends:
-            return _idle(job, begun)
+            return _idle(manager, view, begun)
         case None if not ends:
             return _Wait(lambda view: view.job.batch is not None, "its first batch")
         case _:
@@ -67,18 +68,28 @@ def _batch(number: int) -> _Wait:
     return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
 
 
-def _idle(job: Job, begun: float) -> _Wait:
+def _idle(manager: Manager, view: View, begun: float) -> _Wait:
     """A batch holds all that was there when its trigger began, unless sources are limited; one that began after the
     statement is enough then. Output that waits for a watermark comes a batch later, so those jobs have to fall idle.
+
+    When the clock has been set back behind that beginning, times tell nothing: then the second trigger that is told
+    from now on counts, since only the first can have begun before.
     """
-    analysis = job.plan.analysis
+    analysis = view.job.plan.analysis
+    told = view.facts.triggers_told
     endless = any(source.endless for source in analysis.sources)
     limited = any(source.rate_limited for source in analysis.sources)
     whole_batches = not limited and (endless or not analysis.dated_output)
 
     def reached(view: View) -> bool:
-        times = (view.facts.idle_trigger, view.facts.batch_trigger if whole_batches else None)
-        return any(time is not None and time >= begun for time in times)
+        facts = view.facts
+        triggers = [(facts.idle_trigger, facts.idle_told)]
+        if whole_batches:
+            triggers.append((facts.batch_trigger, facts.batch_told))
+        set_back = manager.clock() < begun
+        return any(
+            time is not None and (time >= begun or (set_back and number >= told + 2)) for time, number in triggers
+        )
 
     return _Wait(reached, "everything that was there to be committed", watch_idle=True)
 
