@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -137,6 +138,20 @@ def test_nothing_to_read_leaves_the_way_back_open(w: World) -> None:
     assert "the old version is kept" in str(updating.result(20).rows[0][3])
     w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
     assert w.wait_run(job_id, 3).checkpoint == 0
+
+
+def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make()
+        w.sql("SUSPEND JOB j")
+        with w.engine.gate("prepare_update"):
+            w.in_background(UPDATE)
+            w.engine.wait_entered("prepare_update")
+            closing = Thread(target=w.manager.close)
+            closing.start()
+            assert w.wait_status(job_id, Status.SUSPENDED).proposed is None
+        closing.join(20.0)
+        assert w.engine.discarded == [1]
 
 
 def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_path: Path) -> None:

@@ -239,14 +239,14 @@ def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
         return keep(job, event, moment)
     words = "The engine stopped; the job restarts with its next start."
     waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None, proposed=None)
-    return Step(waiting, Outcome.MOVED, title="engine stopped", words=words)
+    return Step(waiting, Outcome.MOVED, forget_proposed(job), title="engine stopped", words=words)
 
 
 def _not_updated(job: Job) -> Step:
     status = Status.SUSPENDED if job.proposed is not None and job.proposed.suspended else Status.NOT_RUNNING
     words = "The engine stopped during the update, which is given up; the job is what it was."
     old = replace(job, status=status, stop_goal=None, proposed=None)
-    return Step(old, Outcome.MOVED, title="engine stopped", words=words)
+    return Step(old, Outcome.MOVED, forget_proposed(job), title="engine stopped", words=words)
 
 
 def stopped_with_engine(job: Job, event: Stopped, moment: Moment) -> Step:
