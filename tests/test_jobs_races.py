@@ -152,3 +152,24 @@ def test_a_run_that_ends_by_itself_needs_no_stop(tmp_path: Path, text: str, stat
         ended_before = end == "complete" and text == "SUSPEND JOB j"
         assert said.result(20).rows[0][2] == ("COMPLETED" if ended_before else status)
         assert w.job(job_id).run == (2 if status == "RUNNING" else 1)
+
+
+def test_a_snapshot_is_dropped_once(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    w.make()
+    for text in ("DROP SNAPSHOT s", "DROP SNAPSHOT IF EXISTS s"):
+        w.sql("CREATE SNAPSHOT s FOR JOB j")
+        between(monkeypatch, w.manager, "remove_snapshot", lambda: w.sql("DROP SNAPSHOT s"))
+        if "IF EXISTS" in text:
+            assert "nothing to drop" in str(w.said(text)[1])
+        else:
+            assert w.refused(text).condition == "JETSQL.SNAPSHOT_NOT_FOUND"
+
+
+def test_a_snapshot_that_is_replaced_before_it_is_dropped_is_dropped(
+    w: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    between(monkeypatch, w.manager, "remove_snapshot", lambda: w.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j"))
+    assert w.said("DROP SNAPSHOT s")[1] == "Dropped."
+    assert w.engine.snapshots == {} and w.sql("SHOW SNAPSHOTS").rows == ()

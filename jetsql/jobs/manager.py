@@ -124,9 +124,12 @@ class Manager:
         """Do to a job what a user asks for. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS."""
         return self._writer.ask(lambda: self._apply_for_user(job.id, event)).result()
 
-    def remove_snapshot(self, snapshot: Snapshot) -> None:
-        """Forget a snapshot. Raises StatementError WRONG_STATUS while a new job has not got its copy of it."""
-        self._writer.ask(lambda: self._remove_snapshot(snapshot)).result()
+    def remove_snapshot(self, snapshot: Snapshot) -> bool:
+        """Forget a snapshot; whether it was still there.
+
+        Raises StatementError WRONG_STATUS while a new job has not got its copy of it.
+        """
+        return self._writer.ask(lambda: self._remove_snapshot(snapshot)).result()
 
     def view(self, job: Job) -> View:
         """The job as it is now."""
@@ -173,10 +176,13 @@ class Manager:
         self._supersede()
         return view
 
-    def _remove_snapshot(self, snapshot: Snapshot) -> None:
+    def _remove_snapshot(self, snapshot: Snapshot) -> bool:
         self._check_open()
+        if self.store.snapshot(snapshot.id) is None:
+            return False
         check_not_needed(snapshot, self.board.live())
         self.store.remove_snapshot(snapshot.id)
+        return True
 
     def _check_origin(self, job: Job) -> None:
         """The snapshot may have been dropped while the statement was looked at."""

@@ -138,15 +138,16 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
 
     Raises StatementError SNAPSHOT_NOT_FOUND, and WRONG_STATUS while a new job is copying it.
     """
-    name = statement.snapshot
-    found = manager.store.snapshot_named(name.text)
-    if found is None and statement.if_exists:
-        return no_job(name.text, f"There is no snapshot named {name}; nothing to drop.")
-    snapshot = found or find_snapshot(manager, name.text, name.place)
-    try:
-        manager.remove_snapshot(snapshot)
-    except StatementError as error:
-        raise error.at(name.place) from None
+    name, removed = statement.snapshot, False
+    while not removed:  # once, unless another statement drops or replaces it in the meantime
+        found = manager.store.snapshot_named(name.text)
+        if found is None and statement.if_exists:
+            return no_job(name.text, f"There is no snapshot named {name}; nothing to drop.")
+        snapshot = found or find_snapshot(manager, name.text, name.place)
+        try:
+            removed = manager.remove_snapshot(snapshot)
+        except StatementError as error:
+            raise error.at(name.place) from None
     manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
     return no_job(snapshot.name, "Dropped.")
 
