@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 import pytest
 
@@ -24,6 +25,7 @@ from jetsql.language import parse
 from jetsql.language.statements import Body, CreateJob, Name, OptionText, Statement, Verb
 from memory_engine import MemoryEngine, Session
 
+T = TypeVar("T")
 QUICK = JobSettings(retry_first_seconds=0.0, retry_most_seconds=0.0, store_retry_seconds=0.0, create_wait_seconds=20.0)
 
 
@@ -88,16 +90,7 @@ class World:
 
     def in_background(self, text: str) -> Future[Table]:
         """Run a statement on a thread of its own, as another session does."""
-        result: Future[Table] = Future()
-
-        def run() -> None:
-            try:
-                result.set_result(self.sql(text))
-            except Exception as error:  # the test that waits for the result gets it
-                result.set_exception(error)
-
-        Thread(target=run, daemon=True).start()
-        return result
+        return in_thread(lambda: self.sql(text))
 
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
         """Create a job; its id."""
@@ -129,6 +122,20 @@ class World:
 
     def titles(self, job_id: str) -> list[str]:
         return [row.title for row in self.store.history(job_id)]
+
+
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """Do it on a thread of its own; its result or error is in the future."""
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # the test that waits for the result gets it
+            result.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return result
 
 
 @contextmanager
