@@ -16,15 +16,18 @@ from typing import Final, TypeVar
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.model import Job, Status, Trigger
+from jetsql.jobs.moves import runs_again
 from jetsql.jobs.store import Store
 from jobs_support import QUICK, World, in_thread
 from memory_disk import HEALING, HOPELESS, DiskEngine
+from statement_forms import body_of
 from statement_model import TOLD_LATER, Answer, Item, LiveJob, Seen
 
 T = TypeVar("T")
 SECONDS: Final = 60.0  # whatever is not there by then hangs
 FAULTS: Final = {"HEALING": HEALING, "HOPELESS": HOPELESS}
+COMPLETE: Final = "COMPLETE"
 _HEAD_START_SECONDS: Final = 0.02
 _AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
@@ -127,7 +130,7 @@ class Conductor:
         def say() -> Item:
             begin = next(self.ticks)
             started.set()
-            if text.split()[0] in FAULTS:
+            if text.split()[0] in (*FAULTS, COMPLETE):
                 return Item(text, self._mishap(world, text), begin, TOLD_LATER)
             return Item(text, _answer(world, text), begin, next(self.ticks))
 
@@ -142,9 +145,12 @@ class Conductor:
         assert isinstance(engine, DiskEngine)
         with engine.lock:
             run = engine.run_named(name)
-            if run is None:
+            if run is None or (fault == COMPLETE and run.job.plan.trigger is not Trigger.AVAILABLE_NOW):
                 return Answer("nothing")
-            engine.fail(run.job.id, FAULTS[fault])
+            if fault == COMPLETE:
+                engine.complete(run.job.id)
+            else:
+                engine.fail(run.job.id, FAULTS[fault])
         return Answer("happened", job=run.job.id)
 
     # --- what is there -----------------------------------------------------------------------------------------------
@@ -172,7 +178,7 @@ class Conductor:
         live = store.live_jobs()
         return Seen(
             {job.name: _at_rest(job) for job in live},
-            {name: _at_rest(job) for name, job in ended.items()},
+            {name: _at_rest(job) for name, job in ended.items() if all(each.name != name for each in live)},
             {each.name: (each.job, each.plan.analysis.sources[0].name) for each in store.snapshots()},
         )
 
@@ -186,7 +192,8 @@ def _result(what: str, playing: Future[T]) -> T:
 
 def _at_rest(job: Job) -> LiveJob:
     attempts = job.plan.options.get("restartAttempts", "")
-    return LiveJob(job.id, job.status.value, job.body.text, attempts, job.batch is not None)
+    text = body_of(job.body.text, ends=job.plan.trigger is Trigger.AVAILABLE_NOW)
+    return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, runs_again(job))
 
 
 def _answer(world: World, text: str) -> Answer:

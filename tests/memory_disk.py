@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import BatchCommitted, CopiedState, Report, RunFailed, UserSession
+from jetsql.jobs.engine import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
 from jetsql.jobs.model import Analysis, Cause, Job, RunId, Version
 from jetsql.language.statements import Body
 from memory_engine import MemoryEngine, Run, analysis, source
 
 HEALING = Cause("the disk is full", "DISK", batch=1)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, heals=False)
+
+
+HALF = -2  # instead of a batch: the copy is not whole yet
 
 
 @dataclass
@@ -110,10 +113,13 @@ class DiskEngine(MemoryEngine):
             self._check_still(job, "the sink is recovered")
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
+        with self.lock:
+            self.disk.snapshots[snapshot] = HALF
         self._pass("copy_state", job)
         with self.lock:
             batch = self.disk.checkpoints.get((job.id, job.checkpoint), -1)
             if batch < 0:
+                del self.disk.snapshots[snapshot]
                 raise StatementError("SNAPSHOT_FAILED", f"The state of job {job.name} is not there any more.")
             self.disk.snapshots[snapshot] = batch
             return CopiedState(batch, 1000)
@@ -128,12 +134,14 @@ class DiskEngine(MemoryEngine):
             return tuple(self.disk.snapshots)
 
     def prepare_update(self, job: Job, report: Report) -> None:
+        assert job.proposed is not None
+        old, new = (job.id, job.checkpoint), (job.id, job.proposed.checkpoint)
+        with self.lock:
+            self.disk.check(new not in self.disk.checkpoints, f"{job.name}: a version's checkpoint is there before it")
+            self.disk.checkpoints[new] = HALF
         self._pass("prepare_update", job)
         with self.lock:
             self._check_still(job, "its state is copied for an update")
-            assert job.proposed is not None
-            old, new = (job.id, job.checkpoint), (job.id, job.proposed.checkpoint)
-            self.disk.check(new not in self.disk.checkpoints, f"{job.name}: a version's checkpoint is there before it")
             self.disk.checkpoints[new] = self.disk.checkpoints.get(old, -1)
 
     def discard_version(self, job: Job, version: Version) -> None:
@@ -182,6 +190,13 @@ class DiskEngine(MemoryEngine):
             if run.alive:
                 run.alive = False
                 self.tell(job_id, RunFailed(self.run_id(job_id), cause))
+
+    def complete(self, job_id: str, message: str = "") -> None:
+        with self.lock:
+            run = self.runs[job_id]
+            if run.alive:
+                run.alive = False
+                self.tell(job_id, RunCompleted(self.run_id(job_id), message))
 
     def haunt(self) -> None:
         """Runs that are over say once more what runs say."""

@@ -9,8 +9,9 @@ from typing import Final
 
 _FORMS: Final = {
     "create": r"CREATE JOB (?P<absent>IF NOT EXISTS )?(?P<job>\w+) "
-    r"(?:OPTIONS \('initialSnapshotName'='(?P<of>\w+)'\) )?AS (?P<text>.*)",
-    "replace": r"CREATE OR REPLACE JOB (?P<job>\w+) AS (?P<text>.*)",
+    r"(?:OPTIONS \('initialSnapshotName'='(?P<of>\w+)'\) )?(?P<now>OPTIONS \('trigger'='availableNow'\) )?"
+    r"AS (?P<text>.*)",
+    "replace": r"CREATE OR REPLACE JOB (?P<job>\w+) (?P<now>OPTIONS \('trigger'='availableNow'\) )?AS (?P<text>.*)",
     "suspend": r"SUSPEND JOB (?P<job>\w+)",
     "resume": r"RESUME JOB (?P<job>\w+)",
     "restart": r"RESTART JOB (?P<job>\w+)",
@@ -22,7 +23,7 @@ _FORMS: Final = {
     "snapshots": r"SHOW SNAPSHOTS",
     "describe": r"DESCRIBE JOB (?P<job>\w+)",
     "history": r"SHOW JOB HISTORY (?P<job>\w+)",
-    "mishap": r"(?P<fault>HEALING|HOPELESS) (?P<job>\w+)",
+    "mishap": r"(?P<fault>HEALING|HOPELESS|COMPLETE) (?P<job>\w+)",
 }
 _READING: Final = ("jobs", "snapshots", "describe", "history")
 
@@ -38,12 +39,21 @@ class Form:
         return self.parts.get(part) or ""
 
     @property
+    def body(self) -> str:
+        return body_of(self["text"], ends=bool(self["now"]))
+
+    @property
     def touches(self) -> frozenset[str]:
         """Jobs and snapshots that it may change."""
         if self.kind in _READING:
             return frozenset()
         names = {f"job {self['job']}", f"snapshot {self['snapshot']}", f"snapshot {self['of']}"}
         return frozenset(name for name in names if not name.endswith(" "))
+
+
+def body_of(text: str, *, ends: bool) -> str:
+    """A job's body. ends: the job reads what is there and completes."""
+    return f"once: {text}" if ends else text
 
 
 def form_of(text: str) -> Form:

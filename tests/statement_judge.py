@@ -19,6 +19,8 @@ _OVERTAKEN = (
     ("WRONG_STATUS", "ry again"),
     ("WRONG_STATUS", "came between"),
     ("WRONG_STATUS", "is being dropped"),
+    ("WRONG_STATUS", "has ended with status COMPLETED"),
+    ("JOB_ALREADY_EXISTS", "newer job"),
     ("JOB_FAILED", ""),
     ("UPDATE_FAILED", ""),
     ("SNAPSHOT_FAILED", ""),
@@ -117,6 +119,8 @@ class _Round:
         if answer.kind == "told" == expected.kind and same_id(answer.job, expected.job):
             later = () if answer.what in _ON_THE_WAY else (_Promise(answer.job, answer.what),)
             yield now.then(then, *later)
+        if answer.kind == "told" and answer.what == "COMPLETED":
+            yield now.then(now.state, _Promise(answer.job, answer.what))  # the end came before what was asked for
         if answer.kind == "refused" and any(
             answer.what == condition and sign in answer.words for condition, sign in _OVERTAKEN
         ):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from statement_forms import Form
+from statement_forms import Form, body_of
 
 Row = tuple[str, ...]
 TOLD_LATER: Final = 10**9  # a tick behind all others: that a run has ended comes to be known in its own time
@@ -44,19 +44,24 @@ class Item:
 @dataclass(frozen=True)
 class LiveJob:
     """A job at rest, or the newest of a name that has ended. id: empty where nobody told it. attempts: as the option
-    gives them."""
+    gives them. again: it has completed, and can run again."""
 
     id: str
     status: str
     text: str = ""
     attempts: str = ""
     has_batch: bool = True
+    again: bool = False
+
+    @property
+    def ends(self) -> bool:
+        return self.text.startswith(body_of("", ends=True))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """live, ended: by name. snapshots: by name, the id of their job and the table it reads. armed: the mishap that
-    waits for the next start of a job."""
+    """live: by name; ended: the newest of names that no live job has. snapshots: by name, the id of their job and the
+    table it reads. armed: the mishap that waits for the next start of a job."""
 
     live: Mapping[str, LiveJob]
     ended: Mapping[str, LiveJob]
@@ -67,10 +72,10 @@ class Seen:
         return self.live.get(name) or self.ended.get(name)
 
     def with_job(self, name: str, job: LiveJob) -> Seen:
-        return replace(self, live={**self.live, name: job})
+        return replace(self, live={**self.live, name: job}, ended=_without(self.ended, name))
 
-    def with_end(self, name: str, job: LiveJob) -> Seen:
-        ended = {**self.ended, name: replace(job, status="FAILED")}
+    def with_end(self, name: str, job: LiveJob, status: str = "FAILED") -> Seen:
+        ended = {**self.ended, name: replace(job, status=status, again=status == "COMPLETED")}
         return replace(self, live=_without(self.live, name), ended=ended)
 
     def with_snapshot(self, name: str, job: LiveJob) -> Seen:
@@ -91,8 +96,9 @@ def _same_jobs(ours: Mapping[str, LiveJob], real: Mapping[str, LiveJob]) -> bool
 
 
 def _same_job(ours: LiveJob, real: LiveJob) -> bool:
-    facts = ours.status, ours.text, ours.attempts
-    return same_id(ours.id, real.id) and (real.status == "FAILED" or facts == (real.status, real.text, real.attempts))
+    if real.status == "FAILED":
+        return same_id(ours.id, real.id) and ours.status == "FAILED"
+    return same_id(ours.id, real.id) and replace(ours, id=real.id) == real
 
 
 def same_id(ours: str, real: str) -> bool:
@@ -148,7 +154,7 @@ def after(state: Seen, form: Form, new_id: str) -> Outcome:
 
 
 def _create(state: Seen, form: Form, new_id: str) -> Outcome:
-    name, text = form["job"], form["text"]
+    name, text = form["job"], form.body
     live = state.live.get(name)
     if live is not None and form.kind == "replace":
         return _replace(state, name, text, live)
@@ -193,7 +199,8 @@ def _started(state: Seen, name: str, job: LiveJob, fault: str = "") -> Seen:
 def _control(state: Seen, form: Form, job: LiveJob) -> Outcome:
     name, status = form["job"], job.status
     wanted = {"suspend": (), "resume": (), "restart": ("STARTING", "RUNNING"), "alter": ("SUSPENDED",)}[form.kind]
-    if name not in state.live or (wanted and status not in wanted):
+    runs_again = job.again and form.kind in ("resume", "restart")
+    if not runs_again and (name not in state.live or (wanted and status not in wanted)):
         return state, refused("WRONG_STATUS")
     if form.kind == "suspend":
         suspended = replace(job, status="SUSPENDED")
@@ -202,7 +209,7 @@ def _control(state: Seen, form: Form, job: LiveJob) -> Outcome:
         job = replace(job, attempts=form["attempts"])
     if (form.kind == "alter" and not form["resume"]) or (form.kind == "resume" and status == "RUNNING"):
         return state.with_job(name, job), told(job)
-    begun = _started(state, name, job)
+    begun = _started(state, name, replace(job, again=False))
     runs = begun.live[name].status == "RUNNING"
     return begun, told(begun.live[name]) if runs else refused("JOB_FAILED")
 
@@ -214,7 +221,8 @@ def _drop(state: Seen, form: Form, job: LiveJob) -> Outcome:
     if snapshot and snapshot in state.snapshots:
         return state, refused("SNAPSHOT_ALREADY_EXISTS")
     if name not in state.live:
-        return state, refused("WRONG_STATUS") if snapshot else told(job)
+        forgotten = replace(state, ended={**state.ended, name: replace(job, again=False)})
+        return (state, refused("WRONG_STATUS")) if snapshot else (forgotten, told(job))
     kept = state.with_snapshot(snapshot, job) if snapshot else state
     return kept.with_end(name, job), Answer("told", "FAILED", job.id)
 
@@ -224,8 +232,8 @@ def _snapshot(state: Seen, form: Form, job: LiveJob) -> Outcome:
         return state, refused("SNAPSHOT_FAILED")
     if form["snapshot"] in state.snapshots and not form["over"]:
         return state, refused("SNAPSHOT_ALREADY_EXISTS")
-    if form["job"] not in state.live:
-        return state, refused("WRONG_STATUS")
+    if form["job"] not in state.live and not job.again:
+        return state, refused("WRONG_STATUS" if job.status == "FAILED" else "SNAPSHOT_FAILED")
     return state.with_snapshot(form["snapshot"], job), told(job)
 
 
@@ -241,4 +249,8 @@ def _mishap(state: Seen, form: Form) -> Outcome:
     job = state.live.get(form["job"])
     if job is None or job.status != "RUNNING":
         return state, Answer("nothing")
+    if form["fault"] == "COMPLETE" and not job.ends:
+        return state, Answer("nothing")
+    if form["fault"] == "COMPLETE":
+        return state.with_end(form["job"], job, "COMPLETED"), Answer("happened", job=job.id)
     return _started(state, form["job"], job, form["fault"]), Answer("happened", job=job.id)

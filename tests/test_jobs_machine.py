@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import storm
-from conductor import FAULTS, Conductor
+from conductor import COMPLETE, FAULTS, Conductor
+from jetsql.jobs.moves import runs_again
 from memory_disk import wanted
 from statement_judge import explained
 from statement_model import Item, Seen
@@ -32,6 +33,8 @@ STATEMENTS = (
     "CREATE JOB {job} OPTIONS ('initialSnapshotName'='{snapshot}') AS {body}",
     "CREATE OR REPLACE JOB {job} AS {body}",
     "CREATE OR REPLACE JOB {job} AS {body}",
+    "CREATE JOB {job} OPTIONS ('trigger'='availableNow') AS {body}",
+    "CREATE OR REPLACE JOB {job} OPTIONS ('trigger'='availableNow') AS {body}",
     "SUSPEND JOB {job}",
     "RESUME JOB {job}",
     "RESTART JOB {job}",
@@ -60,7 +63,7 @@ def texts_about(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def mishaps_of(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.builds("{} {}".format, st.sampled_from(sorted(FAULTS)), jobs)
+    return st.builds("{} {}".format, st.sampled_from([COMPLETE, *sorted(FAULTS)]), jobs)
 
 
 def several_about(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
@@ -84,6 +87,7 @@ class Statements(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.play([f"CREATE JOB a AS {BODIES[0]}"])
+        self.play(["CREATE SNAPSHOT s FOR JOB a"])
 
     @rule(text=texts, armed=armings)
     def one_statement(self, text: str, armed: tuple[str, str] | None) -> None:
@@ -153,19 +157,20 @@ def faults(conductor: Conductor) -> list[str]:
     runs = {job_id: run.job.run for job_id, run in alive.items()}
     if running != runs:
         found.append(f"there are the runs {runs}, and running jobs {running}")
-    files = {(job.id, number) for job in live for number in wanted(job)}
+    kept = [job for job in store.all_jobs() if job.live or runs_again(job)]
+    files = {(job.id, number) for job in kept for number in wanted(job)}
     if files != disk.checkpoints.keys():
         found.append(f"there are the checkpoints {set(disk.checkpoints)}, and wanted are {files}")
-    kept = {snapshot.id: snapshot.batch for snapshot in store.snapshots()}
-    if kept != disk.snapshots:
-        found.append(f"there are the snapshots {disk.snapshots}, and known are {kept}")
+    known = {snapshot.id: snapshot.batch for snapshot in store.snapshots()}
+    if known != disk.snapshots:
+        found.append(f"there are the snapshots {disk.snapshots}, and known are {known}")
     for job in store.all_jobs():
         shown = conductor.world.manager.view(job).job
         if replace(shown, batch=job.batch) != job:  # batches are stored with the next step that matters
             found.append(f"{job.name} is stored as {job} and shown as {shown}")
         if job.live and shown.batch != disk.checkpoints.get((job.id, job.checkpoint)):
             found.append(f"{job.name} is at batch {shown.batch}, and its checkpoint is not: {disk}")
-        if not job.live and job.files:
+        if job not in kept and job.files:
             found.append(f"{job.name} has ended, and its files are there")
     return found
 
@@ -186,7 +191,7 @@ def nothing_is_lost(caplog: pytest.LogCaptureFixture) -> Any:
 TestStatements = Statements.TestCase
 TestStatements.settings = settings(
     max_examples=PLAYS or 25,
-    stateful_step_count=12,
+    stateful_step_count=16,
     deadline=None,
     derandomize=not PLAYS,
     database=None,
