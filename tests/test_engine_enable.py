@@ -46,6 +46,11 @@ def test_statements_return_rows_that_are_frames_like_others(told: dict[str, Any]
     assert told["rows"] == 2
 
 
+def test_the_relations_are_in_a_catalogue_in_memory_too(told: dict[str, Any]) -> None:
+    assert {"jobs", "snapshots", "job_history"} <= set(told["relations"])
+    assert told["relation"] == [["copy", "RUNNING"]]
+
+
 def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
     assert told["error"][0] == "AnalysisException"
     assert "[JETSQL.JOB_NOT_FOUND]" in told["error"][1] and "line 1 pos 12" in told["error"][1]
@@ -68,6 +73,7 @@ def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_pat
 
 def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:
     assert told["closed"][0] == "ParseException"
+    assert "[JETSQL.ENGINE_NOT_STARTED]" in told["closed relation"][1]
 
 
 def test_an_engine_whose_spark_was_stopped_is_closed(told: dict[str, Any]) -> None:

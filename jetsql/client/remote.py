@@ -93,7 +93,7 @@ def _columns(line: bytes) -> tuple[Column, ...]:
     if not line:
         raise EngineError("CONNECTION_LOST", "The engine ended before it answered.")
     told = json.loads(line)["columns"]
-    return tuple(Column(each["name"], each["type"], each.get("structure")) for each in told)
+    return tuple(Column(each["name"], each["type"], structure=each.get("structure")) for each in told)
 
 
 def _rows(lines: Generator[bytes, None, None], columns: tuple[Column, ...]) -> Iterator[tuple[Any, ...]]:

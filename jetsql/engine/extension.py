@@ -1,26 +1,29 @@
 """The statements inside Spark: what the parser hook in the JVM asks, and how answers and errors go back.
 
-Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. Errors keep
-condition, SQLSTATE and position in every client; an error of Spark itself goes back as the very object it is.
+Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. A third one
+is for the rows of a relation. Errors keep condition, SQLSTATE and position in every client; an error of Spark itself
+goes back as the very object it is.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge
 from jetsql.errors import JetSQLError
-from jetsql.jobs.tables import Column, Table
+from jetsql.jobs.model import quoted_text
+from jetsql.jobs.tables import Cell, Column, Table
 
 log = logging.getLogger(__name__)
 
 Describe = Callable[[str], "tuple[Column, ...] | None"]
 Execute = Callable[[str, SparkSession], Table]
+Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
 
 
 class _Question:
@@ -42,27 +45,35 @@ class _Question:
         implements = ("java.util.function.BiFunction",)
 
 
-def connect(spark: SparkSession, describe: Describe, execute: Execute) -> None:
-    """Answer the statements of all sessions of this JVM."""
+def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> None:
+    """Answer the statements of all sessions of this JVM, and the queries that read a relation (`relate`)."""
 
     def columns(_session: Any, text: str) -> dict[str, Any] | None:
         found = describe(text)
-        return None if found is None else {"columns": _ddl(found)}
+        return None if found is None else {"columns": ddl(found)}
 
     def rows(session: Any, text: str) -> dict[str, Any]:
         table = execute(text, SparkSession(spark.sparkContext, session))
-        return {"columns": _ddl(table.columns), "rows": table.rows}
+        return {"columns": ddl(table.columns), "rows": table.rows}
 
-    bridge(spark).connect(_Question(columns), _Question(rows))
+    def relation(_session: Any, name: str) -> dict[str, Any]:
+        return {"rows": list(relate(name))}
+
+    bridge(spark).connect(_Question(columns), _Question(rows), _Question(relation))
 
 
 def disconnect(spark: SparkSession) -> None:
     """From now on the statements are Spark's matter again."""
-    bridge(spark).connect(None, None)
+    bridge(spark).connect(None, None, None)
 
 
-def _ddl(columns: tuple[Column, ...]) -> str:
-    return ", ".join(f"`{column.name}` {column.type}" for column in columns)
+def ddl(columns: tuple[Column, ...]) -> str:
+    """The columns as CREATE TABLE takes them."""
+    return ", ".join(f"`{column.name}` {column.type}{_comment(column)}" for column in columns)
+
+
+def _comment(column: Column) -> str:
+    return f" COMMENT {quoted_text(column.comment)}" if column.comment else ""
 
 
 def _error(error: JetSQLError, text: str) -> dict[str, Any]:

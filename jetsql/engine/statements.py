@@ -69,7 +69,7 @@ def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> Spark
 def _column(field: StructField) -> Column:
     kind: DataType = field.dataType
     nested = isinstance(kind, ArrayType | MapType | StructType)
-    return Column(field.name, kind.simpleString(), kind.jsonValue() if nested else None)
+    return Column(field.name, kind.simpleString(), structure=kind.jsonValue() if nested else None)
 
 
 @contextmanager

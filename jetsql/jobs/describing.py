@@ -9,24 +9,26 @@ from typing import Final
 from jetsql.jobs.board import View
 from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.explaining import sink_words, source_words, trigger_words, write_words
+from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Cause, Job, quoted_name
+from jetsql.jobs.model import Cause, Job, quoted_name, quoted_text
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text, show
-from jetsql.jobs.tables import Column, Table
+from jetsql.jobs.tables import Cell, Column, Table, Value
 from jetsql.language.statements import DescribeJob, ShowCreateJob, ShowJobHistory
 
 FACT_COLUMNS: Final = (Column("key"), Column("value"))
 TEXT_COLUMNS: Final = (Column("create_statement"),)
 HISTORY_COLUMNS: Final = (
     Column("time", "timestamp"),
-    Column("event"),
-    Column("from_status"),
+    Column("event", comment="what happened, in a few words"),
+    Column("from_status", comment="NULL when the job was made"),
     Column("to_status"),
-    Column("run", "bigint"),
-    Column("message"),
+    Column("run", "bigint", "the job's newest run at that time"),
+    Column("message", comment="the cause"),
 )
+HISTORY_RELATION: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
 
 Fact = tuple[str, str | None]
 
@@ -118,9 +120,9 @@ def create_text(job: Job) -> str:
     """The body is as the user wrote it; secrets are hidden, and a comment says so."""
     lines = [f"CREATE JOB {quoted_name(job.name)}"]
     if job.comment is not None:
-        lines.append(f"COMMENT {_literal(job.comment)}")
+        lines.append(f"COMMENT {quoted_text(job.comment)}")
     if job.plan.options:
-        pairs = (f"  {_literal(name)} = {_literal(value)}" for name, value in show(job.plan.options).items())
+        pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
         lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
     lines.append(f"AS {hide_in_text(job.body.text)}")
     hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
@@ -128,16 +130,19 @@ def create_text(job: Job) -> str:
     return "\n".join((*note, *lines))
 
 
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
-    return f"'{escaped}'"
-
-
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
     """Every event with its cause, oldest first."""
     job = find(manager, statement.name).job
-    rows = tuple(
-        (row.time, row.title, row.before.value if row.before else None, row.after.value, row.run, row.words)
-        for row in manager.store.history(job.id)
-    )
-    return Table(HISTORY_COLUMNS, rows)
+    return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
+
+
+def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """The rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
+    names = {job.id: job.name for job in manager.store.all_jobs()}
+    for row in manager.store.history():
+        yield (names.get(row.job), row.job, *_history_row(row))
+
+
+def _history_row(row: HistoryRow) -> tuple[Value, ...]:
+    before = row.before.value if row.before is not None else None
+    return (row.time, row.title, before, row.after.value, row.run, row.words)

@@ -1,51 +1,119 @@
-"""SHOW JOBS and SHOW SNAPSHOTS. Live jobs come from memory alone, so that tools may ask as often as they like."""
+"""SHOW JOBS and SHOW SNAPSHOTS, and what the relations `jobs` and `snapshots` show beyond them.
+
+Live jobs come from memory alone, so that tools may ask as often as they like.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from jetsql.jobs.board import View
 from jetsql.jobs.delivery import WORDS
+from jetsql.jobs.describing import create_text
 from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Snapshot, name_key
+from jetsql.jobs.model import RunId, Snapshot, Trigger, name_key
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text
-from jetsql.jobs.tables import Column, Table, Value
+from jetsql.jobs.tables import Cell, Column, Table, Value
 from jetsql.language.statements import Name, ShowJobs, ShowSnapshots
 
 JOB_COLUMNS: Final = (
-    Column("id"),
-    Column("name"),
-    Column("status"),
-    Column("submission_time", "timestamp"),
-    Column("delivery"),
-    Column("rows_per_second", "double"),
-    Column("last_error"),
+    Column("id", comment="ascending in time; takes the place of the name in statements, as a string"),
+    Column("name", comment="unique among the jobs that have not ended"),
+    Column("status", comment="as Hazelcast Jet names them; FAILED and COMPLETED are final"),
+    Column("submission_time", "timestamp", "when CREATE JOB made it"),
+    Column("delivery", comment="how often a row may arrive in the sink, in words"),
+    Column("rows_per_second", "double", "of the newest batch; 0 when it found nothing, NULL when it does not run"),
+    Column("last_error", comment="why it does not run, or did not lately, and what to do about it"),
 )
 
 SNAPSHOT_COLUMNS: Final = (
-    Column("name"),
-    Column("job"),
-    Column("job_id"),
-    Column("batch", "bigint"),
+    Column("name", comment="unique among snapshots"),
+    Column("job", comment="the name of its job when it was taken"),
+    Column("job_id", comment="the job may be forgotten before its snapshots"),
+    Column("batch", "bigint", "the newest committed batch that it holds"),
     Column("size_bytes", "bigint"),
     Column("created", "timestamp"),
     Column("age_seconds", "bigint"),
-    Column("statement"),
+    Column("statement", comment="the job's body when it was taken, without secrets"),
 )
+
+MORE_JOB_COLUMNS: Final = (
+    Column("last_error_condition", comment="the condition of last_error, for programs"),
+    Column("comment"),
+    Column("kind", comment="streaming or batch"),
+    Column("sources", "array<string>", "the streams that it reads: tables, or the format where there is no table"),
+    Column("sink", comment="the table that it writes"),
+    Column("processing_guarantee", comment="delivery as the option takes it: exactlyOnce, atLeastOnce, none"),
+    Column("trigger", comment="interval, availableNow or realTime; NULL for a batch job"),
+    Column("interval_millis", "bigint", "time between micro-batches; NULL where there is none"),
+    Column("output_mode", comment="append, update or complete; NULL for a batch job"),
+    Column("run", "bigint", "how often it was started"),
+    Column("started_time", "timestamp", "when its newest run began"),
+    Column("end_time", "timestamp", "when it ended; NULL while it has not"),
+    Column("attempts", "bigint", "restarts in a row without progress"),
+    Column("batch", "bigint", "the newest committed batch"),
+    Column("input_rows", "bigint", "read since the engine started; NULL when it has ended"),
+    Column("late_rows", "bigint", "dropped because they came behind the watermark, since the engine started"),
+    Column("statement", comment="the statement that makes it, without secrets"),
+)
+
+JOB_RELATION: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
+SNAPSHOT_RELATION: Final = (Column("id", comment="names its folder in the home"), *SNAPSHOT_COLUMNS)
 
 
 def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     """Newest first; without ALL those that have not ended."""
-    views = manager.board.live()
-    if statement.all_jobs:
-        shown = {view.job.id: view for view in views}
-        views = tuple(shown.get(job.id, View(job)) for job in reversed(manager.store.all_jobs()))
+    views = all_views(manager) if statement.all_jobs else manager.board.live()
     if statement.pattern is not None:
         pattern = like(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
     return Table(JOB_COLUMNS, tuple(_job_row(view) for view in views))
+
+
+def all_views(manager: Manager) -> tuple[View, ...]:
+    """All jobs that are kept, those that have ended too, newest first."""
+    live = {view.job.id: view for view in manager.board.live()}
+    return tuple(live.get(job.id, View(job)) for job in reversed(manager.store.all_jobs()))
+
+
+def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """The rows of `jetsql.jobs`, newest first."""
+    began = manager.store.run_starts()
+    for view in all_views(manager):
+        yield (*_job_row(view), *_more_of_job(view, began.get(RunId(view.job.id, view.job.run))))
+
+
+def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """The rows of `jetsql.snapshots`, newest first."""
+    for snapshot in reversed(manager.store.snapshots()):
+        yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
+
+
+def _more_of_job(view: View, started: float | None) -> tuple[Cell, ...]:
+    job, plan, facts = view.job, view.job.plan, view.facts
+    streaming = plan.analysis.streaming
+    return (
+        (job.cause.condition or None) if job.cause is not None else None,
+        job.comment,
+        "streaming" if streaming else "batch",
+        tuple(source.name for source in plan.analysis.sources),
+        plan.analysis.sink.table,
+        plan.guarantee.value,
+        plan.trigger.value if streaming else None,
+        plan.interval_millis if streaming and plan.trigger is not Trigger.AVAILABLE_NOW else None,
+        plan.output_mode.value if plan.output_mode is not None else None,
+        job.run,
+        started,
+        job.ended,
+        job.attempts,
+        job.batch,
+        facts.input_rows if job.live else None,
+        facts.late_rows if job.live else None,
+        create_text(job),
+    )
 
 
 def _job_row(view: View) -> tuple[Value, ...]:

@@ -322,6 +322,12 @@ def quoted_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+def quoted_text(text: str) -> str:
+    """A text as a string of a statement, whatever is in it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"
+
+
 @dataclass(frozen=True)
 class RunId:
     """One execution of a job."""

@@ -23,7 +23,7 @@ from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Snapshot, Status, name_key
+from jetsql.jobs.model import Job, RunId, Snapshot, Status, name_key
 from jetsql.jobs.store_file import VERSION, StoreFile
 from jetsql.version import VERSION as PROGRAM
 
@@ -203,10 +203,18 @@ class Store:
         )
         return max((str(row.id) for row in self._rows(given) if row.id is not None), default=None)
 
-    def history(self, job_id: str) -> tuple[HistoryRow, ...]:
-        """A job's history, oldest first."""
-        wanted = sa.select(_HISTORY).where(_HISTORY.c.job == job_id).order_by(_HISTORY.c.number)
+    def history(self, job_id: str | None = None) -> tuple[HistoryRow, ...]:
+        """A job's history, or that of all jobs, oldest first."""
+        wanted = sa.select(_HISTORY).order_by(_HISTORY.c.number)
+        if job_id is not None:
+            wanted = wanted.where(_HISTORY.c.job == job_id)
         return tuple(self._history_row(row) for row in self._rows(wanted))
+
+    def run_starts(self) -> dict[RunId, float]:
+        """When each run of each job began, seconds since the epoch."""
+        began = sa.select(_HISTORY.c.job, _HISTORY.c.run, sa.func.min(_HISTORY.c.time).label("time"))
+        grouped = began.where(_HISTORY.c.run > 0).group_by(_HISTORY.c.job, _HISTORY.c.run)
+        return {RunId(row.job, row.run): row.time for row in self._rows(grouped)}
 
     def _jobs(self, wanted: sa.Select[Any]) -> tuple[Job, ...]:
         return tuple(self._decoded(Job, "job", row) for row in self._rows(wanted))

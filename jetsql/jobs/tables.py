@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 Value = str | int | float | bool | None
+Cell = Value | tuple[str, ...] | Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Column:
     """type: a Spark SQL type (`string`, `bigint`, `double`, `timestamp`); timestamps are seconds since the epoch.
 
-    structure: the JSON form that Spark gives a nested type, for those who read its members; of others None.
+    comment: what it holds, for who looks at the columns of a relation. structure: the JSON form that Spark gives a
+    nested type, for those who read its members; of others None.
     """
 
     name: str
     type: str = "string"
+    comment: str = ""
     structure: object = None
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from jetsql.engine import extension, statements
+from jetsql.engine import extension, statements, system_tables
 from jetsql.engine.jvm import bridge
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.startup import (
@@ -30,7 +30,7 @@ from jetsql.engine.startup import (
 )
 from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.failpoints import check_armed
-from jetsql.jobs import commands
+from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
@@ -67,7 +67,8 @@ class EmbeddedEngine:
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
-        extension.connect(spark, describe, self._execute)
+        extension.connect(spark, describe, self._execute, lambda name: relations.rows(self._manager, name))
+        system_tables.install(spark, relations.RELATIONS)
         self._manager.start()
         atexit.register(self.close)
 

@@ -22,7 +22,7 @@ STATEMENTS = (
     "SELECT 1 AS job",
     "SELECT job FROM VALUES (1) AS jobs(job)",
     "SHOW TABLES",
-    "SHOW SCHEMAS",
+    "SHOW SCHEMAS LIKE 'd*'",
     "DESCRIBE job",
     "DESCRIBE EXTENDED jobs",
     "DESCRIBE job AS JSON",
@@ -104,6 +104,8 @@ def main(home: str) -> None:
         "created": [list(map(str, row)) for row in created],
         "listed": [row.asDict()["name"] for row in other.sql("SHOW JOBS").collect()],
         "filtered": spark.sql("SHOW JOBS").where("status = 'RUNNING'").select("name").count(),
+        "relations": [row.viewName for row in spark.sql("SHOW VIEWS IN jetsql").collect()],
+        "relation": [tuple(row) for row in spark.sql("SELECT name, status FROM jetsql.jobs").collect()],
         "rows": other.sql("SELECT count(*) FROM sink").first()[0],
         "same": jetsql.enable(spark, home=home) is engine,
         "error": outcome(spark, "SUSPEND JOB missing"),
@@ -113,6 +115,7 @@ def main(home: str) -> None:
     query.stop()
     engine.close()
     report["closed"] = outcome(spark, "SHOW JOBS")
+    report["closed relation"] = outcome(spark, "SELECT * FROM jetsql.jobs")
     again = jetsql.enable(spark, home=home)
     spark.stop()
     report["stopped"] = again.closed

@@ -17,7 +17,16 @@ public class Bridge {
     Sessions.renewState(session);
   }
 
-  public void connect(BiFunction describe, BiFunction execute) { Extension.connect(describe, execute); }
+  public void connect(BiFunction describe, BiFunction execute, BiFunction rows) {
+    Extension.connect(describe, execute);
+    LiveTables.connect(rows);
+  }
+
+  public String placeholders(SparkSession session, String names) throws Exception {
+    return LiveTables.found(session, names);
+  }
+
+  public void showRelations(String columns) throws Exception { LiveTables.show(columns); }
 
   public Plans analyse(SparkSession session, String text) throws Exception { return Plans.analyse(session, text); }
 

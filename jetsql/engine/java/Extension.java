@@ -3,21 +3,28 @@ package dev.jetsql;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.QueryContext;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 import scala.Option;
@@ -117,7 +124,7 @@ public class Extension {
 
     public Seq run(SparkSession session) {
       BiFunction engine = execute;
-      if (engine == null) throw Answers.raise(Failure.of("ENGINE_NOT_STARTED", "58000", "The engine was closed."));
+      if (engine == null) throw Answers.raise(Failure.closed());
       try {
         JsonNode answer = Answers.of(engine.apply(session, text));
         return Answers.rows(answer, columns);
@@ -150,9 +157,20 @@ public class Extension {
           Option.empty());
     }
 
+    static Failure closed() { return of("ENGINE_NOT_STARTED", "58000", "The engine was closed."); }
+
     static Failure of(String condition, String state, String message) {
+      return at(Option.empty(), Option.empty(), condition, state, message);
+    }
+
+    /** At the place of a node in the statement. */
+    static Failure at(Origin place, String condition, String state, String message) {
+      return at(place.line(), place.startPosition(), condition, state, message);
+    }
+
+    private static Failure at(Option line, Option position, String condition, String state, String message) {
       String name = "JETSQL." + condition;
-      return new Failure("[" + name + "] " + message + " SQLSTATE: " + state, Option.empty(), Option.empty(), name, state);
+      return new Failure("[" + name + "] " + message + " SQLSTATE: " + state, line, position, name, state);
     }
 
     static Failure of(JsonNode error) {
@@ -176,12 +194,17 @@ public class Extension {
     static Seq rows(JsonNode answer, StructType columns) {
       List rows = new ArrayList();
       JsonNode values = answer.get("rows");
-      for (int i = 0; i < values.size(); i++) {
-        Object[] row = new Object[columns.length()];
-        for (int k = 0; k < row.length; k++) row[k] = value((JsonNode) ((JsonNode) values.get(i)).get(k), columns.apply(k).dataType());
-        rows.add(RowFactory.create(row));
-      }
+      int[] places = new int[columns.length()];
+      for (int k = 0; k < places.length; k++) places[k] = k;
+      for (int i = 0; i < values.size(); i++) rows.add(row((JsonNode) values.get(i), columns, places));
       return CollectionConverters.asScala(rows).toSeq();
+    }
+
+    /** A row of these columns. places: where their values are in the array. */
+    static Row row(JsonNode values, StructType columns, int[] places) {
+      Object[] row = new Object[places.length];
+      for (int k = 0; k < places.length; k++) row[k] = value((JsonNode) values.get(places[k]), columns.apply(k).dataType());
+      return RowFactory.create(row);
     }
 
     private static Object value(JsonNode node, DataType type) {
@@ -192,7 +215,25 @@ public class Extension {
       if (name.equals("double")) return Double.valueOf(node.asDouble());
       if (name.equals("boolean")) return Boolean.valueOf(node.asBoolean());
       if (name.equals("timestamp")) return timestamp(node.asDouble());
+      if (name.equals("array")) return CollectionConverters.asScala(items(node, ((ArrayType) type).elementType())).toSeq();
+      if (name.equals("map")) return CollectionConverters.asScala(pairs(node, ((MapType) type).valueType()));
       return node.asText();
+    }
+
+    private static List items(JsonNode node, DataType type) {
+      List items = new ArrayList();
+      for (int i = 0; i < node.size(); i++) items.add(value((JsonNode) node.get(i), type));
+      return items;
+    }
+
+    private static Map pairs(JsonNode node, DataType type) {
+      Map pairs = new LinkedHashMap();
+      Iterator each = node.fields();
+      while (each.hasNext()) {
+        Map.Entry entry = (Map.Entry) each.next();
+        pairs.put(entry.getKey(), value((JsonNode) entry.getValue(), type));
+      }
+      return pairs;
     }
 
     private static Object timestamp(double seconds) {

@@ -5,11 +5,28 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.CreateView;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropView;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
+import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
+import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -18,6 +35,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
+import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
@@ -26,6 +44,8 @@ import scala.runtime.BoxedUnit;
 
 /**
  * The rules about relations: what a name in a query stands for, and how fresh its files are.
+ *
+ * Names of the engine's own relations (`LiveTables`) are given their rows here.
  *
  * A Spark session keeps the file list of every table that it has read. Jobs write behind its back, so each table that a
  * job writes has a version here, raised with every commit, and a session drops what it kept when the version moved. Only
@@ -63,9 +83,12 @@ public class Relations {
     public FreshTablesRule(org.apache.spark.sql.classic.SparkSession session) { this.session = session; }
 
     public TreeNode apply(TreeNode plan) {
-      boolean forJob = analysing.get() != null;
-      if (versions.isEmpty() && !forJob) return plan;
-      return ((LogicalPlan) plan).resolveOperatorsDown(new OnRelation(session, forJob));
+      OnRelation found = new OnRelation(session, analysing.get() != null);
+      if (plan instanceof RefreshTable && found.isLive(((RefreshTable) plan).child())) {
+        return new NoopCommand("REFRESH TABLE", (Seq) Nil$.MODULE$);
+      }
+      found.refuseChange((LogicalPlan) plan);
+      return ((LogicalPlan) plan).resolveOperatorsDown(found);
     }
   }
 
@@ -83,24 +106,77 @@ public class Relations {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       UnresolvedRelation relation = (UnresolvedRelation) node;
-      refresh(relation.multipartIdentifier());
+      String schema = schemaOf(relation.multipartIdentifier());
+      if (schema != null) {
+        String name = (String) relation.multipartIdentifier().last();
+        if (LiveTables.has(schema, name)) return live(relation, name);
+        refresh(schema, name);
+      }
       return forJob && relation.isStreaming() ? keepOldFiles(relation) : relation;
     }
 
-    private void refresh(Seq name) {
+    /** The schema that a name is of; null when it stands for nothing in the session catalogue. */
+    private String schemaOf(Seq name) {
       SessionCatalog catalog = session.sessionState().catalog();
-      if (versions.isEmpty() || name.size() > 3 || catalog.isTempView(name)) return;
-      String schema = name.size() > 1 ? (String) name.apply(name.size() - 2) : currentSchema(catalog);
-      String table = ("spark_catalog." + schema + "." + name.last()).toLowerCase(java.util.Locale.ROOT);
-      if (moved(catalog, table)) {
-        catalog.invalidateCachedTable(new TableIdentifier((String) name.last(), Option.apply((Object) schema)));
-      }
+      if (name.size() > 3 || catalog.isTempView(name)) return null;
+      // Names in a view's text are of the place that the view was made in.
+      Seq ofView = AnalysisContext.get().catalogAndNamespace();
+      String current = ofView.isEmpty()
+          ? session.sessionState().catalogManager().currentCatalog().name() : (String) ofView.head();
+      if (!(name.size() == 3 ? (String) name.head() : current).equalsIgnoreCase("spark_catalog")) return null;
+      if (name.size() > 1) return (String) name.apply(name.size() - 2);
+      return ofView.isEmpty() ? catalog.getCurrentDatabase() : (String) ofView.last();
     }
 
-    /** Names in a view's text are of the schema that the view was made in. */
-    private static String currentSchema(SessionCatalog catalog) {
-      Seq ofView = AnalysisContext.get().catalogAndNamespace();
-      return ofView.isEmpty() ? catalog.getCurrentDatabase() : (String) ofView.last();
+    private static LogicalPlan live(UnresolvedRelation relation, String name) {
+      if (!relation.isStreaming()) return LiveTables.plan(name);
+      throw Extension.Answers.raise(Extension.Failure.at(relation.origin(), "UNSUPPORTED_QUERY", "0A000",
+          "The relation jetsql." + name + " can't be read as a stream: it shows what is now. Leave out STREAM."));
+    }
+
+    /** Spark would refuse most of this with words about views, and let the rest go on. */
+    void refuseChange(LogicalPlan command) {
+      LogicalPlan target = target(command);
+      if (target == null || !isLive(target) || !LiveTables.isConnected()) return;
+      throw Extension.Answers.raise(Extension.Failure.at(target.origin(), "RELATION_READ_ONLY", "42809",
+          "The relation jetsql." + nameOf(target).last() + " shows what the engine knows: it can be read, not changed."));
+    }
+
+    boolean isLive(LogicalPlan named) {
+      Seq name = nameOf(named);
+      String schema = name == null ? null : schemaOf(name);
+      return schema != null && LiveTables.has(schema, (String) name.last());
+    }
+
+    /** The name that a command is about; null for a plan of another kind. */
+    private static Seq nameOf(LogicalPlan named) {
+      if (named instanceof UnresolvedRelation) return ((UnresolvedRelation) named).multipartIdentifier();
+      if (named instanceof org.apache.spark.sql.execution.datasources.CreateTable) {
+        return ((org.apache.spark.sql.execution.datasources.CreateTable) named).tableDesc().identifier().nameParts();
+      }
+      if (named instanceof UnresolvedIdentifier) return ((UnresolvedIdentifier) named).nameParts();
+      if (named instanceof UnresolvedView) return ((UnresolvedView) named).multipartIdentifier();
+      return named instanceof UnresolvedTableOrView ? ((UnresolvedTableOrView) named).multipartIdentifier() : null;
+    }
+
+    private static LogicalPlan target(LogicalPlan command) {
+      if (command instanceof InsertIntoStatement) return ((InsertIntoStatement) command).table();
+      if (command instanceof org.apache.spark.sql.execution.datasources.CreateTable) return command; // saveAsTable
+      boolean changes = command instanceof DropView || command instanceof DropTable || command instanceof CreateView
+          || command instanceof CreateTable || command instanceof CreateTableAsSelect || command instanceof AlterViewAs
+          || command instanceof RenameTable || command instanceof DeleteFromTable || command instanceof UpdateTable
+          || command instanceof MergeIntoTable;
+      if (!changes || command.children().isEmpty()) return null;
+      LogicalPlan target = (LogicalPlan) command.children().head();
+      return target instanceof SubqueryAlias ? ((SubqueryAlias) target).child() : target;
+    }
+
+    private void refresh(String schema, String name) {
+      SessionCatalog catalog = session.sessionState().catalog();
+      String table = ("spark_catalog." + schema + "." + name).toLowerCase(java.util.Locale.ROOT);
+      if (moved(catalog, table)) {
+        catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply((Object) schema)));
+      }
     }
 
     private static boolean moved(SessionCatalog catalog, String table) {

@@ -1,0 +1,162 @@
+"""The relations of the schema `jetsql` in Spark: live rows for every query, Spark's own answers about their columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def job(sql: Sql) -> str:
+    """A running job named orders; its id."""
+    sql("CREATE TABLE src (id INT) USING json")
+    sql("CREATE TABLE dst (id INT) USING parquet")
+    sql("INSERT INTO src VALUES (1), (2)")
+    options = "'snapshotIntervalMillis' = '100'"
+    [(made, *_)] = sql(f"CREATE JOB orders OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM STREAM src")
+    return str(made)
+
+
+@pytest.fixture
+def home_schema(sql: Sql) -> str:
+    return str(sql.value("SELECT current_schema()"))
+
+
+def test_the_catalogue_knows_them_as_spark_asks(sql: Sql) -> None:
+    assert ("jetsql",) in sql("SHOW SCHEMAS")
+    assert {"jobs", "snapshots", "job_history"} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
+    described = {name: (kind, comment) for name, kind, comment in sql("DESCRIBE jetsql.jobs")}
+    assert described["submission_time"] == ("timestamp", "when CREATE JOB made it")
+    assert described["sources"][0] == "array<string>"
+    assert "CREATE VIEW jetsql.jobs" in sql.value("SHOW CREATE TABLE jetsql.jobs")
+    assert sql.engine.spark.catalog.tableExists("jetsql.jobs")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT name FROM jetsql.jobs WHERE id = '{}'",
+        "SELECT jobs.name FROM spark_catalog.jetsql.jobs WHERE jobs.id = '{}'",
+        "SELECT jetsql.jobs.name FROM JETSQL.Jobs WHERE id = '{}' AND array_contains(sources, '{}')",
+        "WITH mine AS (SELECT * FROM jetsql.jobs) SELECT name FROM mine WHERE id = '{}'",
+        "SELECT name FROM IDENTIFIER('jetsql.jobs') WHERE id = '{}'",
+        "SELECT j.name FROM jetsql.jobs j JOIN jetsql.job_history h ON h.job_id = j.id AND h.event = 'submitted'"
+        " WHERE j.id = '{}'",
+        "SELECT (SELECT max(name) FROM jetsql.jobs WHERE id = '{}')",
+        "SELECT job FROM jetsql.job_history WHERE job_id = '{}' AND from_status IS NULL",
+    ],
+)
+def test_they_are_read_like_every_table(sql: Sql, job: str, home_schema: str, query: str) -> None:
+    assert sql(query.format(job, f"spark_catalog.{home_schema}.src")) == [("orders",)]
+
+
+def test_a_plain_name_is_of_the_current_schema_and_weaker_than_a_temporary_view(
+    sql: Sql, job: str, home_schema: str
+) -> None:
+    sql("USE jetsql")
+    try:
+        assert sql.value(f"SELECT name FROM jobs WHERE id = '{job}'") == "orders"
+        sql("CREATE TEMPORARY VIEW jobs AS SELECT 'mine' AS name")
+        assert sql("SELECT * FROM jobs") == [("mine",)]
+        sql("DROP VIEW jobs")
+    finally:
+        sql(f"USE {home_schema}")
+    assert sql.error("SELECT * FROM jobs").condition == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def test_every_query_sees_what_is_now(sql: Sql, job: str) -> None:
+    sql(f"CREATE VIEW v AS SELECT status FROM jetsql.jobs WHERE id = '{job}'")
+    sql("CREATE TEMPORARY VIEW t AS SELECT * FROM v")
+    frame = sql.engine.spark.table("jetsql.jobs").where(f"id = '{job}'").select("status")
+    kept = sql.engine.spark.table("jetsql.jobs").where(f"id = '{job}'").select("status").cache()
+    reads = (
+        lambda: sql.value("SELECT status FROM v"),
+        lambda: sql.value("SELECT status FROM t"),
+        lambda: sql.value(f"SELECT status FROM jetsql.jobs WHERE id = '{job}'"),
+        lambda: frame.select("*").collect()[0][0],
+    )
+    assert kept.collect() == [("RUNNING",)]
+    assert [read() for read in reads] == ["RUNNING"] * 4
+    sql("SUSPEND JOB orders")
+    assert [read() for read in reads] == ["SUSPENDED"] * 4
+    assert kept.collect() == [("RUNNING",)], "that is what cache() is for"
+    kept.unpersist()
+    sql("DROP VIEW t")
+
+
+def test_timestamps_are_exact(sql: Sql, job: str) -> None:
+    [(submitted,)] = [(row[3],) for row in sql("SHOW JOBS") if row[0] == job]
+    assert sql.value(f"SELECT submission_time FROM jetsql.jobs WHERE id = '{job}'") == submitted
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO jetsql.jobs SELECT * FROM jetsql.jobs",
+        "INSERT OVERWRITE jetsql.jobs SELECT * FROM jetsql.jobs",
+        "UPDATE jetsql.jobs SET name = 'x'",
+        "DELETE FROM jetsql.jobs AS j WHERE true",
+        "MERGE INTO jetsql.jobs j USING (SELECT 'x' AS id) s ON j.id = s.id WHEN MATCHED THEN DELETE",
+        "DROP TABLE jetsql.jobs",
+        "DROP VIEW IF EXISTS spark_catalog.jetsql.jobs",
+        "CREATE OR REPLACE VIEW jetsql.jobs AS SELECT 1 AS id",
+        "CREATE TABLE IF NOT EXISTS jetsql.jobs (id INT) USING parquet",
+        "CREATE TABLE jetsql.jobs USING parquet AS SELECT 1 AS id",
+        "ALTER VIEW jetsql.jobs AS SELECT 1 AS id",
+        "ALTER VIEW jetsql.jobs RENAME TO jetsql.others",
+        "CREATE JOB j AS INSERT INTO jetsql.jobs SELECT * FROM jetsql.jobs",
+    ],
+)
+def test_they_are_not_to_be_changed(sql: Sql, statement: str) -> None:
+    error = sql.error(statement)
+    assert (error.condition, error.sqlstate) == ("JETSQL.RELATION_READ_ONLY", "42809")
+    assert "jetsql.jobs" in error.message
+
+
+@pytest.mark.parametrize("statement", ["TRUNCATE TABLE jetsql.jobs", "ALTER TABLE jetsql.jobs ADD COLUMN x INT"])
+def test_what_is_for_tables_only_spark_refuses(sql: Sql, statement: str) -> None:
+    assert sql.error(statement).condition.startswith("EXPECT_TABLE_NOT_VIEW")
+
+
+def test_refresh_has_nothing_to_do(sql: Sql) -> None:
+    assert sql("REFRESH TABLE jetsql.jobs") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT * FROM STREAM jetsql.jobs", "CREATE JOB j AS INSERT INTO dst SELECT 1\nFROM STREAM jetsql.jobs"],
+)
+def test_there_is_no_stream_of_them(sql: Sql, job: str, text: str) -> None:
+    error = sql.error(text)
+    assert (error.condition, error.message) == (
+        "JETSQL.UNSUPPORTED_QUERY",
+        "The relation jetsql.jobs can't be read as a stream: it shows what is now. Leave out STREAM.",
+    )
+    assert error.line == text.count("\n") + 1
+
+
+def test_unknown_names_keep_sparks_errors(sql: Sql) -> None:
+    assert sql.error("SELECT * FROM jetsql.job").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert sql.error("SELECT statuss FROM jetsql.jobs").condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+
+
+def test_beside_a_stream_each_batch_sees_what_is_then(sql: Sql, job: str) -> None:
+    sql("CREATE TABLE seen (id INT, status STRING) USING parquet")
+    sql(
+        "CREATE JOB watching OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO seen"
+        f" SELECT s.id, j.status FROM STREAM src s CROSS JOIN jetsql.jobs j WHERE j.id = '{job}'"
+    )
+    sql("SUSPEND JOB orders")
+    sql("INSERT INTO src VALUES (3)")
+    sql("WAIT FOR JOB watching UNTIL IDLE")
+    assert sql("SELECT * FROM seen ORDER BY id") == [(1, "RUNNING"), (2, "RUNNING"), (3, "SUSPENDED")]
+
+
+def test_a_batch_job_keeps_what_was_there(sql: Sql, job: str) -> None:
+    sql("CREATE TABLE archive (job STRING, event STRING) USING parquet")
+    sql(f"CREATE JOB archive AS INSERT INTO archive SELECT job, event FROM jetsql.job_history WHERE job_id = '{job}'")
+    sql("WAIT FOR JOB archive UNTIL COMPLETED")
+    assert ("orders", "submitted") in sql("SELECT * FROM archive")
