@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,36 @@ def test_a_snapshot_that_is_replaced_before_it_is_dropped_is_dropped(
     between(monkeypatch, w.manager, "remove_snapshot", lambda: w.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j"))
     assert w.said("DROP SNAPSHOT s")[1] == "Dropped."
     assert w.engine.snapshots == {} and w.sql("SHOW SNAPSHOTS").rows == ()
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_snapshot_that_goes_before_a_job_is_made_of_it(
+    w: World, monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    job_id = w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    w.engine.commit(job_id)
+    other = "CREATE OR REPLACE SNAPSHOT s FOR JOB j" if replaced else "DROP SNAPSHOT s"
+    between(monkeypatch, w.engine, "check_reachable", lambda: w.sql(other))
+    text = f"CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS {BODY}"
+    if replaced:
+        assert "batch 1" in str(w.said(text)[1])
+    else:
+        error = w.refused(text)
+        assert error.condition == "JETSQL.SNAPSHOT_NOT_FOUND" and error.place is not None
+
+
+def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became of the snapshot is known a moment before the job is shown as it is then."""
+    w.make()
+    real, dropping = w.manager.snapshot_names.tell, []
+
+    def tell(*args: Any) -> None:
+        real(*args)
+        w.manager.board.put(w.manager.board.live()[0])
+        wait(dropping, 0.2)
+
+    monkeypatch.setattr(w.manager.snapshot_names, "tell", tell)
+    with w.engine.gate("stop"):
+        dropping.append(w.in_background("DROP JOB j WITH SNAPSHOT s"))
+    assert dropping[0].result(20).rows[0][2] == "FAILED"

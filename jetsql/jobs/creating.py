@@ -35,7 +35,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and whatever options, analysis and plan are refused with.
     """
     options = parse_options(statement.options)
-    while True:  # once, unless other statements make or end a job of this name in the meantime
+    while True:  # once, unless another statement changes in the meantime what this one has looked at
         live = live_named(manager, statement.name.text)
         try:
             if live is None:
@@ -43,16 +43,16 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
             if statement.or_replace:
                 return replace_job(manager, statement, options, session, live.job).table()
             return _exists_already(live, statement, options).table()
-        except (_NameTaken, JobEnded):
+        except (_Overtaken, JobEnded):
             continue
 
 
-class _NameTaken(Exception):
-    """Another session has made a job of the same name since."""
+class _Overtaken(Exception):
+    """Another session has made a job of the same name, or the snapshot is not the one that was found any more."""
 
 
 def _create(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Result:
-    """Raises _NameTaken."""
+    """Raises _Overtaken."""
     plan = plan_of(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_chain(plan, statement.body, (view.job for view in manager.board.live()))
@@ -73,9 +73,7 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
     try:
         view = manager.submit(job)
     except StatementError as error:
-        if error.condition == "JETSQL.JOB_ALREADY_EXISTS":
-            raise _NameTaken from error
-        raise error.at(options.value_place("initialSnapshotName")) from None  # it was dropped since
+        raise _Overtaken from error
     return _first_trigger(manager, view)
 
 

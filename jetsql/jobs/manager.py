@@ -117,7 +117,7 @@ class Manager:
         self._writer.close()
 
     def submit(self, job: Job) -> View:
-        """Make a new job and start it. Raises StatementError JOB_ALREADY_EXISTS."""
+        """Make a new job and start it. Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND."""
         return self._writer.ask(lambda: self._submit(job)).result()
 
     def apply(self, job: Job, event: UserEvent) -> Step:

@@ -89,7 +89,11 @@ class Exported:
 
 def await_export(manager: Manager, job: Job, writing: Writing, name: Name) -> Exported:
     """Wait for the snapshot of a job that does not run. Raises StatementError SNAPSHOT_FAILED."""
-    after = manager.board.wait(View(job), lambda _: writing.outcome is not None, _ENDLESS)
+
+    def over(now: View) -> bool:  # the outcome is known a moment before the job is shown without its export
+        return writing.outcome is not None and now.job.export != job.export
+
+    after = manager.board.wait(View(job), over, _ENDLESS)
     if isinstance(writing.outcome, Snapshot):
         return Exported(writing.outcome, after)
     raise _failed(after.job, name, writing.outcome or "")
