@@ -6,6 +6,7 @@ armed for the job; so a batch that the job knows of and the disk does not is a l
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, field
 from threading import RLock
@@ -133,7 +134,7 @@ class DiskEngine(MemoryEngine):
         with self.lock:
             return tuple(self.disk.snapshots)
 
-    def prepare_update(self, job: Job, report: Report) -> None:
+    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         assert job.proposed is not None
         old, new = (job.id, job.checkpoint), (job.id, job.proposed.checkpoint)
         with self.lock:

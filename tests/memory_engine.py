@@ -7,6 +7,7 @@ opens them, so that no test has to sleep.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event, RLock
@@ -85,8 +86,8 @@ class Run:
 class MemoryEngine:
     """analysis: of every body. refused_confs: names of `spark.*` settings with the condition that each is refused with.
     start_errors: raised by the next starts, in turn. quiet: runs commit nothing by themselves. graceful: what a stop
-    returns. snapshots: the batch in each. discarded: checkpoints of versions. held: what the sink says of a trial's
-    batch; None: it can't be asked."""
+    returns. hangs: an update is prepared until nobody wants it. snapshots: the batch in each. discarded: checkpoints of
+    versions. held: what the sink says of a trial's batch; None: it can't be asked."""
 
     analysis: Analysis = field(default_factory=analysis)
     start_errors: list[Exception] = field(default_factory=list)
@@ -101,6 +102,7 @@ class MemoryEngine:
     unreachable: StatementError | None = None
     refused_confs: dict[str, str] = field(default_factory=dict)
     quiet: bool = False
+    hangs: bool = False
     graceful: bool = True
     runs: dict[str, Run] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
@@ -174,8 +176,11 @@ class MemoryEngine:
     def snapshot_folders(self) -> tuple[str, ...]:
         return tuple(self.snapshots)
 
-    def prepare_update(self, job: Job, report: Report) -> None:
+    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         self._pass("prepare_update", job)
+        if self.hangs:
+            unwanted.result(GATE_SECONDS)
+            raise OSError("given up")
         if self.prepare_errors:
             raise self.prepare_errors.pop(0)
 

@@ -101,6 +101,20 @@ def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: So
     assert "raise_error" not in str(sql("SHOW CREATE JOB p"))
 
 
+HANGS = "id + nvl2(java_method('java.lang.Thread', 'sleep', IF(id < 100, 0L, 3600000L)), 0, 0)"
+
+
+def hanging(sql: Sql, text: str) -> threading.Thread:
+    """Say something on a thread of its own that won't come to a good end."""
+    thread = threading.Thread(target=sql.error, args=(text,))
+    thread.start()
+    return thread
+
+
+def until_planned(sql: Sql, job: str, checkpoint: str, batch: int) -> None:
+    until((sql.engine.home / "checkpoints" / job / checkpoint / "offsets" / str(batch)).exists)
+
+
 def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
     sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,15 +123,29 @@ def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
     numbers.add(1)
-    hanging = "id + nvl2(java_method('java.lang.Thread', 'sleep', 3600000L), 0, 0)"
-    first = threading.Thread(target=sql.error, args=(f"CREATE OR REPLACE {copying(hanging)}",))
-    first.start()
-    offsets = Path(sql.engine.home / "checkpoints" / str(job) / "spark-1" / "offsets")
-    until(lambda: len(list(offsets.glob("[0-9]*"))) > 1)
+    first = hanging(sql, f"CREATE OR REPLACE {copying(HANGS)}")
+    until_planned(sql, str(job), "spark-1", 1)
     [(_, _, status, message)] = sql(f"CREATE OR REPLACE {copying('-id')}")
     first.join()
     assert status == "RUNNING" and "Updated." in message
     assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 120))])
+
+
+def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
+    sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql.engine._manager.workers, "_stop_deadline", 0.1)
+    [(job, *_)] = sql(f"CREATE {copying(HANGS)}")
+    assert ids(sql) == list(range(100))
+    numbers.add(1)
+    until_planned(sql, str(job), "spark", 1)
+    replacing = hanging(sql, f"CREATE OR REPLACE {copying()}")
+    until(lambda: "old version stopped" in [row[1] for row in sql("SHOW JOB HISTORY p")])
+    [(_, _, status, _)] = sql("DROP JOB p")
+    replacing.join()
+    story = " ".join(str(row[5]) for row in sql("SHOW JOB HISTORY p"))
+    assert status == "FAILED" and "could not be finished: another statement came between" in story
+    assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(100)]
 
 
 def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Source) -> None:

@@ -118,6 +118,19 @@ def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
     assert w.job(job_id).checkpoint == 1
 
 
+@pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
+def test_a_statement_that_comes_between_ends_what_an_update_waits_for(w: World, statement: str, status: str) -> None:
+    w.make()
+    w.engine.hangs = True
+    with w.engine.gate("prepare_update") as opened:
+        updating = w.in_background(UPDATE)
+        w.engine.wait_entered("prepare_update")
+        opened.set()
+        assert w.said(statement)[0] == status
+    with pytest.raises(StatementError, match=status):
+        updating.result(20)
+
+
 def test_a_suspended_job_is_updated_and_starts(w: World) -> None:
     job_id = w.make()
     w.sql("SUSPEND JOB j")

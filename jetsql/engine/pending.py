@@ -14,7 +14,7 @@ class EndedRun:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._end: SimpleQueue[RunCompleted | RunFailed | RestartWanted] = SimpleQueue()
+        self._end: SimpleQueue[RunCompleted | RunFailed | RestartWanted | None] = SimpleQueue()
 
     def report(self, event: EngineEvent) -> None:
         if isinstance(event, RunCompleted | RunFailed | RestartWanted):
@@ -22,15 +22,20 @@ class EndedRun:
         else:
             self._report(event)
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end; whether it came. Raises StatementError PENDING_BATCH_FAILED when the batch failed."""
+    def give_up(self) -> None:
+        """End the waiting: nobody wants the batch for now."""
+        self._end.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the good end. Raises StatementError PENDING_BATCH_FAILED when it does not come."""
         try:
             end = self._end.get(timeout=seconds)
         except Empty:
-            return False
+            raise not_finished(f"it did not end within {seconds:g} s") from None
+        if end is None:
+            raise not_finished("another statement came between")
         if not isinstance(end, RunCompleted):
             raise not_finished(why(end.cause) if isinstance(end, RunFailed) else end.message)
-        return True
 
 
 def not_finished(reason: str) -> StatementError:

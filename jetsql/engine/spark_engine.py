@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,11 +143,11 @@ class SparkEngine:
     def snapshot_folders(self) -> tuple[str, ...]:
         return self._states.names()
 
-    def prepare_update(self, job: Job, report: Report) -> None:
+    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         proposed = job.proposed
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
-            self._finish_pending(job, report)
+            self._finish_pending(job, report, unwanted)
         self._states.prepare(job, proposed, self._sessions.for_job(job))
 
     def _untried(self, job: Job) -> bool:
@@ -154,8 +155,10 @@ class SparkEngine:
         version reads the same rows anew."""
         return job.checkpoint > 0 and not self.holds_batch(job)
 
-    def _finish_pending(self, job: Job, report: Report) -> None:
-        """Run a batch that is planned and not committed to its commit, under the job's own statement."""
+    def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
+        """Run a batch that is planned and not committed to its commit, under the job's own statement, unless it becomes
+        unwanted before that.
+        """
         if not self._checkpoints.progress(job).pending:
             return
         Lease(self._checkpoints, job).claim()
@@ -165,9 +168,12 @@ class SparkEngine:
             self._begin(StreamingRun(parts, once=True), job)
         except StatementError as error:
             raise not_finished(joined(sentence(error.message), error.hint)) from error
-        if not ended.wait(self._settings.pending_seconds):
+        if unwanted is not None:
+            unwanted.add_done_callback(lambda _: ended.give_up())
+        try:
+            ended.wait(self._settings.pending_seconds)
+        finally:
             self.stop(RunId(job.id, job.run), 0.0)
-            raise not_finished(f"it did not end within {self._settings.pending_seconds:g} s")
         failpoint("pending-finished", job.name)
 
     def discard_version(self, job: Job, version: Version) -> None:

@@ -7,6 +7,7 @@ may block; the manager's writer thread never calls an engine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -145,11 +146,12 @@ class Engine(Protocol):
     def snapshot_folders(self) -> tuple[str, ...]:
         """The ids of all snapshots that there are folders of, whole or not."""
 
-    def prepare_update(self, job: Job, report: Report) -> None:
+    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         """Make the checkpoint that `job.proposed` will run on from that of the job, which does not run.
 
         As in `copy_state`, a batch that is pending is committed first, under the job's own statement. That of a version
-        which has written nothing yet is forgotten: it may be what that version hangs in.
+        which has written nothing yet is forgotten: it may be what that version hangs in. Another one that hangs is
+        ended when `unwanted` is done: the update has been given up.
         Raises whatever keeps it from that.
         """
 

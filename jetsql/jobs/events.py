@@ -238,6 +238,13 @@ class PrepareUpdate:
 
 
 @dataclass(frozen=True)
+class GiveUpUpdate:
+    """Nobody waits for the job's new version any more: what is being prepared for it need not be finished."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
 class JudgeTrial:
     """Find out whether the first batch of a new version is in the sink."""
 
@@ -261,7 +268,15 @@ class ScheduleRetry:
 
 
 WorkerAction = (
-    StartRun | StopRun | RecoverSink | DiscardFiles | WriteSnapshot | PrepareUpdate | JudgeTrial | DiscardVersion
+    StartRun
+    | StopRun
+    | RecoverSink
+    | DiscardFiles
+    | WriteSnapshot
+    | PrepareUpdate
+    | GiveUpUpdate
+    | JudgeTrial
+    | DiscardVersion
 )
 Action = WorkerAction | ScheduleRetry
 

@@ -15,6 +15,7 @@ from jetsql.jobs.events import (
     Cancel,
     DiscardFiles,
     Event,
+    GiveUpUpdate,
     Outcome,
     RecoverSink,
     Step,
@@ -62,7 +63,8 @@ def _stop(job: Job, goal: StopGoal, title: str) -> Step:
 
 def _other_goal(job: Job, goal: StopGoal) -> Step:
     words = f"The job was to be {_GOAL_WORDS[_goal(job)]}; now it will be {_GOAL_WORDS[goal]}."
-    return Step(replace(job, stop_goal=goal), Outcome.MOVED, title=f"to be {_GOAL_WORDS[goal]}", words=words)
+    actions = (GiveUpUpdate(job),) if _goal(job) is StopGoal.UPDATE else ()
+    return Step(replace(job, stop_goal=goal), Outcome.MOVED, actions, title=f"to be {_GOAL_WORDS[goal]}", words=words)
 
 
 def _goal(job: Job) -> StopGoal:
@@ -246,7 +248,7 @@ def _not_updated(job: Job) -> Step:
     status = Status.SUSPENDED if job.proposed is not None and job.proposed.suspended else Status.NOT_RUNNING
     words = "The engine stopped during the update, which is given up; the job is what it was."
     old = replace(job, status=status, stop_goal=None, proposed=None)
-    return Step(old, Outcome.MOVED, forget_proposed(job), title="engine stopped", words=words)
+    return Step(old, Outcome.MOVED, (GiveUpUpdate(job), *forget_proposed(job)), title="engine stopped", words=words)
 
 
 def stopped_with_engine(job: Job, event: Stopped, moment: Moment) -> Step:

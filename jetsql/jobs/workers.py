@@ -26,6 +26,7 @@ from jetsql.jobs.events import (
     Exported,
     ExportFailed,
     FilesDiscarded,
+    GiveUpUpdate,
     JudgeTrial,
     PrepareUpdate,
     RecoverSink,
@@ -62,10 +63,11 @@ class Workers:
         self._stop_deadline = stop_deadline
         self._starting = BoundedSemaphore(_STARTS_AT_ONCE)
         self._chains: dict[str, deque[Work]] = {}
+        self._unwanted: dict[str, Future[None]] = {}
         self._changed = Condition()
 
     def do(self, actions: Sequence[WorkerAction]) -> None:
-        """Carry out the actions after those that their jobs have already."""
+        """Carry out the actions after those that their jobs have already; giving up what one of those does, at once."""
         for job_id, of_job in groupby(actions, key=lambda action: action.job.id):
             self._chain(job_id, [self._work(action) for action in of_job])
 
@@ -82,7 +84,10 @@ class Workers:
             case WriteSnapshot(job):
                 return lambda: self._write_snapshot(job)
             case PrepareUpdate(job):
-                return lambda: self._prepare_update(job)
+                unwanted = self._unwanted[job.id] = Future()
+                return lambda: self._prepare_update(job, unwanted)
+            case GiveUpUpdate(job):
+                return self._give_up(job)
             case JudgeTrial(job):
                 return lambda: self._judge_trial(job)
             case DiscardVersion(job, version):
@@ -194,9 +199,15 @@ class Workers:
             written = SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes)
             self._report(Exported(run_of(job), written))
 
-    def _prepare_update(self, job: Job) -> None:
+    def _give_up(self, job: Job) -> Work:
+        unwanted = self._unwanted.pop(job.id, None)
+        if unwanted is not None:
+            _in_thread(lambda: unwanted.set_result(None))
+        return lambda: None
+
+    def _prepare_update(self, job: Job, unwanted: Future[None]) -> None:
         try:
-            self._engine.prepare_update(job, self._engine_report)
+            self._engine.prepare_update(job, self._engine_report, unwanted)
         except Exception as error:
             self._report(UpdateFailed(run_of(job), self.cause(error)))
         else:
