@@ -127,7 +127,6 @@ def take_over(sql: Sql, job: str, **owner: object) -> None:
     """What another engine on the same home does when it starts the job."""
     lease = Path(sql.engine.home / "checkpoints" / job / "lease.json")
     ours = json.loads(lease.read_text())
-    lease.with_name(".lease.json.crc").unlink()
     lease.write_text(json.dumps({**ours, "engine": "another", **owner}))
 
 

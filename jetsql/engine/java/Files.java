@@ -77,7 +77,7 @@ public class Files {
   public long copy(String source, String target, String names) throws IOException {
     JsonNode wanted = Extension.JSON.readTree(names);
     FileSystem from = of(source);
-    FileSystem to = of(target);
+    FileSystem to = plain(target);
     long bytes = 0L;
     for (int i = 0; i < wanted.size(); i++) {
       String name = ((JsonNode) wanted.get(i)).asText();
@@ -125,7 +125,7 @@ public class Files {
 
   /** Write a whole file to the disk. */
   public void write(String path, String text) throws IOException {
-    FSDataOutputStream stream = create(of(path), new Path(path));
+    FSDataOutputStream stream = create(plain(path), new Path(path));
     try {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
       stream.hsync();
@@ -136,7 +136,10 @@ public class Files {
 
   public String qualified(String path) throws IOException { return of(path).makeQualified(new Path(path)).toString(); }
 
-  /** With the permissions that files get anyway: asked for by name, they cost a process each on a local disk. */
+  /**
+   * With the permissions that files get anyway, into a plain file system: asked for by name, as checksums do, permissions
+   * cost a process each on a local disk.
+   */
   private static FSDataOutputStream create(FileSystem files, Path path) throws IOException {
     return files.create(path, null, true, BUFFER, files.getDefaultReplication(path), files.getDefaultBlockSize(path), null);
   }

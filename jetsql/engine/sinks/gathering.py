@@ -22,6 +22,10 @@ from jetsql.engine.jvm import bridge
 # One quiet batch says little about the next: what a batch comes to is never expected to be less than this share.
 _LEAST_SHARE = 0.01
 
+# The empty file _SUCCESS, which nobody looks for: a manifest, or the table's location, says that a batch is whole. On a
+# local disk it costs two processes for its permissions.
+_NO_MARKER = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+
 
 class BatchFiles:
     """Writes one run's batches. stateful: the query keeps state, whose parts must stay side by side."""
@@ -56,4 +60,5 @@ class BatchFiles:
 
 
 def _writer_options(table: TableFacts) -> dict[str, str]:
-    return {key: value for key, value in table.options.items() if key.lower() not in ("path", "serialization.format")}
+    own = {key: value for key, value in table.options.items() if key.lower() not in ("path", "serialization.format")}
+    return {**_NO_MARKER, **own}
