@@ -224,6 +224,7 @@ def _snapshot(name: str) -> str:
 
 _STATEFUL = tuple(kind for kind in FILE_KINDS if kind.name in ("parts", "minutes", "digits", "now"))
 _AGAIN = "WAIT FOR JOB digits UNTIL IDLE TIMEOUT 60"
+_BEGUN = "WAIT FOR JOB renewed UNTIL BATCH 0 TIMEOUT 60"
 
 # Jobs whose state is copied, kept, spread over other partitions and taken over by other versions.
 STATES: Final = Scenario(
@@ -234,9 +235,12 @@ STATES: Final = Scenario(
         Round(("storing-old-version-stopped:digits",), (), (_update("digits"),)),
         Round(("stored-old-version-stopped:minutes",), (), (_update("minutes"),)),
         Round(
-            ("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
-            (),
-            (_snapshot("parts"), _spread("digits", 3), _update("minutes")),
+            (
+                *("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
+                "stored-drop-with-snapshot-asked-for:renewed",
+            ),
+            (_renew(1), _BEGUN),
+            (_snapshot("parts"), _spread("digits", 3), _update("minutes"), "DROP JOB renewed WITH SNAPSHOT of_renewed"),
             files=1,
         ),
         Round(
@@ -249,22 +253,19 @@ STATES: Final = Scenario(
             files=1,
         ),
         Round(
-            ("state-half-copied:parts", "state-half-copied:digits", "pending-finished:minutes"),
-            (),
-            (_update("parts"), _update("digits"), _snapshot("minutes")),
+            (
+                *("state-half-copied:parts", "state-half-copied:digits", "pending-finished:minutes"),
+                "stored-snapshot:renewed",
+            ),
+            (_renew(2), _BEGUN),
+            (_update("parts"), _update("digits"), _snapshot("minutes"), _snapshot("renewed")),
         ),
         Round(("stored-writing-snapshot:minutes",), (_SUSPEND,), (_snapshot("minutes"),)),
         Round(("storing-snapshot:minutes",), (_RESUME,), (_snapshot("minutes"),)),
-        Round(("stored-snapshot:minutes",), (), (_snapshot("minutes"),)),
-        Round(("stored-updated:digits",), (), (_spread("digits", 3),)),
-        Round(("storing-updated-for-good:digits",), (), (_spread("digits", 4),), files=1),
-        Round(("stored-updated-for-good:digits",), (), (_spread("digits", 5),), files=1),
+        Round(("stored-updated:digits",), (), (_update("digits"),)),
+        Round(("storing-updated-for-good:digits",), (), (_spread("digits", 3),), files=1),
+        Round(("stored-updated-for-good:digits",), (), (_update("digits"),), files=1),
         Round(("stored-update-undone:parts",), (), (_fail("parts"),), files=1),
-        Round(
-            ("stored-drop-with-snapshot-asked-for:renewed",),
-            (_DROP, _renew(1), "WAIT FOR JOB renewed UNTIL BATCH 0 TIMEOUT 60"),
-            ("DROP JOB renewed WITH SNAPSHOT of_renewed",),
-        ),
     ),
     polled=("parts", "digits"),
 )
