@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.drivers import POSTGRESQL, Driver, driver_of
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.secrets import hide, hide_in_text
 
@@ -112,7 +112,8 @@ class Database:
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._bridge = bridge(spark)
-        given = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
+        named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
+        given = revealed(spark, named)
         self._lower = {key.lower(): value for key, value in given.items()}
         more = _CONNECTION.get(self.driver.scheme, {}) if self.driver is not None else {}
         self._options = given | {key: value for key, value in more.items() if key.lower() not in self._lower}

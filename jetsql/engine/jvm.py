@@ -6,12 +6,16 @@ decisions stay in Python. Compiling takes some tenths of a second, so the classe
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 import pyspark.java_gateway
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from jetsql.jobs.secrets import names_secret
 
 _PACKAGE = "dev.jetsql"
 _bridges: dict[int, Any] = {}
@@ -31,6 +35,17 @@ def bridge(spark: SparkSession) -> Any:
             .newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
         )
     return _bridges[id(gateway)]
+
+
+def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
+    """The options with the secrets that values name (`secret:env:NAME`, `secret:file:PATH`).
+
+    Raises PySpark's AnalysisException with the condition JETSQL.SECRET_NOT_READABLE.
+    """
+    if not any(names_secret(value) for value in options.values()):
+        return dict(options)
+    found: dict[str, str] = json.loads(bridge(spark).reveal(json.dumps(dict(options))))
+    return found
 
 
 def _compile(jvm: Any, gateway: Any) -> Any:

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import plain_message
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.confs import refusal
 from jetsql.jobs.model import CapturedSession, Job
@@ -77,7 +77,8 @@ class Sessions:
         captured = job.plan.analysis.session
         defaults = {**self.defaults(), **job.defaults}
         delivery = {name: defaults[name] for name in _DELIVERY_CONFS}
-        for key, value in {**defaults, **captured.confs, **job.plan.spark_confs, **delivery, JOB_CONF: job.id}.items():
+        own = revealed(self._spark, job.plan.spark_confs)
+        for key, value in {**defaults, **captured.confs, **own, **delivery, JOB_CONF: job.id}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
         session.catalog.setCurrentDatabase(captured.schema)
@@ -92,7 +93,7 @@ class Sessions:
     def check_conf(self, name: str, value: str) -> None:
         """Raises StatementError OPTION_NOT_CHANGEABLE, INVALID_OPTION_VALUE for what no session can be given."""
         try:
-            self._spark.newSession().conf.set(name, value)
+            self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:
             condition = error.getCondition() or ""
             if condition.startswith("CANNOT_MODIFY"):

@@ -25,6 +25,11 @@ def is_secret(name: str) -> bool:
     return not name.lower().startswith("key.") and _SECRET_NAME.search(name) is not None
 
 
+def names_secret(value: str) -> bool:
+    """Whether an option's value says where its secret is, instead of being it."""
+    return value.startswith("secret:")
+
+
 def hide_in_text(text: str) -> str:
     """The text with user info and password parameters of its URLs hidden."""
     return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _USER_INFO.sub(rf"\g<1>{HIDDEN}@", text))
@@ -45,6 +50,6 @@ def hide(text: str, options: Mapping[str, str]) -> str:
 
 
 def _shown(name: str, value: str) -> str:
-    if value.startswith("secret:"):
+    if names_secret(value):
         return value
     return HIDDEN if is_secret(name) else hide_in_text(value)

@@ -1,5 +1,10 @@
 package dev.jetsql;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -12,6 +17,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 public class Bridge {
   /** Teach `session`, and every session made from it later, our statements; one used before gets a new parser. */
   public void enable(SparkSession session) throws Exception {
+    Secrets.install();
     if (Extension.taught(session)) return;
     Extension.inject(session.extensions());
     Sessions.renewState(session);
@@ -27,6 +33,19 @@ public class Bridge {
   }
 
   public void showRelations(String columns) throws Exception { LiveTables.show(columns); }
+
+  /** The options (JSON object) with the secrets that their values name, see `Secrets`. */
+  public String reveal(String options) throws Exception {
+    ObjectNode revealed = (ObjectNode) Extension.JSON.readTree(options);
+    List names = new ArrayList();
+    Iterator each = revealed.fieldNames();
+    while (each.hasNext()) names.add(each.next());
+    for (int i = 0; i < names.size(); i++) {
+      String name = (String) names.get(i);
+      revealed.put(name, Secrets.reveal(((JsonNode) revealed.get(name)).asText()));
+    }
+    return Extension.JSON.writeValueAsString(revealed);
+  }
 
   public Plans analyse(SparkSession session, String text) throws Exception { return Plans.analyse(session, text); }
 

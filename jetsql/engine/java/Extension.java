@@ -67,6 +67,7 @@ public class Extension {
     extensions.injectParser(new ParserBuilder());
     extensions.injectHintResolutionRule(new Relations.FreshTables());
     extensions.injectCheckRule(new Relations.StreamsOutsideJobs());
+    extensions.injectPostHocResolutionRule(new Secrets.InQueries());
     extensions.injectPreCBORule(new Relations.StaticSides());
   }
 
