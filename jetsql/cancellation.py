@@ -21,6 +21,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._asked = False
+        self._words = "The statement was cancelled."
         self._wakes: list[Callable[[], None]] = []
         self._lock = Lock()
 
@@ -28,10 +29,11 @@ class Cancellation:
     def asked(self) -> bool:
         return self._asked
 
-    def cancel(self) -> None:
-        """Wake the statement wherever it waits; again is fine."""
+    def cancel(self, words: str = "") -> None:
+        """Wake the statement wherever it waits; again is fine. words: why, where the client did not ask for it."""
         with self._lock:
             self._asked = True
+            self._words = words or self._words
             wakes = list(self._wakes)
         for wake in wakes:
             wake()
@@ -39,7 +41,7 @@ class Cancellation:
     def check(self) -> None:
         """Raises StatementError STATEMENT_CANCELLED when it was asked for."""
         if self._asked:
-            raise StatementError("STATEMENT_CANCELLED", "The statement was cancelled.")
+            raise StatementError("STATEMENT_CANCELLED", self._words)
 
     @contextmanager
     def waking(self, wake: Callable[[], None]) -> Iterator[None]:

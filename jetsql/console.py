@@ -15,10 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from jetsql.script import SurfaceLost
+from jetsql.surface import SurfaceLost
 
 LONG_SECONDS = 2.0
 """Only what takes longer than this is talked about, unless somebody sits before it and waits."""
+
+
+SHORT_SECONDS = 0.3
+"""What takes no longer than this needs no word to anybody."""
 
 
 class Timer(Protocol):
@@ -31,7 +35,7 @@ class Timer(Protocol):
 
 
 class Console:
-    """A `script.Surface` on two text streams. terminal: whether a person watches the second."""
+    """A `Surface` on two text streams. terminal: whether a person watches the second."""
 
     def __init__(
         self,
@@ -82,6 +86,18 @@ class Console:
         if told.is_set():
             self.say(f"{what}: done after {time.monotonic() - began:.1f} s")
 
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Tell a person at a terminal what is waited for and since when, in a line that goes when it is over."""
+        if not self.terminal:
+            yield
+            return
+        ticker = _Ticker(self._talk, what, self._timer)
+        try:
+            yield
+        finally:
+            ticker.end()
+
     def give_up(self) -> None:
         """Throw away what is still buffered for a reader who is gone; Python would complain at its exit otherwise."""
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -93,6 +109,45 @@ class Console:
             stream.write(text + "\n")
         except OSError as error:
             raise SurfaceLost(error) from error
+
+
+class _Ticker:
+    """A line that is written again each second."""
+
+    def __init__(self, talk: TextIO, what: str, timer: Callable[[float, Callable[[], None]], Timer]) -> None:
+        self._talk = talk
+        self._what = what
+        self._timer = timer
+        self._began = time.monotonic()
+        self._shown = False
+        self._over = False
+        self._lock = threading.Lock()
+        self._next = self._after(SHORT_SECONDS)
+
+    def end(self) -> None:
+        self._next.cancel()
+        with self._lock:
+            self._over = True
+            if self._shown:
+                self._write("")
+
+    def _after(self, seconds: float) -> Timer:
+        timer = self._timer(seconds, self._tick)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _tick(self) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._shown = True
+            self._write(f"{self._what} ... {time.monotonic() - self._began:.0f} s")
+            self._next = self._after(1.0)
+
+    def _write(self, line: str) -> None:
+        self._talk.write(f"\r\x1b[K{line}")
+        self._talk.flush()
 
 
 def process_console() -> Console:

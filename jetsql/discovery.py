@@ -7,16 +7,19 @@ a home and kept beside it, so that what was set up with it goes on working after
 from __future__ import annotations
 
 import json
-import os
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-NOTE = "engine.json"
-TOKEN = "engine.token"
+from jetsql.private_files import MODE, write_private
+
+NOTE: Final = "engine.json"
+TOKEN: Final = "engine.token"
+API: Final = 1
+"""The version of the HTTP door that this package speaks, the 1 in /v1."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class EngineNote:
     """What the running engine of a home says of itself.
 
     url: of the HTTP door. connect, thrift: of the other doors; empty where they are not open. started: seconds since
-    the epoch. master, conf: Spark's, as given.
+    the epoch. master, conf: Spark's, as given. api: the version of its HTTP door. stopping: it was asked to end.
     """
 
     pid: int
@@ -36,6 +39,8 @@ class EngineNote:
     conf: Mapping[str, str] = field(default_factory=dict)
     connect: str = ""
     thrift: str = ""
+    api: int = API
+    stopping: bool = False
 
 
 def read_note(home: Path) -> EngineNote | None:
@@ -48,10 +53,8 @@ def read_note(home: Path) -> EngineNote | None:
 
 
 def write_note(home: Path, note: EngineNote) -> None:
-    """At once and whole, so that nobody reads half of it."""
-    with _private_file(home / f"{NOTE}.new") as descriptor:
-        os.write(descriptor, json.dumps(asdict(note), indent=2).encode())
-    os.replace(home / f"{NOTE}.new", home / NOTE)
+    """Raises OSError."""
+    write_private(home / NOTE, json.dumps(asdict(note), indent=2))
 
 
 def remove_note(home: Path) -> None:
@@ -64,19 +67,8 @@ def token(home: Path) -> str:
     with suppress(FileNotFoundError):
         kept = file.read_text(encoding="utf-8").strip()
         if kept:
-            file.chmod(0o600)
+            file.chmod(MODE)
             return kept
     made = secrets.token_urlsafe(24)
-    with _private_file(file) as descriptor:
-        os.write(descriptor, f"{made}\n".encode())
+    write_private(file, f"{made}\n")
     return made
-
-
-@contextmanager
-def _private_file(file: Path) -> Iterator[int]:
-    file.unlink(missing_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -23,7 +23,11 @@ def _leave(status: int) -> NoReturn:
 
 
 class Interrupts:
-    """What has been asked for so far. say: tells people; leave: ends the process at once."""
+    """What has been asked for so far.
+
+    say: tells people. leave: ends the process at once. first: done at the first signal, instead of raising
+    KeyboardInterrupt.
+    """
 
     def __init__(
         self,
@@ -31,9 +35,11 @@ class Interrupts:
         status: int,
         leave: Callable[[int], None] = _leave,
         clock: Callable[[], float] = time.monotonic,
+        first: Callable[[], None] | None = None,
     ) -> None:
         self._say = say
         self._status = status
+        self._on_first = first
         self._leave = leave
         self._clock = clock
         self._first: float | None = None
@@ -61,7 +67,9 @@ class Interrupts:
         now = self._clock()
         if self._first is None:
             self._first = now
-            if not self._closing:
+            if self._on_first is not None:
+                self._on_first()
+            elif not self._closing:
                 raise KeyboardInterrupt
             self._tell()
         elif now - self._first > SAME_INSTANT_SECONDS:

@@ -1,7 +1,7 @@
 """The lease on a home folder: one engine owns it, a second one is refused and told who the first is.
 
 The lock is the operating system's, so a process that dies lets go of it, however it dies. Who holds it stands in a file
-beside it.
+beside it. What takes the lock is imported when it is taken: commands that find an engine don't need it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from jetsql.errors import EngineError
+from jetsql.private_files import MODE, write_private
 
 # `owner` has the lock for some microseconds, which is no engine that runs.
 _A_MOMENT: Final = 0.2
@@ -27,11 +26,14 @@ class Lease:
     """
 
     def __init__(self, home: Path, service: bool = False) -> None:
+        from filelock import FileLock, Timeout
+
         self._owner = home / "engine.owner"
-        self._lock = FileLock(home / "engine.lock")
+        self._lock = FileLock(home / "engine.lock", mode=MODE)
         try:
             self._lock.acquire(timeout=_A_MOMENT, poll_interval=_A_MOMENT / 10)
-            self._owner.write_text(json.dumps({"pid": os.getpid(), "since": time.time(), "service": service}))
+            owner = {"pid": os.getpid(), "since": time.time(), "service": service}
+            write_private(self._owner, json.dumps(owner))
         except Timeout:
             raise self._in_use(home) from None
         except OSError as error:
@@ -55,8 +57,10 @@ def owner(home: Path) -> str | None:
     lock, note = home / "engine.lock", home / "engine.owner"
     if not lock.exists():
         return None
+    from filelock import FileLock, Timeout
+
     try:
-        with FileLock(lock, timeout=0):
+        with FileLock(lock, mode=MODE, timeout=0):
             return None
     except Timeout:
         return _owner_words(note)
@@ -88,7 +92,10 @@ def check_place(home: Path) -> None:
     """
     note = home / "engine.place"
     if not note.exists():
-        note.write_text(f"{home.resolve()}\n")
+        try:
+            write_private(note, f"{home.resolve()}\n")
+        except OSError as error:
+            raise not_usable(home, error) from error
         return
     moved = moved_error(home)
     if moved is not None:

@@ -35,19 +35,22 @@ class Script:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Something wrong at a place of a script. condition: empty where the error has none of its own."""
+    """Something wrong at a place of a script. condition: empty where the error has none of its own. trace: where in the
+    engine it came from, for those who asked."""
 
     script: Script
     offset: int
     condition: str
     message: str
     hint: str = ""
+    trace: str = ""
 
     def __str__(self) -> str:
         script, offset = self.script, self.offset
         place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}:"
         condition = f" [{self.condition}]" if self.condition else ""
-        return "\n".join([f"{place}{condition} {_safe(self.message)}", *self._pointer(), *_hint_lines(self.hint)])
+        told = f"{place}{condition} {_safe(self.message)}"
+        return "\n".join([told, *self._pointer(), *_lines(self.hint), *_lines(self.trace)])
 
     def _pointer(self) -> list[str]:
         before, after = _around(self.script.text, self.offset)
@@ -70,8 +73,8 @@ def _around(text: str, offset: int) -> tuple[str, str]:
     return printable(before.replace("\t", " ")), printable(after.replace("\t", " "))
 
 
-def _hint_lines(hint: str) -> list[str]:
-    return [_safe(hint)] if hint else []
+def _lines(told: str) -> list[str]:
+    return [_safe(told)] if told else []
 
 
 def _safe(message: str) -> str:

@@ -9,7 +9,6 @@ variable was filled in, `Step.origin` leads from the text that ran back to the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -19,6 +18,7 @@ from jetsql.errors import EngineError, JetSQLError
 from jetsql.language import Fragment, Substituted, split, substitute
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format, Rows
+from jetsql.surface import Surface, SurfaceLost
 
 VARIABLE_PREFIX = "JETSQL_VAR_"
 
@@ -36,6 +36,8 @@ class Report(Protocol):
     def line(self) -> int | None: ...
     @property
     def column(self) -> int | None: ...
+    @property
+    def trace(self) -> str: ...
 
 
 class Engine(Protocol):
@@ -51,26 +53,6 @@ class Engine(Protocol):
         """Stop the live jobs gracefully and end; they continue with the next start on this home."""
 
 
-class Surface(Protocol):
-    """Where a run shows itself. Its own failures (nobody reads any more) must be `SurfaceLost`."""
-
-    def result(self, line: str) -> None:
-        """One line of a result."""
-
-    def mistake(self, text: str) -> None:
-        """What is wrong, in one or more lines."""
-
-    def busy(self, what: str) -> AbstractContextManager[object]:
-        """Tell that `what` is under way, should the block take long."""
-
-    def flush(self) -> None:
-        """Let people see what has been shown so far."""
-
-
-class SurfaceLost(Exception):
-    """Nobody reads the output any more."""
-
-
 class Outcome(Enum):
     FINE = "fine"
     FAILED = "failed"
@@ -79,11 +61,12 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement, ready to run. start: its offset in the script."""
+    """One statement, ready to run. start: its offset in the script. ahead: what the engine is handed before it."""
 
     script: Script
     fragment: Fragment
     filled: Substituted
+    ahead: str = ""
 
     @property
     def start(self) -> int:
@@ -100,7 +83,7 @@ class Step:
 
     @property
     def _before(self) -> str:
-        return "\n" * (self.fragment.line - 1) + " " * self.fragment.column
+        return self.ahead + "\n" * (self.fragment.line - 1) + " " * self.fragment.column
 
 
 def variables(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -166,13 +149,14 @@ def _run_step(step: Step, engine: Engine, printer: _Printer) -> Mistake | None:
         raise
     except Exception as error:
         # The outermost loop of this surface: whatever a statement raises, Spark's Java errors included, is its answer.
-        return _mistake_of(step, engine.error(error, text), isinstance(error, EngineError))
+        mistake = mistake_of(step, engine.error(error, text))
+        return _EngineMistake(**vars(mistake)) if isinstance(error, EngineError) else mistake
     return None
 
 
-def _mistake_of(step: Step, report: Report, engine_lost: bool) -> Mistake:
-    kind = _EngineMistake if engine_lost else Mistake
-    return kind(step.script, _offset(step, report), report.condition, report.message, report.hint)
+def mistake_of(step: Step, report: Report) -> Mistake:
+    """What an error of the step's statement says of the script."""
+    return Mistake(step.script, _offset(step, report), report.condition, report.message, report.hint, report.trace)
 
 
 def _offset(step: Step, report: Report) -> int:

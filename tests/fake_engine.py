@@ -31,6 +31,7 @@ class Report:
     hint: str = ""
     line: int | None = None
     column: int | None = None
+    trace: str = ""
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from jetsql.console import Console
-from jetsql.script import SurfaceLost
+from jetsql.surface import SurfaceLost
 
 
 class HandTimer:

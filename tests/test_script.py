@@ -9,7 +9,8 @@ import pytest
 from fake_engine import FakeEngine
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format
-from jetsql.script import Outcome, SurfaceLost, prepare, run, variables
+from jetsql.script import Outcome, prepare, run, variables
+from jetsql.surface import SurfaceLost
 
 
 class Screen:

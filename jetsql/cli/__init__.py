@@ -9,13 +9,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
 from jetsql.cli.engine import serve, start, status, stop
-from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, settings_of, with_options
+from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, flags_of, settings_of, with_options
+from jetsql.cli.jobs import (
+    cancel,
+    delete_snapshot,
+    describe,
+    list_jobs,
+    list_snapshots,
+    restart,
+    resume,
+    save_snapshot,
+    suspend,
+)
 from jetsql.cli.running import execute
+from jetsql.cli.submitting import submit
 from jetsql.version import VERSION
 
 
@@ -27,7 +40,15 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and (args[0].endswith(".sql") or os.path.exists(args[0])):
             raise click.UsageError(f"Files are run with: jetsql run {args[0]}", ctx)
+        if args and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            told = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(self.list_commands(ctx))}."
+            raise click.UsageError(f"No such command {args[0]!r}. {told}", ctx)
         return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are defined, which is that of their use."""
+        return list(self.commands)
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,12 +82,14 @@ def cli(context: click.Context, /, **given: Any) -> None:
         context.exit(ExitCode.USAGE)
 
 
-@cli.command()
+@click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @with_options
 @click.pass_context
 def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
-    """Run the statements in files of SQL, one after the other; - reads standard input.
+    """Run the statements in files of SQL.
+
+    One file after the other; - reads standard input.
 
     \b
     Examples:
@@ -77,7 +100,7 @@ def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None
     The first statement that fails ends the run (--continue goes on). Mistakes read FILE:LINE:COLUMN: [CONDITION]
     message. In a script ${name} and ${name:-default} stand for variables; $${ is a plain ${.
     """
-    flags = Flags(**given).under(context.obj)
+    flags = flags_of(context, given)
     if files and flags.statements:
         raise click.UsageError("Give either files or -e, not both.", context)
     if not files and not flags.statements and not flags.stay:
@@ -87,12 +110,14 @@ def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None
     context.exit(execute(flags, files))
 
 
-@cli.command()
+@click.command()
 @HOME_OPTION
 @FORMAT_OPTION
 @click.pass_context
 def check(context: click.Context, /, **given: Any) -> None:
-    """Hold a home's store against its files, and say what to do where they differ.
+    """Hold a home's store against its files.
+
+    Where they differ, it says what to do.
 
     \b
     Examples:
@@ -104,17 +129,14 @@ def check(context: click.Context, /, **given: Any) -> None:
     bad it is (error, warning, note), what, where, and what to do; with --format it is a row of a result. It exits with
     1 when there is an error or a warning.
     """
-    flags = Flags(**given).under(context.obj)
-    if flags.statements:
-        raise click.UsageError("check runs no statements.", context)
-    context.exit(_check(flags))
+    context.exit(_check(flags_of(context, given)))
 
 
 def _check(flags: Flags) -> ExitCode:
     from jetsql.console import process_console
     from jetsql.render import Format, lines
-    from jetsql.script import SurfaceLost
     from jetsql.service import check, check_report
+    from jetsql.surface import SurfaceLost
 
     report = check.check(settings_of(flags).home)
     console = process_console()
@@ -129,7 +151,12 @@ def _check(flags: Flags) -> ExitCode:
     return ExitCode.FINE if report.is_well else ExitCode.PROBLEMS_FOUND
 
 
-for command in (start, stop, status, serve):
+for command in (
+    run,
+    *(list_jobs, submit, suspend, resume, restart, cancel),
+    *(save_snapshot, list_snapshots, delete_snapshot, describe),
+    *(start, stop, status, serve, check),
+):
     cli.add_command(command)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,45 +14,53 @@ from jetsql.cli.flags import (
     HOME_OPTION,
     MASTER_OPTION,
     ExitCode,
-    Flags,
+    flags_of,
     settings_of,
     with_these,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from jetsql.client.engines import Found
     from jetsql.discovery import EngineNote
+    from jetsql.errors import EngineError
     from jetsql.mistakes import Script
     from jetsql.service.embedded import EmbeddedEngine
 
-
-def under(context: click.Context, given: dict[str, Any]) -> Flags:
-    """The flags of a command and of those before its name."""
-    return Flags(**given).under(context.obj)
+_DOING: Final = {
+    "starting": "It is starting, or does not answer.",
+    "stopping": "It is stopping.",
+    "embedded": "It is inside another program and can only be used from there.",
+}
 
 
 @click.command()
 @with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION)
 @click.pass_context
 def start(context: click.Context, /, **given: Any) -> None:
-    """Start the engine of a home in the background, and its jobs with it.
+    """Start the engine of a home in the background.
 
-    Returns when it answers, and tells where. When one runs already, that is fine too.
+    Its jobs go on. Returns when it answers, and tells where. When one runs already, that is fine too.
+
+    \b
+    Examples:
+      jetsql start
+      jetsql start --home ./engine --master local[4] --conf spark.sql.shuffle.partitions=4
     """
     from jetsql.cli.reaching import find_engine
     from jetsql.console import process_console
     from jetsql.errors import EngineError
 
-    flags = under(context, given)
+    flags = flags_of(context, given)
     console = process_console()
     try:
         found = find_engine(settings_of(flags), flags, console)
     except EngineError as error:
         console.say(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    console.result(f"{'started' if found.started else 'runs already'}: {_where(found)}")
+    console.result(f"{'started' if found.started else 'runs already'}: {_where(found.note, found.about['home'])}")
     console.flush()
 
 
@@ -65,33 +73,32 @@ def stop(context: click.Context, /, timeout: float, **given: Any) -> None:
 
     Its jobs stop between two batches and go on with the next start. Returns when it has ended; when none runs, that is
     fine too.
+
+    \b
+    Examples:
+      jetsql stop
+      jetsql stop --timeout 30
     """
     from jetsql.client import engines
     from jetsql.console import process_console
+    from jetsql.errors import EngineError
 
-    settings = settings_of(under(context, given))
+    home = settings_of(flags_of(context, given)).home
     console = process_console()
-    found = engines.find(settings.home)
-    if found is None:
-        context.exit(_none_to_stop(settings.home, console.say))
-    with console.busy("stopping the engine", 0.0 if console.terminal else 2.0):
-        ended = engines.stop(settings.home, found.note, timeout)
-    if not ended:
-        console.say(f"The engine, process {found.note.pid}, has not ended within {timeout:g} s; it goes on stopping.")
+    try:
+        with console.busy("stopping the engine", 0.5 if console.terminal else 2.0):
+            how = engines.stop(home, timeout)
+    except EngineError as error:
+        console.say(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    console.result("stopped")
+    if how is engines.Stopped.STILL:
+        console.say(f"The engine of {home} has not ended within {timeout:g} s; it goes on stopping.")
+        context.exit(ExitCode.NO_ENGINE)
+    if how is engines.Stopped.NONE:
+        console.say(f"No engine runs on {home}.")
+    else:
+        console.result("stopped")
     console.flush()
-
-
-def _none_to_stop(home: Any, say: Callable[[str], None]) -> ExitCode:
-    from jetsql.lease import owner
-
-    who = owner(home)
-    if who is None:
-        say(f"No engine runs on {home}.")
-        return ExitCode.FINE
-    say(f"An engine that does not answer owns {home}: {who}. It starts, stops, or is inside another program.")
-    return ExitCode.NO_ENGINE
 
 
 @click.command()
@@ -99,30 +106,36 @@ def _none_to_stop(home: Any, say: Callable[[str], None]) -> ExitCode:
 @click.option("--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait so long for it to answer.")
 @click.pass_context
 def status(context: click.Context, /, wait: float | None, **given: Any) -> None:
-    """Tell whether the engine of a home runs, where, and how many jobs it has. Starts none.
+    """Tell whether the engine of a home runs, and where.
 
-    Exits with 0 when it answers, with 3 when not: a supervisor can ask this.
+    Starts none. Exits with 0 when it answers, with 3 when not: a supervisor can ask this.
+
+    \b
+    Examples:
+      jetsql status
+      jetsql status --wait 60 --format json
     """
     from jetsql.client import engines
     from jetsql.console import process_console
-    from jetsql.lease import owner
+    from jetsql.errors import EngineError
 
-    flags = under(context, given)
+    flags = flags_of(context, given)
     home = settings_of(flags).home
     console = process_console()
-    found = engines.find(home) if wait is None else engines.wait_until_up(home, wait)
-    if found is None:
-        who = owner(home) if home.exists() else None
-        but = f" But {who} owns it: it starts, stops, or is inside another program." if who else ""
-        console.say(f"No engine answers for {home}.{but}")
+    try:
+        found = engines.find(home) if wait is None else engines.wait_until_up(home, wait)
+    except EngineError as error:
+        console.say(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    for line in _status_lines(found, flags.form):
+    facts = _facts(found) if found is not None else _absence(home)
+    for line in _fact_lines(facts, flags.form):
         console.result(line)
     console.flush()
+    context.exit(ExitCode.FINE if found is not None else ExitCode.NO_ENGINE)
 
 
-def _status_lines(found: Found, form: str | None) -> list[str]:
-    facts = {
+def _facts(found: Found) -> dict[str, Any]:
+    return {
         "status": "up",
         **{name: found.about[name] for name in ("version", "spark", "home", "master", "pid")},
         "url": found.note.url,
@@ -130,16 +143,40 @@ def _status_lines(found: Found, form: str | None) -> list[str]:
         "thrift": found.note.thrift or None,
         "jobs": found.about["jobs"],
         "sessions": found.about["sessions"],
+        "statements": found.about["statements"],
     }
+
+
+def _absence(home: Path) -> dict[str, Any]:
+    from jetsql.client import engines
+
+    state = engines.state(home)
+    return {
+        "status": state or "down",
+        "home": str(home),
+        "message": _DOING[state] if state else "No engine runs on this home.",
+    }
+
+
+def _fact_lines(facts: dict[str, Any], form: str | None) -> Iterator[str]:
     if form == "json":
-        return [json.dumps(facts)]
-    jobs = ", ".join(f"{count} {name}" for name, count in found.about["jobs"].items()) or "none"
-    shown = {**facts, "jobs": jobs}
-    return [f"{name:9} {value}" for name, value in shown.items() if value is not None]
+        yield json.dumps(facts)
+        return
+    jobs = facts.get("jobs")
+    if jobs is not None:
+        facts = {**facts, "jobs": ", ".join(f"{count} {name}" for name, count in jobs.items()) or "none"}
+    if form is None:
+        yield from (f"{name:10} {value}" for name, value in facts.items() if value is not None)
+        return
+    from jetsql.cli.asking import Answer
+    from jetsql.jobs.tables import Column
+    from jetsql.render import Format, lines
+
+    yield from lines(Answer(tuple(Column(name) for name in facts), (tuple(facts.values()),)), Format(form))
 
 
-def _where(found: Found) -> str:
-    return f"process {found.note.pid}, {found.note.url}, home {found.about['home']}"
+def _where(note: EngineNote, home: str) -> str:
+    return f"process {note.pid}, {note.url}, home {home}"
 
 
 @click.command()
@@ -153,23 +190,45 @@ def _where(found: Found) -> str:
 @click.option("--ready-fd", type=int, hidden=True)
 @click.pass_context
 def serve(context: click.Context, /, init: str | None, ready_fd: int | None, **given: Any) -> None:
-    """Run the engine of a home in the foreground, as systemd and containers want it.
+    """Run the engine of a home in the foreground.
 
-    SIGTERM and Ctrl-C stop it gracefully. Its log is engine.log in the home.
+    As systemd and containers want it: SIGTERM and Ctrl-C stop it gracefully, a second one ends it at once. Its log is
+    engine.log in the home; here it only tells where it answers, and why it ends.
+
+    \b
+    Examples:
+      jetsql serve
+      jetsql serve --home /var/lib/jetsql --init /etc/jetsql/jobs.sql
     """
+    settings = settings_of(flags_of(context, given))
+    context.exit(_serve(settings, _init(init), _Told(settings.home, ready_fd)))
+
+
+def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told) -> ExitCode:
+    import threading
+
     from jetsql.errors import EngineError
+    from jetsql.interrupts import Interrupts
     from jetsql.service import serving
 
-    flags = under(context, given)
-    settings = settings_of(flags)
-    told = _Told(ready_fd)
+    stop = threading.Event()
+    interrupts = Interrupts(told.say, ExitCode.INTERRUPTED, first=stop.set)
+    interrupts.closing("stopping")
+    interrupts.install()
     try:
-        serving.serve(settings, _init(init), told.ready)
+        serving.serve(settings, prepare, told.ready, stop)
     except EngineError as error:
         told.failed(error)
-        context.exit(ExitCode.NO_ENGINE)
     except _InitFailed:
-        context.exit(ExitCode.STATEMENT_FAILED)
+        return ExitCode.STATEMENT_FAILED
+    except Exception as error:
+        # The outermost frame of the program: whatever Spark, the JVM or the system raise while they start or stop.
+        words = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
+        told.failed(EngineError("ENGINE_NOT_STARTED", words, hint=f"More stands in its log in {settings.home}."))
+    else:
+        told.say("stopped")
+        return ExitCode.FINE
+    return ExitCode.NO_ENGINE
 
 
 class _InitFailed(Exception):
@@ -177,21 +236,31 @@ class _InitFailed(Exception):
 
 
 class _Told:
-    """Who waits for the engine to answer: another process at a pipe, or a person at a terminal."""
+    """Who waits for the engine to answer: another process at a pipe, or a person at a terminal.
 
-    def __init__(self, descriptor: int | None) -> None:
+    To a process in the background nobody listens, and its outputs are the log, which has all of it already.
+    """
+
+    def __init__(self, home: Path, descriptor: int | None) -> None:
+        self._home = home
         self._descriptor = descriptor
+        self._in_background = descriptor is not None
 
     def ready(self, note: EngineNote) -> None:
-        self._tell({"url": note.url}, f"The engine answers at {note.url}, process {note.pid}.")
+        self.say(f"The engine answers: {_where(note, str(self._home))}.")
+        self._pass_on({"url": note.url})
 
-    def failed(self, error: Any) -> None:
+    def failed(self, error: EngineError) -> None:
         from dataclasses import asdict
 
-        self._tell({"error": asdict(error.report())}, str(error))
+        self.say(str(error))
+        self._pass_on({"error": asdict(error.report())})
 
-    def _tell(self, told: dict[str, Any], words: str) -> None:
-        click.echo(words, err=True)
+    def say(self, words: str) -> None:
+        if not self._in_background:
+            click.echo(words, err=True)
+
+    def _pass_on(self, told: dict[str, Any]) -> None:
         if self._descriptor is not None:
             with os.fdopen(self._descriptor, "w") as pipe:
                 json.dump(told, pipe)

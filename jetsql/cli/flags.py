@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ class Flags:
 
     statements: tuple[str, ...] = ()
     home: str | None = None
+    url: str | None = None
     master: str | None = None
     conf: tuple[str, ...] = ()
     form: str | None = None
@@ -47,6 +48,7 @@ class Flags:
         return Flags(
             statements=outer.statements + self.statements,
             home=self.home if self.home is not None else outer.home,
+            url=self.url if self.url is not None else outer.url,
             master=self.master if self.master is not None else outer.master,
             conf=outer.conf + self.conf,
             form=self.form or outer.form,
@@ -80,25 +82,36 @@ CONF_OPTION = click.option(
 NO_START_OPTION = click.option(
     "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
 )
+URL_OPTION = click.option(
+    "--url",
+    metavar="URL",
+    help="An engine on another machine, instead of a home [JETSQL_URL]; its token stands in JETSQL_TOKEN.",
+)
 TRACES_OPTION = click.option(
     "-v", "--verbose", "traces", is_flag=True, help="Show where in the engine errors came from."
 )
-OPTIONS: tuple[Callable[..., Any], ...] = (
-    click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
+VARIABLES_OPTION = click.option(
+    "--set",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable of the scripts, written ${NAME} there; may be given often. JETSQL_VAR_NAME in the environment "
+    "sets one too.",
+)
+ENGINE_OPTIONS: tuple[Callable[..., Any], ...] = (
+    FORMAT_OPTION,
     HOME_OPTION,
+    URL_OPTION,
+    NO_START_OPTION,
     MASTER_OPTION,
     CONF_OPTION,
-    NO_START_OPTION,
-    FORMAT_OPTION,
     TRACES_OPTION,
-    click.option(
-        "--set",
-        "variables",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A variable of the scripts, written ${NAME} there; may be given often. JETSQL_VAR_NAME in the environment "
-        "sets one too.",
-    ),
+)
+"""Those of every command that talks with an engine."""
+OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
+    *ENGINE_OPTIONS,
+    VARIABLES_OPTION,
     click.option("--continue", "keep_going", is_flag=True, help="Go on after a statement that failed."),
     click.option(
         "--embedded", is_flag=True, help="Run the engine in this process; its jobs stop gracefully when it ends."
@@ -120,6 +133,18 @@ def with_these(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 with_options = with_these(*OPTIONS)
 """A command with the options of running statements."""
+
+
+def flags_of(context: click.Context, given: Mapping[str, Any]) -> Flags:
+    """The flags of a command and of those before its name. Raises click.UsageError for one that it has no use for."""
+    outer: Flags = context.obj
+    taken = {parameter.name for parameter in context.command.params}
+    assert context.parent is not None
+    for option in context.parent.command.params:
+        name = option.name or ""
+        if name not in taken and getattr(outer, name, None):
+            raise click.UsageError(f"{context.command.name} has no use for {option.opts[-1]}.", context)
+    return Flags(**given).under(outer)
 
 
 def settings_of(flags: Flags) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -18,11 +19,36 @@ if TYPE_CHECKING:
 
 
 def reach(settings: Settings, flags: Flags, console: Console) -> RemoteEngine:
-    """A session on the engine of the home. Raises EngineError, and click.UsageError as `find_engine`."""
+    """A session on the engine of the home, or on the one at --url, which is never started.
+
+    Raises EngineError, and click.UsageError as `find_engine` and for flags that an engine elsewhere has no use for.
+    """
     from jetsql.client.remote import RemoteEngine
 
+    url = url_of(flags)
+    if url is not None:
+        return RemoteEngine(url, os.environ.get("JETSQL_TOKEN", ""), traces=flags.traces)
     found = find_engine(settings, flags, console)
     return RemoteEngine(found.note.url, found.note.token, traces=flags.traces)
+
+
+def url_of(flags: Flags) -> str | None:
+    """The engine elsewhere that is meant, if one is: by --url, or by JETSQL_URL unless --home says otherwise.
+
+    Raises click.UsageError for what is no address, and for flags about an engine here.
+    """
+    url = flags.url
+    if url is None and flags.home is None:
+        url = os.environ.get("JETSQL_URL") or None
+    if url is None:
+        return None
+    if not url.startswith(("http://", "https://")):
+        raise click.UsageError(f"The engine's address {url!r} begins with neither http:// nor https://.")
+    here = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
+    for name, given in here.items():
+        if given:
+            raise click.UsageError(f"{name} is about an engine of this machine, and {url} is one that runs already.")
+    return url
 
 
 def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:
@@ -42,7 +68,17 @@ def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:
             found = engines.find_or_start(settings, start_flags(settings, flags))
     if not found.started:
         _check_same(found, settings, flags)
+        _compare_versions(found, console)
     return found
+
+
+def _compare_versions(found: Found, console: Console) -> None:
+    from jetsql.version import VERSION
+
+    theirs = found.note.version
+    if theirs != VERSION:
+        hint = "After `jetsql stop`, the next command starts an engine of its own version."
+        console.say(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
 
 
 def starting(console: Console) -> AbstractContextManager[None]:

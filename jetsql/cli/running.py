@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
     """Run everything and say what to exit with. Raises click.UsageError for what is wrong with the call."""
-    from jetsql import script
     from jetsql.console import process_console
     from jetsql.mistakes import Mistake
 
@@ -35,8 +34,7 @@ def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
         raise click.UsageError("--stay goes with --embedded: in an engine of their own the jobs keep running anyway.")
     scripts = [*_given(flags.statements), *read_files(files)]
     settings = settings_of(flags)
-    values = script.variables(os.environ, _variables(flags))
-    steps = script.prepare(scripts, values)
+    steps = prepared(flags, scripts)
     console = process_console()
     broken = [step for step in steps if isinstance(step, Mistake)]
     if broken and (not flags.keep_going or len(broken) == len(steps)):
@@ -46,6 +44,13 @@ def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
     if not steps and not flags.stay:
         return ExitCode.FINE
     return _with_engine(flags, settings, steps, console)
+
+
+def prepared(flags: Flags, scripts: Sequence[Script]) -> list[Step | Mistake]:
+    """The statements of scripts with their variables filled in. Raises click.UsageError for a bad --set."""
+    from jetsql import script
+
+    return script.prepare(scripts, script.variables(os.environ, _variables(flags)))
 
 
 def _with_engine(flags: Flags, settings: Settings, steps: Sequence[Step | Mistake], console: Console) -> ExitCode:
@@ -81,7 +86,7 @@ def open_engine(settings: Settings, flags: Flags, console: Console) -> Engine:
 def _run_and_close(
     engine: Engine, flags: Flags, steps: Sequence[Step | Mistake], console: Console, interrupts: Interrupts
 ) -> ExitCode:
-    from jetsql.script import SurfaceLost
+    from jetsql.surface import SurfaceLost
 
     try:
         code = _run_steps(engine, flags, steps, console)

@@ -9,24 +9,31 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 from jetsql.client.http import HttpDoor
-from jetsql.discovery import EngineNote, read_note
-from jetsql.errors import SQLSTATES, EngineError
-from jetsql.lease import make_home, owner
+from jetsql.discovery import API, EngineNote, read_note
+from jetsql.engine_log import LOG
+from jetsql.errors import SQLSTATES, EngineError, ReportedError
+from jetsql.lease import make_home, not_usable, owner
+from jetsql.private_files import MODE, append_private
 from jetsql.settings import Settings
+from jetsql.version import VERSION
 
-LOG: Final = "engine.log"
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "jetsql")
+"""What an engine is started with."""
+
 _ASK_AGAIN_SECONDS: Final = 0.05
 _START_SECONDS: Final = 300.0
+_LAST_LINES: Final = 5
 
 
 @dataclass(frozen=True)
@@ -39,34 +46,69 @@ class Found:
 
 
 def find(home: Path) -> Found | None:
-    """The engine that answers for a home, if one does."""
+    """The engine that answers for a home, if one does that is not about to end.
+
+    Raises EngineError ENGINE_NOT_REACHABLE for one that speaks another version of the interface.
+    """
     note = read_note(home)
-    if note is None:
+    if note is None or note.stopping:
         return None
     door = HttpDoor(note.url, note.token)
     try:
-        about = door.ask("GET", "/v1/engine")
-    except EngineError:
+        about = door.ask("GET", "/v1/engine") if note.api == API else None
+    except (EngineError, ReportedError):  # the note outlived its engine, or its port is another program's by now
         return None
     finally:
         door.close()
-    return Found(note, about) if about.get("home") == str(home) else None
+    if about is None:
+        if owner(home) is None:
+            return None
+        raise _other_version(home, note)
+    answers_for = about.get("home") if isinstance(about, dict) else None
+    return Found(note, about) if answers_for == str(home) else None
+
+
+def _other_version(home: Path, note: EngineNote) -> EngineError:
+    return EngineError(
+        "ENGINE_NOT_REACHABLE",
+        f"The engine on {home} is JetSQL {note.version} and speaks version {note.api} of its interface, this is JetSQL "
+        f"{VERSION} and speaks version {API}.",
+        hint=f"Use JetSQL {note.version}, or stop the engine with that one and start it with this one.",
+    )
+
+
+def state(home: Path) -> str | None:
+    """What an engine that does not answer is doing: `starting`, `stopping`, or `embedded` in another program. None
+    when there is none."""
+    if not home.exists() or owner(home) is None:
+        return None
+    note = read_note(home)
+    if not _is_service(home):
+        return "embedded"
+    return "stopping" if note is not None and note.stopping else "starting"
 
 
 def find_or_start(settings: Settings, flags: Sequence[str] = ()) -> Found:
     """The engine of a home, started in the background when none runs.
 
     flags: of `jetsql serve`, for the engine that may have to be started.
-    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE and whatever the engine could not start for.
+    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and whatever the engine could not start for.
     """
     home = make_home(settings.home)
     found = find(home)
     if found is not None:
         return found
-    from filelock import FileLock  # takes its time to import, and an engine that runs needs no lock
+    from filelock import FileLock, Timeout  # takes its time to import, and an engine that runs needs no lock
 
-    with FileLock(home / "start.lock"):  # of two that start one at the same time, the second finds the first's
-        return find(home) or _await_owner(home) or _start(home, flags)
+    try:
+        # Of two that start one at the same time, the second finds the first's.
+        with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
+            return find(home) or _await_owner(home) or _start(home, flags)
+    except Timeout as error:
+        words = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
+        raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.") from error
+    except OSError as error:
+        raise not_usable(home, error) from error
 
 
 def wait_until_up(home: Path, seconds: float) -> Found | None:
@@ -84,14 +126,21 @@ def _await_owner(home: Path) -> Found | None:
         found = find(home)
         if found is not None:
             return found
-        if monotonic() > until or not _is_service(home):
-            raise EngineError(
-                "HOME_IN_USE",
-                f"An engine inside another program owns {home}: {who}.",
-                hint="It can only be used from there. End it, or use another folder (--home).",
-            )
+        if not _is_service(home):
+            raise _embedded(home, who)
+        if monotonic() > until:
+            words = f"The engine on {home}, {who}, has not answered for {_START_SECONDS:g} s."
+            raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.")
         time.sleep(_ASK_AGAIN_SECONDS)
     return None
+
+
+def _embedded(home: Path, who: str) -> EngineError:
+    return EngineError(
+        "HOME_IN_USE",
+        f"An engine inside another program owns {home}: {who}.",
+        hint="It can only be used from there. End it, or use another folder (--home).",
+    )
 
 
 def _is_service(home: Path) -> bool:
@@ -102,46 +151,83 @@ def _is_service(home: Path) -> bool:
 
 
 def _start(home: Path, flags: Sequence[str]) -> Found:
+    told, code, words = _run_until_ready(home, flags)
+    if not told:
+        how = f"ended with exit code {code}" if code else "was stopped while it was starting"
+        raise EngineError("ENGINE_NOT_STARTED", f"The engine {how}. {words}".strip(), hint=f"See {home / LOG}.")
+    if "error" in told:
+        error = _error_of(told["error"])
+        found = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
+        if found is not None:  # of a `jetsql serve` that somebody else has just called
+            return found
+        raise error
+    found = find(home)
+    if found is None:
+        raise EngineError("ENGINE_NOT_STARTED", "The engine started and is gone.", hint=f"See {home / LOG}.")
+    return replace(found, started=True)
+
+
+def _run_until_ready(home: Path, flags: Sequence[str]) -> tuple[dict[str, Any], int, str]:
+    """What the new engine told when it was ready or knew why it won't be; else its exit code and its last words."""
+    import subprocess  # here, because most commands find an engine that runs
+
     reading, writing = os.pipe()
-    command = [sys.executable, "-m", "jetsql", "serve", "--home", str(home), *flags, "--ready-fd", str(writing)]
-    with (home / LOG).open("ab") as log, os.fdopen(reading, "rb") as answer:
+    command = [*PROGRAM, "serve", "--home", str(home), *flags, "--ready-fd", str(writing)]
+    with append_private(home / LOG) as log, os.fdopen(reading, "rb") as answer:
+        before = log.tell()
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(writing,), start_new_session=True
         )
         os.close(writing)
         told = answer.read()  # ends when it answers, or with the process
-    if not told:
-        code = process.wait()
-        raise EngineError(
-            "ENGINE_NOT_STARTED", f"The engine ended with exit code {code}.", hint=f"See {home / LOG} for more."
-        )
-    _check_started(json.loads(told))
-    found = find(home)
-    if found is None:
-        raise EngineError("ENGINE_NOT_STARTED", "The engine started and is gone.", hint=f"See {home / LOG}.")
-    return Found(found.note, found.about, started=True)
+    if told:
+        process.returncode = 0  # so that nobody is warned of a process that goes on: it is meant to
+        return json.loads(told), 0, ""
+    return {}, process.wait(), _last_words(home / LOG, before)
 
 
-def _check_started(told: dict[str, Any]) -> None:
-    error = told.get("error")
-    if error is None:
-        return
-    condition = str(error["condition"]).removeprefix("JETSQL.")
-    raise EngineError(
-        condition if condition in SQLSTATES else "ENGINE_NOT_STARTED", error["message"], hint=error["hint"]
+def _last_words(log: Path, since: int) -> str:
+    lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
+    return " ".join(line.strip() for line in lines[-_LAST_LINES:])
+
+
+def _error_of(told: dict[str, Any]) -> EngineError:
+    condition = str(told["condition"]).removeprefix("JETSQL.")
+    return EngineError(
+        condition if condition in SQLSTATES else "ENGINE_NOT_STARTED", told["message"], hint=told["hint"]
     )
 
 
-def stop(home: Path, note: EngineNote, seconds: float) -> bool:
-    """Ask an engine to end gracefully, and wait for it. Returns whether it ended within the time."""
-    door = HttpDoor(note.url, note.token)
-    try:
-        door.ask("POST", "/v1/engine/stop", {})
-    finally:
-        door.close()
+class Stopped(Enum):
+    """How `stop` went. STILL: the time was up; it goes on stopping."""
+
+    ENDED = "ended"
+    NONE = "none ran"
+    STILL = "still stopping"
+
+
+def stop(home: Path, seconds: float) -> Stopped:
+    """Ask the engine of a home to end gracefully, also one that is just starting, and wait for it.
+
+    Raises EngineError HOME_IN_USE for one inside another program.
+    """
     until = monotonic() + seconds
-    while owner(home) is not None:
+    seen = False
+    while home.exists() and (who := owner(home)) is not None:
+        if not _is_service(home):
+            raise _embedded(home, who)
+        seen = True
         if monotonic() > until:
-            return False
+            return Stopped.STILL
+        found = find(home)
+        if found is not None:
+            _ask_to_stop(found.note)
         time.sleep(_ASK_AGAIN_SECONDS)
-    return True
+    return Stopped.ENDED if seen else Stopped.NONE
+
+
+def _ask_to_stop(note: EngineNote) -> None:
+    door = HttpDoor(note.url, note.token)
+    with suppress(EngineError):  # it has ended meanwhile, or it is asked again
+        door.ask("POST", "/v1/engine/stop", {})
+    door.close()

@@ -43,7 +43,10 @@ class HttpDoor:
         response = self._send(method, path, body, self._connect_seconds)
         with _told(self.url, "CONNECTION_LOST"):
             content = response.read()
-        return json.loads(content) if content else None
+        try:
+            return json.loads(content) if content else None
+        except ValueError as error:
+            raise _stranger(self.url, response.status) from error
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Generator[bytes, None, None]:
         """The lines of a long answer, as they come. Waits for the first without a limit. Raises as `ask`."""
@@ -157,8 +160,12 @@ def _error(response: HTTPResponse, url: str) -> Exception:
     try:
         return error_of(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):
-        words = f"What answers at {url} is no engine of JetSQL: HTTP status {response.status}."
-        return EngineError("ENGINE_NOT_REACHABLE", words)
+        return _stranger(url, response.status)
+
+
+def _stranger(url: str, status: int) -> EngineError:
+    words = f"What answers at {url} is no engine of JetSQL, or one of another version: HTTP status {status}."
+    return EngineError("ENGINE_NOT_REACHABLE", words)
 
 
 def error_of(told: Mapping[str, Any]) -> Exception:

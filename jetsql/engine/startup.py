@@ -25,7 +25,9 @@ import pyspark.java_gateway
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of
+from jetsql.engine_log import LOG
 from jetsql.errors import EngineError
+from jetsql.private_files import append_private
 
 Session = SparkSession
 
@@ -45,7 +47,7 @@ class SparkStart:
 
     @property
     def log(self) -> Path:
-        return self.home / "engine.log"
+        return self.home / LOG
 
 
 def start_spark(start: SparkStart) -> SparkSession:
@@ -107,7 +109,8 @@ def _java_options(start: SparkStart) -> str:
         "derby.system.home": str(start.home),
         "derby.stream.error.file": str(start.home / "derby.log"),
     }
-    return " ".join(f'"-D{key}={value}"' for key, value in options.items())
+    # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.
+    return " ".join(("-XX:+ExitOnOutOfMemoryError", *(f'"-D{key}={value}"' for key, value in options.items())))
 
 
 @contextmanager
@@ -115,7 +118,7 @@ def _jvm_output_to(log: Path) -> Iterator[None]:
     """While this lasts, PySpark starts its JVM with stdout and stderr in the log. PySpark has no setting for it."""
     launcher: Any = pyspark.java_gateway
     original = launcher.Popen
-    with log.open("ab") as sink:
+    with append_private(log) as sink:
         launcher.Popen = partial(subprocess.Popen, stdout=sink, stderr=subprocess.STDOUT)
         try:
             yield

@@ -27,6 +27,7 @@ from jetsql.engine.startup import (
     same_spark,
     shortcomings,
     start_spark,
+    wait_for_end,
 )
 from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.failpoints import check_armed
@@ -115,6 +116,10 @@ class EmbeddedEngine:
             self._lease.release()
             if _open_engine is self:
                 _open_engine = None
+
+    def wait_for_spark(self) -> int:
+        """Block until the process that Spark runs in has ended, however it did. Returns its exit code."""
+        return wait_for_end(self.spark)
 
     @property
     def closing(self) -> bool:

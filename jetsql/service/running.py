@@ -85,10 +85,11 @@ class RunningStatements:
         found.cancellation.cancel()
 
     def cancel_all(self) -> None:
+        """For the engine's end."""
         with self._lock:
             running = list(self._running.values())
         for request in running:
-            request.cancellation.cancel()
+            request.cancellation.cancel("The engine is being stopped. What the statement had begun goes on after that.")
 
     def __len__(self) -> int:
         return len(self._running)

@@ -1,8 +1,9 @@
 """The engine as a process of its own: one home, its jobs, and the doors through which clients come.
 
 What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the doors
-answer and removed before they close, so whoever reads it and is not answered knows that the engine died. Should Spark's
-own process die, this one ends with it at once: nothing here is worth keeping without it, and the next start recovers.
+answer, says so from the moment on when the engine is asked to stop, and goes when it has; so whoever reads it and is
+not answered knows that the engine died. Should Spark's own process die, this one ends with it at once: nothing here is
+worth keeping without it, and the next start recovers.
 """
 
 from __future__ import annotations
@@ -10,25 +11,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import uvicorn
 
 from jetsql.discovery import EngineNote, remove_note, token, write_note
-from jetsql.engine.startup import wait_for_end
 from jetsql.errors import EngineError
 from jetsql.lease import make_home, not_usable
 from jetsql.service import embedded
 from jetsql.service.access import Access
 from jetsql.service.embedded import EmbeddedEngine
 from jetsql.service.http import Door
+from jetsql.service.logs import logging_to
 from jetsql.settings import DoorSettings, Settings
 from jetsql.version import VERSION
 
@@ -40,75 +41,103 @@ Prepare = Callable[[EmbeddedEngine], None]
 Ready = Callable[[EngineNote], None]
 
 
-def serve(settings: Settings, prepare: Prepare, ready: Ready) -> None:
-    """Run an engine until SIGTERM or SIGINT; its jobs then stop gracefully and go on with the next start.
+def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event) -> None:
+    """Run an engine until `stop` is set or a client asks for its end; its jobs then stop gracefully and go on with the
+    next start.
 
     prepare: called before anybody else can come in. ready: called when the doors answer.
-    Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, and what `prepare` raises.
+    Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, HOME_NOT_USABLE, and what
+    `prepare` raises.
     """
     home = make_home(settings.home)
-    listening = _listen(settings.doors)
-    with listening, _stopping() as stop:
-        engine = embedded.open(settings=settings, service=True)
+    with logging_to(home):
+        _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:
-            prepare(engine)
-            watch = threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True)
-            watch.start()
-            note = _note(settings, _token(settings), listening)
-            write_note(home, note)
-            try:
-                asyncio.run(_answer(engine, settings.doors, note, listening, stop, ready))
-            finally:
-                remove_note(home)
+            with _listen(settings.doors) as listening:
+                _serve(replace(settings, home=home), prepare, ready, stop, listening)
+        except Exception as error:
+            _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
+            raise
+        _LOG.info("Stopped")
+
+
+def _serve(
+    settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event, listening: socket.socket
+) -> None:
+    engine = embedded.open(settings=settings, service=True)
+    try:
+        prepare(engine)
+        if stop.is_set():
+            return
+        threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
+        note = _tell_where(settings, listening)
+        try:
+            asyncio.run(_answer(engine, settings, note, listening, stop, ready))
         finally:
-            engine.close()
+            remove_note(settings.home)
+    finally:
+        engine.close()
 
 
 async def _answer(
     engine: EmbeddedEngine,
-    doors: DoorSettings,
+    settings: Settings,
     note: EngineNote,
     listening: socket.socket,
     stop: threading.Event,
     ready: Ready,
 ) -> None:
+    doors = settings.doors
     access = Access(note.token, (*doors.http_hosts, doors.http_host))
     door = Door(engine, access, stop.set, doors.session_idle_seconds, doors.sessions_most)
     config = uvicorn.Config(door.app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
+    server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
+    _LOG.info("The engine answers at %s", note.url)
     ready(note)
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    _LOG.info("Stopping: %d statements and %d sessions of clients are open", len(door.running), len(door.sessions))
     stop.set()
+    _tell_end(settings.home, note)
     door.running.cancel_all()
     server.should_exit = True
     await serving
     await asyncio.to_thread(door.close)
 
 
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """An event that signals set. A second one, when the first was not long ago, ends nothing sooner: jobs stop within
-    their deadline anyway."""
-    stop = threading.Event()
+class _Server(uvicorn.Server):
+    """Signals are the process's, which may have to stop before there is a server."""
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+
+def _tell_where(settings: Settings, listening: socket.socket) -> EngineNote:
+    """Write the note. Raises EngineError HOME_NOT_USABLE."""
     try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        note = _note(settings, token(settings.home), listening)
+        write_note(settings.home, note)
+    except OSError as error:
+        raise not_usable(settings.home, error) from error
+    return note
+
+
+def _tell_end(home: Path, note: EngineNote) -> None:
+    try:
+        write_note(home, replace(note, stopping=True))
+    except OSError:  # a full disk must not keep it from stopping
+        _LOG.exception("The note in %s could not be written", home)
+        remove_note(home)
 
 
 def _listen(doors: DoorSettings) -> socket.socket:
     """The socket of the HTTP door. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         family = socket.getaddrinfo(doors.http_host, doors.http_port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family)
+        # The protocol by its name: asyncio sends small answers without delay only over what it knows to be TCP.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((doors.http_host, doors.http_port))
         listening.listen(128)
@@ -119,13 +148,6 @@ def _listen(doors: DoorSettings) -> socket.socket:
             hint="Set http_port to one that is free, or to 0 for any, and http_host to an address of this machine.",
         ) from error
     return listening
-
-
-def _token(settings: Settings) -> str:
-    try:
-        return token(settings.home)
-    except OSError as error:
-        raise not_usable(settings.home, error) from error
 
 
 def _note(settings: Settings, secret: str, listening: socket.socket) -> EngineNote:
@@ -143,9 +165,9 @@ def _note(settings: Settings, secret: str, listening: socket.socket) -> EngineNo
 
 
 def _end_with_spark(engine: EmbeddedEngine) -> None:
-    code = wait_for_end(engine.spark)
+    code = engine.wait_for_spark()
     if engine.closing:
         return
-    _LOG.error("Spark's process ended with exit code %d; the engine ends with it", code)
+    _LOG.error("Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code)
     remove_note(engine.home)
     os._exit(SPARK_ENDED)

@@ -1,0 +1,28 @@
+"""Files that only their owner may read, from the first byte on and whatever the umask is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Final
+
+MODE: Final = 0o600
+
+
+def write_private(file: Path, text: str) -> None:
+    """At once and whole, so that nobody reads half of it. Raises OSError."""
+    new = file.with_name(f"{file.name}.new")
+    new.unlink(missing_ok=True)
+    with open(new, "x", encoding="utf-8", opener=private) as writing:
+        writing.write(text)
+    os.replace(new, file)
+
+
+def append_private(file: Path) -> BinaryIO:
+    """The file, to write at its end. Raises OSError."""
+    return open(file, "ab", opener=private)
+
+
+def private(path: str, flags: int) -> int:
+    """An `opener` for `open`."""
+    return os.open(path, flags, MODE)

@@ -1,0 +1,101 @@
+"""A whole engine without Spark: the manager over the engine's twin in memory, with a home, sessions and doors.
+
+`Managed` is to the service what `EmbeddedEngine` is. `SELECT n` gives rows; all else that is not JetSQL's is no
+statement.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from jetsql.errors import ErrorReport, JetSQLError, StatementError
+from jetsql.jobs.commands import execute
+from jetsql.jobs.manager import Manager
+from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.store import Store
+from jetsql.jobs.tables import Column
+from jetsql.language import parse
+from jetsql.lease import Lease, make_home
+from jetsql.service.results import Result, of_table
+from jetsql.settings import Settings
+from jetsql.version import VERSION
+from memory_engine import MemoryEngine, Session
+
+
+class ManagedSession:
+    """Where a client's statements run."""
+
+    def __init__(self, engine: Managed) -> None:
+        self._engine = engine
+
+    def run(self, text: str, parameters: Any = None) -> Result:
+        statement = parse(text)
+        if statement is not None:
+            return of_table(execute(self._engine.manager, statement, Session()), UTC)
+        verb, _, number = text.strip().partition(" ")
+        if verb != "SELECT":
+            raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
+        return Result((Column("n", "int"),), self._rows(int(number)))
+
+    def schema(self) -> str:
+        return "default"
+
+    def _rows(self, count: int) -> Iterator[tuple[int]]:
+        return ((number,) for number in range(count))
+
+
+class Managed:
+    """dead: set when its Spark is to have ended."""
+
+    def __init__(self, home: Path, service: bool = False, jobs: JobSettings | None = None) -> None:
+        self.home = make_home(home)
+        self.engine = MemoryEngine()
+        self._lease = Lease(self.home, service)
+        self._store = Store(self.home / "jetsql.db")
+        self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
+        self.manager.start()
+        self.dead = threading.Event()
+        self.closing = False
+
+    @property
+    def closed(self) -> bool:
+        return self.closing
+
+    def run(self, text: str) -> Result:
+        return self.session().run(text)
+
+    def session(self) -> ManagedSession:
+        return ManagedSession(self)
+
+    def about(self) -> dict[str, Any]:
+        statuses = Counter(view.job.status.value for view in self.manager.board.live())
+        facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
+        return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        if isinstance(error, JetSQLError):
+            return error.report(text)
+        return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
+
+    def wait_for_spark(self) -> int:
+        self.dead.wait()
+        return -9
+
+    def close(self) -> None:
+        if self.closing:
+            return
+        self.closing = True
+        self.manager.close()
+        self._store.close()
+        self._lease.release()
+
+
+def open_managed(*, settings: Settings, service: bool = False) -> Managed:
+    """In the place of `embedded.open`."""
+    return Managed(settings.home, service, settings.jobs)
