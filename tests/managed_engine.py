@@ -53,9 +53,15 @@ class ManagedSession:
 class Managed:
     """dead: set when its Spark is to have ended."""
 
-    def __init__(self, home: Path, service: bool = False, jobs: JobSettings | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        service: bool = False,
+        jobs: JobSettings | None = None,
+        engine: MemoryEngine | None = None,
+    ) -> None:
         self.home = make_home(home)
-        self.engine = MemoryEngine()
+        self.engine = engine or MemoryEngine()
         self._lease = Lease(self.home, service)
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))

@@ -27,6 +27,7 @@ from jetsql.cli.jobs import (
     save_snapshot,
     suspend,
 )
+from jetsql.cli.logs import logs
 from jetsql.cli.running import execute
 from jetsql.cli.submitting import submit
 from jetsql.version import VERSION
@@ -155,7 +156,7 @@ for command in (
     run,
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
-    *(start, stop, status, serve, check),
+    *(start, stop, status, serve, logs, check),
 ):
     cli.add_command(command)
 

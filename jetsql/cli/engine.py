@@ -18,6 +18,7 @@ from jetsql.cli.flags import (
     settings_of,
     with_these,
 )
+from jetsql.cli.reaching import find_engine, settings_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,14 +50,13 @@ def start(context: click.Context, /, **given: Any) -> None:
       jetsql start
       jetsql start --home ./engine --master local[4] --conf spark.sql.shuffle.partitions=4
     """
-    from jetsql.cli.reaching import find_engine
     from jetsql.console import process_console
     from jetsql.errors import EngineError
 
     flags = flags_of(context, given)
     console = process_console()
     try:
-        found = find_engine(settings_of(flags), flags, console)
+        found = find_engine(settings_here(flags), flags, console)
     except EngineError as error:
         console.say(str(error))
         context.exit(ExitCode.NO_ENGINE)
@@ -83,7 +83,7 @@ def stop(context: click.Context, /, timeout: float, **given: Any) -> None:
     from jetsql.console import process_console
     from jetsql.errors import EngineError
 
-    home = settings_of(flags_of(context, given)).home
+    home = settings_here(flags_of(context, given)).home
     console = process_console()
     try:
         with console.busy("stopping the engine", 0.5 if console.terminal else 2.0):
@@ -120,7 +120,7 @@ def status(context: click.Context, /, wait: float | None, **given: Any) -> None:
     from jetsql.errors import EngineError
 
     flags = flags_of(context, given)
-    home = settings_of(flags).home
+    home = settings_here(flags).home
     console = process_console()
     try:
         found = engines.find(home) if wait is None else engines.wait_until_up(home, wait)

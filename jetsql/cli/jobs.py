@@ -142,8 +142,8 @@ def save_snapshot(context: click.Context, /, job: str, name: str, then_cancel: b
     from jetsql.jobs.model import quoted_name
 
     snapshot = quoted_name(name)
-    save = f"CREATE SNAPSHOT {snapshot} FOR JOB {_named(job)}"
-    text = f"DROP JOB {_named(job)} WITH SNAPSHOT {snapshot}" if then_cancel else save
+    save = f"CREATE SNAPSHOT {snapshot} FOR JOB {named(job)}"
+    text = f"DROP JOB {named(job)} WITH SNAPSHOT {snapshot}" if then_cancel else save
     context.exit(give(flags_of(context, given), Order(text, f"saving snapshot {name} of {job}")))
 
 
@@ -198,17 +198,17 @@ def describe(context: click.Context, /, job: str, extended: bool, **given: Any) 
       jetsql describe orders
       jetsql describe -x --format json orders
     """
-    context.exit(ask(flags_of(context, given), f"DESCRIBE JOB {'EXTENDED ' if extended else ''}{_named(job)}"))
+    context.exit(ask(flags_of(context, given), f"DESCRIBE JOB {'EXTENDED ' if extended else ''}{named(job)}"))
 
 
 def _order(statement: str, job: str, doing: str) -> Order:
     """A statement about a job that is said again until it is done."""
-    return Order(f"{statement} {_named(job)}", doing, lambda job_id: f"{statement} '{job_id}'")
+    return Order(f"{statement} {named(job)}", doing, lambda job_id: f"{statement} '{job_id}'")
 
 
 def _restart(job: str, shown: str) -> Order:
     """Said again, it would restart the job again; to wait for it to run is what RESUME does with one that starts."""
-    return Order(f"RESTART JOB {_named(job)}", f"restarting {shown}", lambda job_id: f"RESUME JOB '{job_id}'")
+    return Order(f"RESTART JOB {named(job)}", f"restarting {shown}", lambda job_id: f"RESUME JOB '{job_id}'")
 
 
 def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode:
@@ -232,7 +232,7 @@ def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode
     return code
 
 
-def _named(job: str) -> str:
+def named(job: str) -> str:
     """A job as statements name it. What looks like an id is one, as with Jet."""
     from jetsql.jobs.ids import canonical_id
     from jetsql.jobs.model import quoted_name

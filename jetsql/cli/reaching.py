@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetsql.cli.flags import Flags
+from jetsql.cli.flags import Flags, settings_of
 
 if TYPE_CHECKING:
     from jetsql.client.engines import Found
@@ -49,6 +49,14 @@ def url_of(flags: Flags) -> str | None:
         if given:
             raise click.UsageError(f"{name} is about an engine of this machine, and {url} is one that runs already.")
     return url
+
+
+def settings_here(flags: Flags) -> Settings:
+    """For commands about the engine of a home. Raises click.UsageError when one elsewhere is meant."""
+    url = url_of(flags)
+    if url is not None:
+        raise click.UsageError(f"This is about an engine of this machine, and JETSQL_URL is {url}: give --home DIR.")
+    return settings_of(flags)
 
 
 def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from pyspark import InheritableThread
+from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -101,11 +101,11 @@ class StreamingRun:
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
         writer = writer.trigger(**self._trigger())
-        sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
+        _mark_work(sc, parts.job)
         try:
             self._query = writer.start()
         finally:
-            sc.setLocalProperty("spark.scheduler.pool", None)  # type: ignore[arg-type]
+            _mark_work(sc, None)
             self._started.set()
 
     def _trigger(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class BatchRun:
         parts = self._parts
         sc = parts.session.sparkContext
         sc.setJobGroup(str(parts.id), parts.job.name, interruptOnCancel=True)
-        sc.setLocalProperty("spark.scheduler.pool", parts.job.id)
+        _mark_work(sc, parts.job)
         began = datetime.now()
         try:
             parts.lease.check()
@@ -268,6 +268,13 @@ class BatchRun:
         rows = count or 0
         parts.report(BatchCommitted(parts.id, 0, began.timestamp(), rows, rows / seconds))
         parts.report(RunCompleted(parts.id))
+
+
+def _mark_work(context: SparkContext, job: Job | None) -> None:
+    """What this thread and the threads that come from it have Spark do is the job's: in its pool, by its name in the
+    log."""
+    context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
+    context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
 
 
 def _committed(run: RunId, progress: dict[str, Any], again: bool) -> BatchCommitted:

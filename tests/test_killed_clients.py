@@ -1,0 +1,81 @@
+"""Clients that are killed in the middle of their statements: the engine's jobs, and its threads, are none the worse."""
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from http_server import TOKEN, Server, serving
+from jetsql.client.remote import RemoteEngine
+from jetsql.jobs.settings import JobSettings
+from managed_engine import Managed
+from memory_engine import MemoryEngine
+
+CLIENT = Path(__file__).parent / "programs" / "busy_client.py"
+CLIENTS, AT_ONCE = 12, 3
+
+
+class SlowEngine(MemoryEngine):
+    """Each call takes a while, so that statements have a middle to be killed in."""
+
+    def _pass(self, call: str, about: object = None) -> None:
+        super()._pass(call, about)  # type: ignore[arg-type]
+        time.sleep(random.random() * 0.02)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Managed]:
+    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), engine=SlowEngine())
+    yield engine
+    engine.close()
+
+
+def kill_clients(server: Server, seed: int) -> None:
+    chance = random.Random(seed)
+    clients: list[subprocess.Popen[str]] = []
+    for number in range(CLIENTS):
+        command = [sys.executable, str(CLIENT), server.url, TOKEN, f"{seed}-{number}"]
+        clients.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        if len(clients) == AT_ONCE or number == CLIENTS - 1:
+            for client in clients:
+                assert client.stdout is not None
+                assert client.stdout.readline() == "busy\n"
+            for client in clients:
+                time.sleep(chance.random() * 0.3)
+                assert client.poll() is None
+                client.kill()
+            for client in clients:
+                assert client.communicate()[1] == ""
+            clients.clear()
+
+
+@pytest.mark.parametrize("seed", [random.randrange(1_000_000)])
+def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
+    with serving(engine) as server:
+        kill_clients(server, seed)
+        deadline = time.monotonic() + 60.0
+        while len(server.door.running):
+            assert time.monotonic() < deadline, "a statement of a killed client goes on"
+            time.sleep(0.01)
+        remote = RemoteEngine(server.url, TOKEN)
+
+        def status(text: str) -> object:
+            [row] = remote.run(text).rows
+            return row[2]
+
+        for job in ("one", "two", "three"):
+            status(f"CREATE JOB IF NOT EXISTS {job} AS INSERT INTO out SELECT * FROM STREAM src")
+            assert status(f"RESUME JOB {job}") == "RUNNING"
+            assert status(f"SUSPEND JOB {job}") == "SUSPENDED"
+            assert status(f"CREATE OR REPLACE SNAPSHOT {job} FOR JOB {job}") == "SUSPENDED"
+            assert status(f"DROP JOB {job}") == "FAILED"
+        assert list(remote.run("SHOW JOBS").rows) == []
+        names = [snapshot[0] for snapshot in remote.run("SHOW SNAPSHOTS").rows]
+        assert sorted(names) == sorted(set(names))
+        remote.close()
+    alive = [run for run in engine.engine.runs.values() if run.alive]
+    assert alive == []
