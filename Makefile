@@ -32,6 +32,7 @@ test-fast:
 bench:
 	@tools/prepare java
 	@$(PYTHON) -m benchmarks.startup
+	@$(PYTHON) -m benchmarks.commands
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
 

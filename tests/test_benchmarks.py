@@ -13,7 +13,13 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("overhead", "--master"), ("lifecycle", "--master"), ("startup", "--master"), ("faults", "--only")],
+    [
+        ("overhead", "--master"),
+        ("lifecycle", "--master"),
+        ("startup", "--master"),
+        ("commands", "--calls"),
+        ("faults", "--only"),
+    ],
 )
 def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:
     shown = f"from benchmarks.{name} import main; main(['--help'], standalone_mode=False)"

@@ -66,6 +66,28 @@ def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[Ha
     assert timers[0].cancelled
 
 
+def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(timers: list[HandTimer]) -> None:
+    out, talk = io.StringIO(), io.StringIO()
+    with Console(out, talk, terminal=True, timer=HandTimer).waiting("suspending orders"):
+        assert talk.getvalue() == ""
+        timers[0].act()
+        assert talk.getvalue() == "\r\x1b[Ksuspending orders ... 0 s"
+        timers[1].act()
+    assert talk.getvalue().endswith("... 0 s\r\x1b[K")
+    timers[2].act()  # too late
+    assert talk.getvalue().endswith("\r\x1b[K")
+    assert (out.getvalue(), timers[2].cancelled) == ("", True)
+
+
+def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: list[HandTimer]) -> None:
+    talk = io.StringIO()
+    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("suspending"):
+        pass
+    with console(io.StringIO(), talk).waiting("suspending"):
+        pass
+    assert (talk.getvalue(), len(timers)) == ("", 1)
+
+
 def test_a_reader_who_is_gone_is_a_lost_surface() -> None:
     reading, writing = os.pipe()
     os.close(reading)

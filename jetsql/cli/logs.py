@@ -56,6 +56,7 @@ def logs(context: click.Context, /, job: str | None, follow: bool, most: int | N
 def _logs(home: Path, job: str | None, follow: bool, most: int | None) -> ExitCode:
     from jetsql.console import process_console
     from jetsql.errors import EngineError, ReportedError
+    from jetsql.lease import not_usable
     from jetsql.surface import SurfaceLost
 
     console = process_console()
@@ -71,6 +72,9 @@ def _logs(home: Path, job: str | None, follow: bool, most: int | None) -> ExitCo
         return ExitCode.STATEMENT_FAILED
     except EngineError as error:
         console.say(str(error))
+        return ExitCode.NO_ENGINE
+    except OSError as error:
+        console.say(str(not_usable(home, error)))
         return ExitCode.NO_ENGINE
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED

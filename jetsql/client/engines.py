@@ -48,9 +48,13 @@ class Found:
 def find(home: Path) -> Found | None:
     """The engine that answers for a home, if one does that is not about to end.
 
-    Raises EngineError ENGINE_NOT_REACHABLE for one that speaks another version of the interface.
+    Raises EngineError ENGINE_NOT_REACHABLE for one that speaks another version of the interface, HOME_NOT_USABLE for a
+    home that is somebody else's.
     """
-    note = read_note(home)
+    try:
+        note = read_note(home)
+    except PermissionError as error:
+        raise not_usable(home, error) from error
     if note is None or note.stopping:
         return None
     door = HttpDoor(note.url, note.token)
