@@ -12,6 +12,8 @@ from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
 
+FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
+
 
 def problems(home: Path, job: str) -> list[Finding]:
     """What is wrong with a job; other tests share its home."""
@@ -19,17 +21,17 @@ def problems(home: Path, job: str) -> list[Finding]:
 
 
 def test_checkpoints_of_all_kinds(sql: Sql) -> None:
-    sql.all("""
+    sql.all(f"""
         CREATE TABLE src (id INT, name STRING) USING json;
         CREATE TABLE plain (id INT) USING parquet;
         CREATE TABLE parts (id INT, name STRING) USING parquet PARTITIONED BY (name);
         CREATE TABLE totals (name STRING, n BIGINT) USING parquet;
         CREATE TABLE pairs (a INT, b INT) USING parquet;
         INSERT INTO src VALUES (1, 'a'), (2, 'b');
-        CREATE JOB plain AS INSERT INTO plain SELECT id FROM STREAM src;
-        CREATE JOB parts AS INSERT INTO parts SELECT id, name FROM STREAM src;
-        CREATE JOB totals AS INSERT OVERWRITE totals SELECT name, count(*) FROM STREAM src GROUP BY name;
-        CREATE JOB pairs AS INSERT INTO pairs SELECT a.id, b.id FROM STREAM src a JOIN STREAM src b ON a.id = b.id;
+        CREATE JOB plain {FAST} AS INSERT INTO plain SELECT id FROM STREAM src;
+        CREATE JOB parts {FAST} AS INSERT INTO parts SELECT id, name FROM STREAM src;
+        CREATE JOB totals {FAST} AS INSERT OVERWRITE totals SELECT name, count(*) FROM STREAM src GROUP BY name;
+        CREATE JOB pairs {FAST} AS INSERT INTO pairs SELECT a.id, b.id FROM STREAM src a JOIN STREAM src b USING (id);
         INSERT INTO src VALUES (3, 'a'), (4, 'b');
     """)
     jobs = {job: str(sql(f"WAIT FOR JOB {job} UNTIL IDLE")[0][0]) for job in ("plain", "parts", "totals", "pairs")}

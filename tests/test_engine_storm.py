@@ -31,6 +31,7 @@ pytestmark = pytest.mark.spark
 THREADS: Final = 3
 STATEMENTS_A_THREAD: Final = 8
 SECONDS: Final = 240.0
+FAST: Final = "'snapshotIntervalMillis' = '50'"
 GROW, KILL = "GROW", "KILL"
 
 _WINDOWS = """SELECT window.start, count(*), sum(id) FROM STREAM numbers WATERMARK at DELAY OF INTERVAL 0 SECONDS
@@ -130,7 +131,7 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
         sql(f"CREATE TABLE {job} ({columns}) USING parquet")
     it = Storm(sql, numbers, Random(seed))
     for job in BODIES:
-        sql(f"CREATE JOB {job} OPTIONS ('snapshotIntervalMillis' = '50') AS {it.body(job)}")
+        sql(f"CREATE JOB {job} OPTIONS ({FAST}) AS {it.body(job)}")
 
     told = storm(it.play, store, it.scripts(), SECONDS)
 
@@ -138,7 +139,7 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
     it.grow()
     sql("DROP JOB IF EXISTS gone")
     last = next(it.lives)
-    sql(f"CREATE JOB gone AS INSERT INTO gone SELECT id, {last} FROM STREAM numbers")
+    sql(f"CREATE JOB gone OPTIONS ({FAST}) AS INSERT INTO gone SELECT id, {last} FROM STREAM numbers")
     for job in STANDING:
         sql(f"RESUME JOB {job}")
     settle(sql, BODIES)
@@ -201,7 +202,7 @@ def start_from(it: Storm, snapshot: Snapshot) -> str:
     """Start a job from a snapshot, into a table of its own."""
     job, name = snapshot.job_name, f"from_{snapshot.name}"
     it.sql(f"CREATE TABLE {name} ({COLUMNS[job]}) USING parquet")
-    options = f"'initialSnapshotName' = '{snapshot.name}', 'snapshotIntervalMillis' = '50'"
+    options = f"'initialSnapshotName' = '{snapshot.name}', {FAST}"
     it.sql(f"CREATE JOB {name} OPTIONS ({options}) AS {it.body(job, name)}")
     return name
 
