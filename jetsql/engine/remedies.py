@@ -51,8 +51,11 @@ GONE_HINT: Final = (
 
 _NOT_LOST: Final = "Nothing is lost: a live job goes on with its next restart or with RESUME JOB."
 
-# A URI as Hadoop writes it, spaces and all: a word behind a space belongs to it when it goes on with another folder.
-_PATH: Final = re.compile(r"\b[a-z][a-z0-9+.-]*:/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*")
+# A URI or path as Hadoop writes it, spaces and all: a word behind a space belongs to it when it goes on with another
+# folder.
+_PATH: Final = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]*:|(?<!\S)(?=/[^\s/]+/))/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*"
+)
 _FULL: Final = re.compile(r"No space left on device|Disk quota exceeded|File too large|not enough space on", re.I)
 _NOT_USABLE: Final = re.compile(
     r"Permission denied|Read-only file system|Operation not permitted|is not a dir|not a directory|Mkdirs failed"

@@ -48,11 +48,21 @@ _DELIVERY_CONFS = {
 }
 
 
-class Sessions:
-    """Captures sessions and makes those of runs, all children of the engine's own."""
+# Spark writes its logs through another interface of Hadoop's where it can, which on a local disk starts eight processes
+# (`readlink`) for each rename, 24 a batch. Renames are as atomic there through this one.
+_LOCAL_CONFS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
 
-    def __init__(self, spark: SparkSession) -> None:
+
+class Sessions:
+    """Captures sessions and makes those of runs, all children of the engine's own. checkpoint_root: a URI."""
+
+    def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
+        self._checkpoint_confs = _LOCAL_CONFS if checkpoint_root.startswith("file:") else {}
         self._bridge = bridge(spark)
         self._fresh = self._confs(spark.newSession())
 
@@ -76,7 +86,7 @@ class Sessions:
         session = self._spark.newSession()
         captured = job.plan.analysis.session
         defaults = {**self.defaults(), **job.defaults}
-        delivery = {name: defaults[name] for name in _DELIVERY_CONFS}
+        delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
         own = revealed(self._spark, job.plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **own, **delivery, JOB_CONF: job.id}.items():
             session.conf.set(key, value)

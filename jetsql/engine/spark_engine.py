@@ -69,10 +69,10 @@ class SparkEngine:
     def __init__(self, spark: SparkSession, settings: EngineSettings) -> None:
         self._spark = spark
         self._settings = settings
-        self._sessions = Sessions(spark)
         self._catalog = Catalog(spark)
         self._files = FileSystem(spark)
         self._checkpoints = Checkpoints(self._files.qualified(settings.checkpoint_root), self._files)
+        self._sessions = Sessions(spark, self._checkpoints.root)
         self._holds = Holds()
         self._states = States(self._checkpoints, self._holds, self._files.qualified(settings.snapshot_root))
         self._runs: dict[RunId, Run] = {}
