@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark.java_gateway
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of
@@ -177,6 +178,11 @@ def is_stopped(spark: Session) -> bool:
     """Whether the session's Spark has ended, by whomever."""
     java = spark.sparkContext._jsc
     return java is None or bool(java.sc().isStopped())
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error means that the process that Spark runs in does not answer any more."""
+    return isinstance(error, Py4JNetworkError | ConnectionError)
 
 
 def wait_for_end(spark: Session) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jetsql import cancellation
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
 from jetsql.jobs.chains import check_chain
@@ -36,6 +37,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
     """
     options = parse_options(statement.options)
     while True:  # once, unless another statement changes in the meantime what this one has looked at
+        cancellation.current().check()
         live = live_named(manager, statement.name.text)
         try:
             if live is None:

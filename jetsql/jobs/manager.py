@@ -14,6 +14,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from jetsql import cancellation
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.board import Board, Facts, View
@@ -30,6 +31,7 @@ from jetsql.jobs.events import (
     RetryDue,
     RunEvent,
     ScheduleRetry,
+    SnapshotWritten,
     Step,
     StopFailed,
     Stopped,
@@ -117,11 +119,21 @@ class Manager:
         self._writer.close()
 
     def submit(self, job: Job) -> View:
-        """Make a new job and start it. Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND."""
+        """Make a new job and start it.
+
+        Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED.
+        """
+        cancellation.current().check()
         return self._writer.ask(lambda: self._submit(job)).result()
 
     def apply(self, job: Job, event: UserEvent) -> Step:
-        """Do to a job what a user asks for. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS."""
+        """Do to a job what a user asks for.
+
+        A statement that was cancelled by then changes nothing; one that has changed something is carried out, whatever
+        becomes of who waits for it. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
+        """
+        if not isinstance(event, SnapshotWritten):  # then the statement has done its work already
+            cancellation.current().check()
         return self._writer.ask(lambda: self._apply_for_user(job.id, event)).result()
 
     def remove_snapshot(self, snapshot: Snapshot) -> bool:

@@ -23,6 +23,7 @@ from jetsql.engine.startup import (
     Session,
     SparkStart,
     has_active_session,
+    is_lost,
     is_stopped,
     same_spark,
     shortcomings,
@@ -97,6 +98,9 @@ class EmbeddedEngine:
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
         """What an error of `run` says of the text."""
+        if is_lost(error):
+            message = "Spark's process has ended, and the engine with it."
+            return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
         return statements.report(error, text)
 
     def close(self) -> None:
