@@ -8,6 +8,9 @@
     jetsql.enable(spark)                                # or: teach the session that you have
     spark.sql("SHOW JOBS").show()
 
+    with jetsql.connect(home="my-home") as connection:  # PEP 249, to an engine in a process of its own
+        connection.cursor().execute("SHOW JOBS").fetchall()
+
 Importing it is cheap: PySpark and everything heavy is imported when an engine starts.
 """
 
@@ -19,9 +22,10 @@ from jetsql.errors import EngineError, JetSQLError, StatementError
 from jetsql.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from jetsql.client.dbapi import connect
     from jetsql.service.embedded import EmbeddedEngine, enable, open
 
-__all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "enable", "open"]
+__all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "connect", "enable", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,4 +33,8 @@ def __getattr__(name: str) -> Any:
         from jetsql.service import embedded
 
         return getattr(embedded, name)
+    if name == "connect":
+        from jetsql.client.dbapi import connect
+
+        return connect
     raise AttributeError(f"module 'jetsql' has no attribute {name!r}")

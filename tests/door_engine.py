@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import pyarrow
 
 from fake_engine import FakeEngine, Report
 from jetsql.cancellation import current
@@ -36,6 +40,20 @@ class DoorSession:
         found = self.engine.statements.run(text)
         return Result(found.columns, found.rows)
 
+    def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
+        """As Spark's: the schema, the columns in its metadata, then batches; here one a row."""
+        result = self.run(text, parameters)
+        types = {"int": pyarrow.int32(), "bigint": pyarrow.int64(), "string": pyarrow.string()}
+        told = json.dumps([asdict(column) for column in result.columns])
+        fields = [(column.name, types[column.type]) for column in result.columns]
+        sink = io.BytesIO()
+        with pyarrow.ipc.new_stream(sink, stream_schema(fields, told)) as stream:
+            for row in result.rows:
+                arrays = [pyarrow.array([value], of) for value, (_, of) in zip(row, fields, strict=True)]
+                stream.write_batch(pyarrow.record_batch(arrays, stream_schema(fields, told)))
+                yield _taken(sink)
+        yield _taken(sink)
+
     def schema(self) -> str:
         return self.current
 
@@ -54,6 +72,17 @@ class DoorSession:
                 yield self.engine.fetched, "x" * 1000
         finally:
             self.engine.ended.set()
+
+
+def stream_schema(fields: Any, told: str) -> Any:
+    return pyarrow.schema(fields, {"jetsql.columns": told})
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    written = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return written
 
 
 @dataclass

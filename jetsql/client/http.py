@@ -11,6 +11,7 @@ import socket
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,10 @@ from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 
 ANSWER_SECONDS: Final = 10.0
 """How long an engine may take to answer what needs no Spark."""
+
+# The engine closes a connection that nobody used for five seconds. A request on its way just then would be lost, and
+# nobody could tell whether it was done.
+_KEPT_SECONDS: Final = 3.0
 
 # Not the statement's fault: the next one would meet the same.
 _OF_THE_ENGINE: Final = frozenset(
@@ -33,6 +38,7 @@ class HttpDoor:
         self._token = token
         self._connect_seconds = connect_seconds
         self._connection: HTTPConnection | None = None
+        self._used = 0.0
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON of a short answer; None where there is none.
@@ -52,6 +58,10 @@ class HttpDoor:
         """The lines of a long answer, as they come. Waits for the first without a limit. Raises as `ask`."""
         return self._lines(self._send("POST", path, body, None))
 
+    def read(self, path: str, body: Mapping[str, Any], accept: str) -> HTTPResponse:
+        """A long answer of another kind, to be read by whoever knows it; then `close`. Raises as `ask`."""
+        return self._send("POST", path, body, None, accept)
+
     def close(self) -> None:
         """Leave; an answer that is still under way is given up, and the engine notices."""
         if self._connection is not None:
@@ -67,15 +77,18 @@ class HttpDoor:
                 response.close()
                 self.close()
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None, seconds: float | None) -> HTTPResponse:
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, seconds: float | None, accept: str = "*/*"
+    ) -> HTTPResponse:
         connection = self._open()
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": accept}
         with self._closing_on_failure(), _told(self.url, "CONNECTION_LOST"):
             connection.request(method, self.url_path + path, content, headers)
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
             response = connection.getresponse()
+        self._used = monotonic()
         if response.status >= 400:
             raise _error(response, self.url)
         return response
@@ -85,15 +98,16 @@ class HttpDoor:
         return urlsplit(self.url).path
 
     def _open(self) -> HTTPConnection:
-        if self._connection is None or not _is_alive(self._connection):
+        kept = self._connection if monotonic() - self._used < _KEPT_SECONDS else None
+        if kept is None or not _is_alive(kept):
             self.close()
             parts = urlsplit(self.url)
             kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
             connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
             with _told(self.url, "ENGINE_NOT_REACHABLE"):
                 connection.connect()
-            self._connection = connection
-        return self._connection
+            self._connection = kept = connection
+        return kept
 
     def _closing_on_failure(self) -> _Closing:
         return _Closing(self)

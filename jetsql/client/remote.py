@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from http.client import HTTPResponse
+from typing import Any, Final
 
 from jetsql.client.decoding import decoder, read_line
 from jetsql.client.http import HttpDoor, error_of
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
+
+ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 
 
 @dataclass(frozen=True)
@@ -24,31 +27,46 @@ class RemoteRows:
 
 
 class RemoteEngine:
-    """One session on an engine, opened with the first statement."""
+    """One session on an engine, opened with the first statement. session: of another, to run statements in that one."""
 
-    def __init__(self, url: str, token: str, *, traces: bool = False) -> None:
+    def __init__(self, url: str, token: str, *, traces: bool = False, session: str | None = None) -> None:
         self.url = url
         self._token = token
         self._door = HttpDoor(url, token)
-        self._session: str | None = None
+        self._session = session
+        self._owns_session = session is None
         self._traces = traces
         self._running: str | None = None
 
     def run(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> RemoteRows:
-        """Run one statement. Raises ReportedError, EngineError; also while the rows are read."""
-        self._running = str(uuid.uuid4())
-        request = {"statement": text, "session": self._in_session(), "id": self._running, "trace": self._traces}
-        if parameters:
-            request["parameters"] = parameters
-        try:
+        """Run one statement. parameters: see `jetsql.service.parameters`.
+
+        Raises ReportedError, EngineError; also while the rows are read.
+        """
+        request = self._request(text, parameters)
+        with self._leaving_on_failure():
             lines = self._door.stream("/v1/sql", request)
             columns = _columns(next(lines, b""))
-        except ReportedError:
-            raise
-        except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
-            self._door.close()
-            raise
         return RemoteRows(columns, _rows(lines, columns))
+
+    def run_arrow(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> HTTPResponse:
+        """As `run`, with the answer as an Arrow stream; `leave` when it is not read to its end."""
+        request = self._request(text, parameters)
+        with self._leaving_on_failure():
+            return self._door.read("/v1/sql", request, ARROW_TYPE)
+
+    @property
+    def session(self) -> str:
+        """The id of the session."""
+        return self._in_session()
+
+    def beside(self) -> RemoteEngine:
+        """Another for the same session: statements may run in both at the same time."""
+        return RemoteEngine(self.url, self._token, traces=self._traces, session=self._in_session())
+
+    def leave(self) -> None:
+        """Give up the answer that is still under way, if one is; its statement ends."""
+        self._door.close()
 
     def cancel(self) -> None:
         """From another thread: end what runs. Nothing running is fine."""
@@ -79,9 +97,24 @@ class RemoteEngine:
         """Close the session; the engine and its jobs go on."""
         session, self._session = self._session, None
         with suppress(EngineError):  # it is gone, and the session with it
-            if session is not None:
+            if session is not None and self._owns_session:
                 self.ask("DELETE", f"/v1/sessions/{session}")
         self._door.close()
+
+    def _request(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, Any]:
+        self._running = str(uuid.uuid4())
+        request = {"statement": text, "session": self._in_session(), "id": self._running, "trace": self._traces}
+        return {**request, "parameters": parameters} if parameters else request
+
+    @contextmanager
+    def _leaving_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except ReportedError:
+            raise
+        except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
+            self._door.close()
+            raise
 
     def _in_session(self) -> str:
         if self._session is None:

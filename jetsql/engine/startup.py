@@ -90,6 +90,9 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(start.home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
+        # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
+        # of an hour that a clock shows twice is another one, and places of errors are those of another text.
+        "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     }
     if start.master.startswith("local"):
         confs |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

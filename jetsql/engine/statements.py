@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkNotImplementedError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from jetsql import cancellation
+from jetsql.engine import arrow
 from jetsql.engine.failures import cause_of, plain_message
+from jetsql.engine.jvm import bridge
 from jetsql.engine.moments import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.jobs.tables import Column
@@ -34,7 +37,7 @@ class SparkRows:
 
 
 Parameters = Mapping[str, Any] | Sequence[Any]
-"""Values of a statement's parameter markers: by name (`:name`) or by place (`?`)."""
+"""Values of a statement's parameter markers, by name (`:name`) or by place (`?`), as `Parameters.java` reads them."""
 
 
 def run(spark: SparkSession, text: str, parameters: Parameters | None = None) -> SparkRows:
@@ -48,14 +51,35 @@ def run(spark: SparkSession, text: str, parameters: Parameters | None = None) ->
     return SparkRows(found.columns, _cancellable_rows(spark, found.rows))
 
 
-def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> SparkRows:
-    frame = spark.sql(text, parameters or None)  # type: ignore[arg-type]
+def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = None) -> Iterator[bytes]:
+    """Run one statement of Spark's, its rows as the pieces of an Arrow stream. Raises as `run`, as they are read."""
+    with _cancellable(spark):
+        frame = _frame(spark, text, parameters)
+        yield from arrow.pieces(frame, tuple(_column(field) for field in frame.schema.fields))
+
+
+def arrow_of(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
+    """Rows that are not Spark's as an Arrow stream."""
+    kinds = ", ".join(f"`{column.name}` {column.type}" for column in columns)
+    return arrow.pieces(spark.createDataFrame(list(rows), kinds), columns)
+
+
+def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
+    if parameters:
+        frame = DataFrame(bridge(spark).sql(spark._jsparkSession, text, json.dumps(parameters)), spark)
+    else:
+        frame = spark.sql(text)
     if frame.isStreaming:
         raise StatementError(
             "STREAM_OUTSIDE_JOB",
             "A SELECT over a stream has no end, so it can't be shown here.",
             hint="Write CREATE JOB name AS INSERT INTO ..., or leave out STREAM to see the rows that are there now.",
         )
+    return frame
+
+
+def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> SparkRows:
+    frame = _frame(spark, text, parameters)
     columns = tuple(_column(field) for field in frame.schema.fields)
     if not columns:
         # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).

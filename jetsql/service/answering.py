@@ -8,7 +8,7 @@ is watched: a client that left cancels its statement, in whatever the statement 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
@@ -43,7 +43,7 @@ class Answer(Response):
 
     def __init__(self, running: RunningStatements, request: Request, threads: ThreadPoolExecutor) -> None:
         running.enter(request)  # may refuse, and then there is no statement
-        super().__init__(media_type=wire.CONTENT_TYPE)
+        super().__init__(media_type=wire.ARROW_TYPE if request.arrow else wire.CONTENT_TYPE)
         del self.headers["content-length"]  # which nobody knows yet
         self._running = running
         self._request = request
@@ -83,14 +83,11 @@ class Answer(Response):
             return
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": first, "more_body": True})
-        async for line in _written(lines):
+        async for line in lines:
+            if isinstance(line, ErrorReport):
+                line = wire.arrow_error(line) if self._request.arrow else wire.error_line(line)
             await send({"type": "http.response.body", "body": line, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _written(lines: ObjectReceiveStream[bytes | ErrorReport]) -> AsyncIterator[bytes]:
-    async for line in lines:
-        yield wire.error_line(line) if isinstance(line, ErrorReport) else line
 
 
 def _put(

@@ -10,7 +10,7 @@ import atexit
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -163,21 +163,37 @@ class EngineSession:
     def run(self, text: str, parameters: statements.Parameters | None = None) -> Result:
         """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
 
-        parameters: values of Spark's parameter markers, by name or by place.
+        parameters: values of Spark's parameter markers, see `jetsql.service.parameters`.
         Raises JetSQLError or Spark's own errors, also while the rows are read.
         """
-        statement = parse(text)
-        if self._engine.closed:
-            raise closed_error()
+        statement = self._parse(text, parameters)
         if statement is None:
             rows = statements.run(self.spark, text, parameters)
             return Result(rows.columns, rows.rows)
-        if parameters:
+        return self._execute(statement)
+
+    def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:
+        """As `run`, with the rows as pieces of an Arrow stream."""
+        statement = self._parse(text, parameters)
+        if statement is None:
+            return statements.run_arrow(self.spark, text, parameters)
+        result = self._execute(statement)
+        return statements.arrow_of(self.spark, result.columns, result.rows)
+
+    def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
+        """None for a statement of Spark's."""
+        statement = parse(text)
+        if self._engine.closed:
+            raise closed_error()
+        if statement is not None and parameters:
             raise StatementError(
                 "PARAMETER_IN_BODY",
                 "Statements about jobs and snapshots take no parameters.",
                 hint="Write names and values into the statement.",
             )
+        return statement
+
+    def _execute(self, statement: Statement) -> Result:
         table = self._engine.execute(statement, self.spark)
         return of_table(table, statements.session_zone(self.spark))
 

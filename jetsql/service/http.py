@@ -1,6 +1,6 @@
 """The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
 
-    POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them
+    POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
     DELETE /v1/statements/{id}          cancel one, by the id that its request named
     POST   /v1/sessions                 open a session (current schema, settings, temporary views)
     GET    /v1/sessions/{id}            its current schema
@@ -36,6 +36,7 @@ from jetsql.service import wire
 from jetsql.service.access import Access
 from jetsql.service.answering import Answer, error_response
 from jetsql.service.client_sessions import ClientSessions, SessionMaker
+from jetsql.service.parameters import bound
 from jetsql.service.results import Result
 from jetsql.service.running import Reporter, Request, RunningStatements
 
@@ -99,7 +100,8 @@ class Door:
         ]
 
     async def _sql(self, http: HttpRequest) -> Response:
-        return Answer(self.running, _statement(await _body(http)), self._threads)
+        arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
+        return Answer(self.running, _statement(await _body(http), arrow), self._threads)
 
     async def _cancel(self, http: HttpRequest) -> Response:
         await self._on_thread(self.running.cancel, http.path_params["id"])
@@ -170,8 +172,8 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 }
 
 
-def _statement(told: Mapping[str, Any]) -> Request:
-    """Raises StatementError REQUEST_NOT_READABLE."""
+def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
+    """Raises StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
     for name, value in told.items():
         if name not in _FIELDS:
             raise StatementError(
@@ -186,8 +188,9 @@ def _statement(told: Mapping[str, Any]) -> Request:
         id=told.get("id") or str(uuid.uuid4()),
         text=text,
         session=told.get("session"),
-        parameters=told.get("parameters"),
+        parameters=bound(told.get("parameters"), text),
         trace=told.get("trace") or False,
+        arrow=arrow,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -17,20 +17,24 @@ from typing import Any, Final, Protocol
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.service import wire
-from jetsql.service.client_sessions import ClientSessions
+from jetsql.service.client_sessions import ClientSessions, Session
 
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Request:
-    """One statement as a client sent it. id: the client's name for it, by which it can cancel it."""
+    """One statement as a client sent it.
+
+    id: the client's name for it, by which it can cancel it. arrow: whether its rows are wanted as an Arrow stream.
+    """
 
     id: str
     text: str
     session: str | None = None
     parameters: Mapping[str, Any] | Sequence[Any] | None = None
     trace: bool = False
+    arrow: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
 
 
@@ -66,7 +70,7 @@ class RunningStatements:
         """Run a statement on this thread, to its end."""
         try:
             with cancellable(request.cancellation), self._sessions.using(request.session) as session:
-                with closing(wire.lines(session.run(request.text, request.parameters))) as lines:
+                with closing(_answer(session, request)) as lines:
                     for line in lines:
                         request.cancellation.check()
                         put(line)
@@ -100,6 +104,13 @@ class RunningStatements:
             put(replace(self._engine.error(error, request.text), trace=trace))
         except ReaderGone:
             _LOG.info("A client left before it heard how its statement failed")
+
+
+def _answer(session: Session, request: Request) -> Generator[bytes, None, None]:
+    if request.arrow:
+        yield from session.run_arrow(request.text, request.parameters)
+    else:
+        yield from wire.lines(session.run(request.text, request.parameters))
 
 
 class ReaderGone(Exception):

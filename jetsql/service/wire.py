@@ -9,6 +9,9 @@ Values are as Spark's own `to_json` writes them, so that every language's JSON r
 timestamps as ISO 8601 with offset (TIMESTAMP_NTZ without), binary in base64, NaN and Infinity as texts, variants as the
 text of their JSON. A column of a nested type also has `structure`, Spark's own JSON form of the type, by which a client
 reads the members exactly.
+
+Who accepts `application/vnd.apache.arrow.stream` gets the rows so. An error behind the first rows can't be told in such
+a stream: it stands where a message should be, as the JSON of the last line above, so that every reader stops there.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from jetsql.service.results import Result
 from jetsql.values import as_json
 
 CONTENT_TYPE: Final = "application/x-ndjson"
+ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 _CHUNK_CHARS: Final = 64 * 1024
 
 
@@ -68,6 +72,12 @@ def error_body(report: ErrorReport) -> dict[str, Any]:
 
 def error_line(report: ErrorReport) -> bytes:
     return _line(error_body(report))
+
+
+def arrow_error(report: ErrorReport) -> bytes:
+    """An error in the place of a message: its length as Arrow tells it, then what no reader takes for a message."""
+    line = error_line(report)
+    return b"\xff\xff\xff\xff" + len(line).to_bytes(4, "little") + line
 
 
 def _column(column: Column) -> dict[str, Any]:

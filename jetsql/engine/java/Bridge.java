@@ -51,6 +51,15 @@ public class Bridge {
 
   public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
 
+  /** Run a statement with parameter markers, see `Parameters`. */
+  public Dataset sql(SparkSession session, String text, String parameters) throws Exception {
+    return Parameters.run(session, text, parameters);
+  }
+
+  public byte[] arrowSchema(Dataset rows, String columns) throws Exception { return Arrow.schema(rows, columns); }
+
+  public Object[] arrowBatches(Dataset rows) { return Arrow.serve(rows); }
+
   public String table(SparkSession session, String schema, String name) throws Exception {
     return Tables.facts(session, schema, name);
   }

@@ -1,0 +1,109 @@
+"""The exceptions of PEP 249, and which of them an error is.
+
+    Error                        condition, sqlstate, message, hint, line, column
+     ├─ InterfaceError           this side is used wrongly: a closed cursor, rows that nobody asked for
+     └─ DatabaseError
+         ├─ DataError            a value does not fit (SQLSTATE 22)
+         ├─ OperationalError     the engine, a job or a system it needs is not able to (08, 28, 40, 53-58)
+         ├─ IntegrityError       a constraint (23)
+         ├─ InternalError        a bug of JetSQL's or Spark's (XX)
+         ├─ ProgrammingError     the statement is wrong (42, and what it names is not there)
+         └─ NotSupportedError    (0A)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from jetsql.errors import ErrorReport, JetSQLError, ReportedError
+
+
+class Warning(Exception):  # PEP 249's name for it
+    """Something to know of, such as a session that was lost; found in `Connection.messages`."""
+
+
+class Error(Exception):
+    """condition: as in JetSQL and Spark. sqlstate: its class. line, column: from 1 in the statement, where known."""
+
+    def __init__(self, report: ErrorReport) -> None:
+        self.condition = report.condition
+        self.sqlstate = report.sqlstate
+        self.message = report.message
+        self.hint = report.hint
+        self.line = report.line
+        self.column = report.column
+        super().__init__(report)
+
+    def __str__(self) -> str:
+        place = "" if self.line is None else f" (line {self.line}, column {self.column})"
+        words = f"[{self.condition}] {f'{self.message} {self.hint}'.strip()}{place}"
+        return f"{words} SQLSTATE: {self.sqlstate}" if self.sqlstate else words
+
+
+class InterfaceError(Error):
+    pass
+
+
+class DatabaseError(Error):
+    pass
+
+
+class DataError(DatabaseError):
+    pass
+
+
+class OperationalError(DatabaseError):
+    pass
+
+
+class IntegrityError(DatabaseError):
+    pass
+
+
+class InternalError(DatabaseError):
+    pass
+
+
+class ProgrammingError(DatabaseError):
+    pass
+
+
+class NotSupportedError(DatabaseError):
+    pass
+
+
+_OF_CONDITION: Final[dict[str, type[DatabaseError]]] = {
+    "JETSQL.REQUEST_NOT_READABLE": ProgrammingError,
+}
+_OF_CLASS: Final[dict[str, type[DatabaseError]]] = {
+    **dict.fromkeys(("08", "28", "40", "53", "54", "55", "57", "58"), OperationalError),
+    **dict.fromkeys(("07", "21", "26", "34", "3D", "3F", "42"), ProgrammingError),
+    "0A": NotSupportedError,
+    "22": DataError,
+    "23": IntegrityError,
+    "XX": InternalError,
+}
+
+
+def error_of(report: ErrorReport) -> DatabaseError:
+    """The exception that an error is."""
+    kind = _OF_CONDITION.get(report.condition) or _OF_CLASS.get(report.sqlstate[:2], DatabaseError)
+    return kind(report)
+
+
+def misuse(words: str, hint: str = "") -> InterfaceError:
+    """What is wrong on this side, before any engine was asked."""
+    return InterfaceError(ErrorReport("JETSQL.INTERFACE", "HY010", words, hint))
+
+
+@contextmanager
+def told(text: str = "") -> Iterator[None]:
+    """What goes wrong within becomes an exception of PEP 249. text: the statement, for the place in it."""
+    try:
+        yield
+    except ReportedError as error:
+        raise error_of(error.report) from error
+    except JetSQLError as error:
+        raise error_of(error.report(text)) from error

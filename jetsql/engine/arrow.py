@@ -1,0 +1,36 @@
+"""Rows of a DataFrame as an Arrow stream, partition by partition: Spark makes it, and Python only hands it on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Final
+
+from pyspark.serializers import NoOpSerializer
+from pyspark.sql import DataFrame
+from pyspark.util import _local_iterator_from_socket
+
+from jetsql.engine.jvm import bridge
+from jetsql.jobs.tables import Column
+
+_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+def pieces(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
+    """The stream, at least one batch of rows a piece; memory holds one partition.
+
+    The schema comes with the first rows, so that most errors come before everything else. The columns with Spark's
+    types stand in its metadata, under `jetsql.columns`. Raises Spark's errors.
+    """
+    java = bridge(frame.sparkSession)
+    jdf: Any = frame._jdf
+    waiting = bytes(java.arrowSchema(jdf, json.dumps([asdict(column) for column in columns])))
+    for batch in _batches(java, jdf) if columns else ():
+        yield waiting + batch
+        waiting = b""
+    yield waiting + _END
+
+
+def _batches(java: Any, jdf: Any) -> Iterator[bytes]:
+    return _local_iterator_from_socket(java.arrowBatches(jdf), NoOpSerializer())

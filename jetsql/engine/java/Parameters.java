@@ -1,0 +1,89 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Statements with parameter markers: all their values come across in one call, as JSON, and become literals here.
+ *
+ * Spark's own cast makes a value of its text, so that it is what the same literal in a statement would be. The forms:
+ * {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value, ...]}, {"struct": [[name, value], ...]}.
+ */
+public class Parameters {
+
+  /** parameters: a JSON array (values of `?`) or object (of `:name`). */
+  static Dataset run(SparkSession session, String text, String parameters) throws Exception {
+    JsonNode told = Extension.JSON.readTree(parameters);
+    return told.isArray() ? session.sql(text, columns(session, told)) : session.sql(text, named(session, told));
+  }
+
+  private static Column[] columns(SparkSession session, JsonNode values) {
+    Column[] made = new Column[values.size()];
+    for (int n = 0; n < made.length; n++) made[n] = column(session, values.get(n));
+    return made;
+  }
+
+  private static Map named(SparkSession session, JsonNode values) {
+    Map made = new HashMap();
+    Iterator names = values.fieldNames();
+    while (names.hasNext()) {
+      String name = (String) names.next();
+      made.put(name, column(session, values.get(name)));
+    }
+    return made;
+  }
+
+  private static Column column(SparkSession session, JsonNode told) {
+    if (told.has("array")) return functions.array(sequence(columns(session, told.get("array"))));
+    if (told.has("map")) return functions.map(sequence(columns(session, told.get("map"))));
+    if (told.has("struct")) return struct(session, told.get("struct"));
+    JsonNode value = told.get("value");
+    return literal(session, told.get("type").asText(), value.isNull() ? null : value.asText());
+  }
+
+  private static Column struct(SparkSession session, JsonNode members) {
+    List made = new ArrayList();
+    for (int n = 0; n < members.size(); n++) {
+      made.add(functions.lit(members.get(n).get(0).asText()));
+      made.add(column(session, members.get(n).get(1)));
+    }
+    return functions.named_struct(sequence(made.toArray(new Column[0])));
+  }
+
+  private static scala.collection.immutable.Seq sequence(Object[] columns) {
+    return CollectionConverters.asScala(java.util.Arrays.asList(columns)).toSeq();
+  }
+
+  private static Column literal(SparkSession session, String type, String text) {
+    DataType kind = DataType.fromDDL(type);
+    return ExpressionUtils.column(new Literal(text == null ? null : value(session, kind, text), kind));
+  }
+
+  private static Object value(SparkSession session, DataType kind, String text) {
+    if (kind instanceof BinaryType) return Base64.getDecoder().decode(text);
+    Option zone = Option.apply((Object) session.sessionState().conf().sessionLocalTimeZone());
+    Expression written = new Literal(UTF8String.fromString(text), DataTypes.StringType);
+    return new Cast(written, kind, zone, EvalMode.ANSI()).eval(InternalRow.empty());
+  }
+}

@@ -1,0 +1,120 @@
+"""Values of parameter markers as clients send them, checked and made ready for Spark.
+
+    null, true, 1, 1.5, "text", [1, 2]                       plain: Spark's VOID, BOOLEAN, INT, DOUBLE, STRING, ARRAY
+    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the door writes values
+    {"type": "array", "value": [...]}                        as a plain array
+    {"type": "map", "value": [[key, value], ...]}            or an object, where the keys are texts
+    {"type": "struct", "value": [[name, value], ...]}        or an object
+
+Whole numbers are INT, else BIGINT, else DECIMAL(38,0). Nothing is ever pasted into a statement: what leaves here is
+turned into literals by `engine/java/Parameters.java`, whose form of values this is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from jetsql.errors import StatementError
+from jetsql.language.tokens import Kind, scan
+
+Bound = Mapping[str, Any] | Sequence[Any]
+"""By name (`:name`) or by place (`?`), each in the form of `Parameters.java`."""
+
+
+def bound(told: Any, text: str) -> Bound | None:
+    """The parameters of a request for a statement of this text; None when there are none.
+
+    Raises StatementError PARAMETER_NOT_READABLE. Spark tells of missing ones, and not of too many.
+    """
+    if not told:
+        return None
+    if isinstance(told, Mapping):
+        return {name: _value(value) for name, value in told.items()}
+    _check_number(len(told), text)
+    return [_value(value) for value in told]
+
+
+def _check_number(given: int, text: str) -> None:
+    markers = sum(token.kind is Kind.SYMBOL and token.text.startswith("?") for token in scan(text))
+    if given > markers:
+        words = f"There are {given} parameters, and the statement has {markers} markers (?)."
+        raise StatementError("PARAMETER_NOT_READABLE", words, hint="Give one value for each marker.")
+
+
+def _value(told: Any) -> dict[str, Any]:
+    match told:
+        case None:
+            return _scalar("void", None)
+        case bool():
+            return _scalar("boolean", "true" if told else "false")
+        case int():
+            return _scalar(_whole(told), str(told))
+        case float():
+            return _scalar("double", repr(told))
+        case str():
+            return _scalar("string", told)
+        case list():
+            return _array(told)
+    if not isinstance(told, Mapping) or set(told) != {"type", "value"} or not isinstance(told["type"], str):
+        raise _unreadable('A parameter is neither a plain value nor {"type": ..., "value": ...}.')
+    return _typed(told["type"].strip(), told["value"])
+
+
+def _typed(kind: str, value: Any) -> dict[str, Any]:
+    if kind in _CONTAINERS and value is not None:
+        return _CONTAINERS[kind](value)
+    if kind.startswith(("array<", "map<", "struct<")):
+        words = f"A parameter has the type {kind}."
+        raise _unreadable(words, "Write array, map or struct alone, and the types with the members.")
+    match value:
+        case None:
+            return _scalar("void" if kind in _CONTAINERS else kind, None)
+        case bool():
+            return _scalar(kind, "true" if value else "false")
+        case str() | int() | float():
+            return _scalar(kind, str(value))
+    raise _unreadable(f"A parameter of the type {kind} is neither a text nor a number.")
+
+
+def _scalar(kind: str, text: str | None) -> dict[str, Any]:
+    return {"type": kind, "value": text}
+
+
+def _whole(value: int) -> str:
+    for kind, bits in (("int", 31), ("bigint", 63)):
+        if -(2**bits) <= value < 2**bits:
+            return kind
+    return "decimal(38,0)"
+
+
+def _array(value: Any) -> dict[str, Any]:
+    if not isinstance(value, list):
+        raise _unreadable("A parameter of the type array is no JSON array.")
+    return {"array": [_value(each) for each in value]}
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return {"map": [_value(each) for pair in _pairs("map", value) for each in pair]}
+
+
+def _struct(value: Any) -> dict[str, Any]:
+    members = _pairs("struct", value)
+    if not all(isinstance(name, str) for name, _ in members):
+        raise _unreadable("A member of a struct has a name that is no text.")
+    return {"struct": [[name, _value(each)] for name, each in members]}
+
+
+def _pairs(kind: str, value: Any) -> list[list[Any]]:
+    if isinstance(value, Mapping):
+        return [[name, each] for name, each in value.items()]
+    if isinstance(value, list) and all(isinstance(each, list) and len(each) == 2 for each in value):
+        return value
+    raise _unreadable(f"A parameter of the type {kind} is neither a list of pairs nor a JSON object.")
+
+
+_CONTAINERS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {"array": _array, "map": _map, "struct": _struct}
+
+
+def _unreadable(words: str, hint: str = "") -> StatementError:
+    return StatementError("PARAMETER_NOT_READABLE", words, hint=hint)
