@@ -4,15 +4,16 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help demo test test-fast bench faults clean environment
+.PHONY: help demo test test-fast test-clients bench faults clean environment
 
 help:
-	@echo "make demo       jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
-	@echo "make test       all tests"
-	@echo "make test-fast  the tests that need neither Java nor PostgreSQL"
-	@echo "make bench      the benchmarks"
-	@echo "make faults     jobs are killed at every named place, and every row is counted (a quarter of an hour)"
-	@echo "make clean      remove everything that was made here"
+	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
+	@echo "make test          all tests"
+	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
+	@echo "make test-clients  SQLAlchemy's own suite, with SQLAlchemy 2 and 1.4"
+	@echo "make bench         the benchmarks"
+	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
+	@echo "make clean         remove everything that was made here"
 
 environment:
 	@tools/prepare
@@ -28,6 +29,12 @@ test:
 test-fast:
 	@tools/prepare
 	@$(PYTHON) -m pytest -m "not spark"
+
+test-clients:
+	@tools/prepare java
+	@test -x .venv.sqlalchemy14/bin/pytest || { $(PYTHON) -m venv .venv.sqlalchemy14 && \
+		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
+	@$(PYTHON) -m tests.clients $(PYTHON) .venv.sqlalchemy14/bin/python
 
 bench:
 	@tools/prepare java

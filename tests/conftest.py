@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jetsql.engine.statements import ErrorReport
     from jetsql.service.embedded import EmbeddedEngine
 
+collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
 
 

@@ -35,12 +35,13 @@ public class Parameters {
   /** parameters: a JSON array (values of `?`) or object (of `:name`). */
   static Dataset run(SparkSession session, String text, String parameters) throws Exception {
     JsonNode told = Extension.JSON.readTree(parameters);
-    return told.isArray() ? session.sql(text, columns(session, told)) : session.sql(text, named(session, told));
+    if (told.isArray()) return session.sql(text, (Object) columns(session, told));
+    return session.sql(text, named(session, told));
   }
 
   private static Column[] columns(SparkSession session, JsonNode values) {
     Column[] made = new Column[values.size()];
-    for (int n = 0; n < made.length; n++) made[n] = column(session, values.get(n));
+    for (int n = 0; n < made.length; n++) made[n] = column(session, (JsonNode) values.get(n));
     return made;
   }
 
@@ -49,24 +50,25 @@ public class Parameters {
     Iterator names = values.fieldNames();
     while (names.hasNext()) {
       String name = (String) names.next();
-      made.put(name, column(session, values.get(name)));
+      made.put(name, column(session, (JsonNode) values.get(name)));
     }
     return made;
   }
 
   private static Column column(SparkSession session, JsonNode told) {
-    if (told.has("array")) return functions.array(sequence(columns(session, told.get("array"))));
-    if (told.has("map")) return functions.map(sequence(columns(session, told.get("map"))));
-    if (told.has("struct")) return struct(session, told.get("struct"));
-    JsonNode value = told.get("value");
-    return literal(session, told.get("type").asText(), value.isNull() ? null : value.asText());
+    if (told.has("array")) return functions.array(sequence(columns(session, (JsonNode) told.get("array"))));
+    if (told.has("map")) return functions.map(sequence(columns(session, (JsonNode) told.get("map"))));
+    if (told.has("struct")) return struct(session, (JsonNode) told.get("struct"));
+    JsonNode value = (JsonNode) told.get("value");
+    return literal(session, ((JsonNode) told.get("type")).asText(), value.isNull() ? null : value.asText());
   }
 
   private static Column struct(SparkSession session, JsonNode members) {
     List made = new ArrayList();
     for (int n = 0; n < members.size(); n++) {
-      made.add(functions.lit(members.get(n).get(0).asText()));
-      made.add(column(session, members.get(n).get(1)));
+      JsonNode member = (JsonNode) members.get(n);
+      made.add(functions.lit(((JsonNode) member.get(0)).asText()));
+      made.add(column(session, (JsonNode) member.get(1)));
     }
     return functions.named_struct(sequence(made.toArray(new Column[0])));
   }

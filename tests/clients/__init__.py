@@ -1,0 +1,1 @@
+"""What clients are tried with that need an environment of their own: see `__main__.py`."""

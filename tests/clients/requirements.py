@@ -1,0 +1,44 @@
+"""What Spark has not, in the words of SQLAlchemy's suite; everything else is tried."""
+
+from typing import Any
+
+from sqlalchemy.testing import exclusions
+from sqlalchemy.testing.requirements import SuiteRequirements
+
+
+def _closed(why: str) -> Any:
+    return property(lambda self: exclusions.skip_if(lambda: True, why))
+
+
+def _open() -> Any:
+    return property(lambda self: exclusions.open())
+
+
+_KEYS = "Spark's tables have no keys, no indexes and no constraints"
+_GENERATED = "Spark generates no keys"
+_ROWS = "Spark's file tables change no single rows"
+_TRANSACTIONS = "Spark has no transactions"
+
+
+class Requirements(SuiteRequirements):
+    """Closed: what is not there. Open: what SQLAlchemy does not expect of a stranger."""
+
+    primary_key_constraint_reflection = foreign_key_constraint_reflection = index_reflection = _closed(_KEYS)
+    unique_constraint_reflection = check_constraint_reflection = unique_index_reflect_as_unique_constraints = _closed(
+        _KEYS
+    )
+    foreign_keys = foreign_key_ddl = self_referential_foreign_keys = named_constraints = _closed(_KEYS)
+    duplicate_key_raises_integrity_error = unique_constraints_reflect_as_index = _closed(_KEYS)
+    primary_key_constraint_reflection_order = implicit_constraint_name = _closed(_KEYS)
+    autoincrement_insert = insert_returning = implicitly_named_constraints = _closed(_GENERATED)
+    autoincrement_without_sequence = emulated_lastrowid = _closed(_GENERATED)
+    sequences = identity_columns = computed_columns = no_sequences = _closed(_GENERATED)
+    sane_rowcount = sane_multi_rowcount = delete_from = update_from = _closed(_ROWS)
+    savepoints = two_phase_transactions = _closed(_TRANSACTIONS)
+    temp_table_reflection = temporary_tables = temp_table_names = _closed("Spark has temporary views only")
+    empty_inserts = empty_inserts_executemany = _closed("Spark inserts no row without values")
+    tuple_in = ctes_on_dml = _closed("not in Spark's grammar")
+    schemas = views = view_reflection = comment_reflection = ctes = datetime_literals = _open()
+    intersect = except_ = window_functions = parens_in_union_no_parens = _open()
+    precision_numerics_many_significant_digits = datetime_microseconds = _open()
+    datetime_timezone = regexp_match = regexp_replace = _open()
