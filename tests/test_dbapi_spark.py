@@ -122,6 +122,8 @@ def told(value: Any) -> Any:
             return {key: told(member) for key, member in value.items()}
         case list() | tuple():
             return [told(member) for member in value]
+        case int() if abs(value) >= 2**63:
+            return Decimal(value)
         case bool() | int() | float():
             return type(value), value
     return value

@@ -148,6 +148,7 @@ def test_dictionaries_are_taken_for_structs_however_deep() -> None:
     assert (found, found.__fields__, found[1].__fields__) == ((2, (1,)), ("a", "b"), ("c",))
     assert isinstance(found, Struct)
     assert dialect.ARRAY(sa.Integer()).bind_processor(DIALECT) is None
+    assert dialect.STRUCT(("a", sa.Integer())).dialect_impl(DIALECT).fields[0][0] == "a"
 
 
 @pytest.mark.parametrize(

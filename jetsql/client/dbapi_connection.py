@@ -154,6 +154,11 @@ class Connection:
                 _LOG.warning("%s", words)
             return self._session.beside()
 
+    def __del__(self) -> None:
+        # One that nobody closed: the engine forgets its session in time.
+        if hasattr(self, "_session"):
+            self._session.leave()
+
     def __enter__(self) -> Connection:
         return self
 

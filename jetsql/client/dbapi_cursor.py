@@ -34,7 +34,6 @@ class _Executing:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.messages: list[tuple[type[Exception], str]] = []
         self.description: list[dbapi_types.Description] | None = None
         self.rowcount = -1
         self.lastrowid: None = None

@@ -69,7 +69,7 @@ class _DateTime(types.DateTime):
 class _Date(types.Date):
     def literal_processor(self, dialect: Any) -> Literal:
         def literal(value: date) -> str:
-            return f"DATE'{value:%Y-%m-%d}'"
+            return f"DATE'{date(value.year, value.month, value.day).isoformat()}'"
 
         return literal
 

@@ -98,6 +98,10 @@ class STRUCT(_Nested):
     def __init__(self, *fields: tuple[str, Any]) -> None:
         self.fields = tuple((name, types.to_instance(kind)) for name, kind in fields)
 
+    def adapt(self, cls: Any, **kw: Any) -> STRUCT:  # type: ignore[override]
+        """SQLAlchemy's way of copying types leaves out what is given with a star."""
+        return STRUCT(*self.fields)
+
 
 def _to_struct(kind: Any) -> Convert | None:
     """What makes dictionaries structs, where this type has any."""

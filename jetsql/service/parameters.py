@@ -64,7 +64,7 @@ def _value(told: Any) -> dict[str, Any]:
 def _typed(kind: str, value: Any) -> dict[str, Any]:
     if kind in _CONTAINERS and value is not None:
         return _CONTAINERS[kind](value)
-    if kind.startswith(("array<", "map<", "struct<")):
+    if kind.startswith(("array<", "map<", "struct<")) and value is not None:
         words = f"A parameter has the type {kind}."
         raise _unreadable(words, "Write array, map or struct alone, and the types with the members.")
     match value:

@@ -9,10 +9,12 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.classic.SparkSession;
@@ -35,23 +37,58 @@ public class Parameters {
   /** parameters: a JSON array (values of `?`) or object (of `:name`). */
   static Dataset run(SparkSession session, String text, String parameters) throws Exception {
     JsonNode told = Extension.JSON.readTree(parameters);
-    if (told.isArray()) return session.sql(text, (Object) columns(session, told));
+    if (told.isArray()) return session.sql(text, (Object) literals(session, list(told)));
     return session.sql(text, named(session, told));
+  }
+
+  private static Map named(SparkSession session, JsonNode values) {
+    List names = new ArrayList();
+    List told = new ArrayList();
+    Iterator each = values.fieldNames();
+    while (each.hasNext()) {
+      String name = (String) each.next();
+      names.add(name);
+      told.add(values.get(name));
+    }
+    Column[] literals = literals(session, told);
+    Map made = new HashMap();
+    for (int n = 0; n < literals.length; n++) made.put(names.get(n), literals[n]);
+    return made;
+  }
+
+  /**
+   * The values as literals. Those with members are expressions first: Spark brings the members to one type, and what it
+   * then evaluates is the literal.
+   */
+  private static Column[] literals(SparkSession session, List values) {
+    Column[] made = new Column[values.size()];
+    List nested = new ArrayList();
+    for (int n = 0; n < made.length; n++) {
+      made[n] = column(session, (JsonNode) values.get(n));
+      if (!((JsonNode) values.get(n)).has("type")) nested.add(Integer.valueOf(n));
+    }
+    if (nested.isEmpty()) return made;
+    Column[] asked = new Column[nested.size()];
+    for (int n = 0; n < asked.length; n++) asked[n] = made[((Integer) nested.get(n)).intValue()];
+    Dataset selected = (Dataset) session.range(1L).select(asked);
+    scala.collection.Iterator found = ((Project) selected.queryExecution().analyzed()).projectList().iterator();
+    for (int n = 0; n < asked.length; n++) {
+      Expression value = ((Alias) found.next()).child();
+      Literal literal = new Literal(value.eval(InternalRow.empty()), value.dataType());
+      made[((Integer) nested.get(n)).intValue()] = ExpressionUtils.column(literal);
+    }
+    return made;
+  }
+
+  private static List list(JsonNode values) {
+    List made = new ArrayList();
+    for (int n = 0; n < values.size(); n++) made.add(values.get(n));
+    return made;
   }
 
   private static Column[] columns(SparkSession session, JsonNode values) {
     Column[] made = new Column[values.size()];
     for (int n = 0; n < made.length; n++) made[n] = column(session, (JsonNode) values.get(n));
-    return made;
-  }
-
-  private static Map named(SparkSession session, JsonNode values) {
-    Map made = new HashMap();
-    Iterator names = values.fieldNames();
-    while (names.hasNext()) {
-      String name = (String) names.next();
-      made.put(name, column(session, (JsonNode) values.get(name)));
-    }
     return made;
   }
 
