@@ -25,6 +25,8 @@ from jetsql.jobs.engine import (
     SinkNoticed,
     UserSession,
 )
+from jetsql.jobs.members import Member, MemberStatus
+from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import (
     Analysis,
     CapturedSession,
@@ -209,6 +211,9 @@ class MemoryEngine:
     def versions(self) -> dict[str, str]:
         return {"jetsql": "0", "spark": "0"}
 
+    def members(self) -> tuple[Member, ...]:
+        return (Member("driver", "127.0.0.1", 5, 2, MemberStatus.ACTIVE, True, 1.5, None, "", 0, 0, 1000),)
+
     def defaults(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": "2"}
 
@@ -224,7 +229,9 @@ class MemoryEngine:
         """The run commits its next batch."""
         run = self.runs[job_id]
         run.batch += 1
-        self.tell(job_id, BatchCommitted(self.run_id(job_id), run.batch, trigger_time, rows, rate))
+        run_id = self.run_id(job_id)
+        measure = Measure(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
+        self.tell(job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, measure=measure))
 
     def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
         self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jetsql.jobs.relations import RELATIONS
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -27,7 +28,7 @@ def home_schema(sql: Sql) -> str:
 
 def test_the_catalogue_knows_them_as_spark_asks(sql: Sql) -> None:
     assert ("jetsql",) in sql("SHOW SCHEMAS")
-    assert {"jobs", "snapshots", "job_history"} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
+    assert {relation.name for relation in RELATIONS} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
     described = {name: (kind, comment) for name, kind, comment in sql("DESCRIBE jetsql.jobs")}
     assert described["submission_time"] == ("timestamp", "when CREATE JOB made it")
     assert described["sources"][0] == "array<string>"
@@ -160,3 +161,67 @@ def test_a_batch_job_keeps_what_was_there(sql: Sql, job: str) -> None:
     sql(f"CREATE JOB archive AS INSERT INTO archive SELECT job, event FROM jetsql.job_history WHERE job_id = '{job}'")
     sql("WAIT FOR JOB archive UNTIL COMPLETED")
     assert ("orders", "submitted") in sql("SELECT * FROM archive")
+
+
+def test_members_are_the_driver_alone_where_all_is_in_one_process(sql: Sql) -> None:
+    [(member, cores, status, driver, since)] = sql("SELECT id, cores, status, is_driver, since FROM jetsql.members")
+    assert (member, cores, status, driver) == ("driver", 2, "ACTIVE", True)
+    assert sql(f"SELECT until, reason FROM jetsql.members WHERE since = TIMESTAMP'{since}'") == [(None, None)]
+
+
+def test_each_batch_is_measured(sql: Sql, job: str) -> None:
+    sql("INSERT INTO src VALUES (3)")
+    sql("WAIT FOR JOB orders UNTIL IDLE")
+    measured = f"FROM jetsql.metrics WHERE job_id = '{job}'"
+    assert sql(f"SELECT job, run, batch, span, batches, input_rows, output_rows, lag {measured}") == [
+        ("orders", 1, 0, 0, 1, 2, 2, {}),
+        ("orders", 1, 1, 0, 1, 1, 1, {}),
+    ]
+    phases = "add_batch_ms + query_planning_ms + wal_commit_ms + commit_offsets_ms + get_batch_ms + latest_offset_ms"
+    assert sql(f"SELECT count(*) {measured} AND trigger_ms > 0 AND {phases} <= trigger_ms") == [(2,)]
+    assert sql(f"SELECT count(*) {measured} AND time > (SELECT min(submission_time) FROM jetsql.jobs)") == [(2,)]
+    assert sql.value(f"SELECT input_rows FROM jetsql.jobs WHERE id = '{job}'") == 3
+    sql("SUSPEND JOB orders")
+    assert sql.value(f"SELECT count(*) {measured}") == 2
+    sql("DROP JOB orders")
+    assert sql.value(f"SELECT count(*) {measured}") == 0
+
+
+def test_watermark_and_state_are_measured(sql: Sql) -> None:
+    sql("CREATE TABLE events (at TIMESTAMP) USING json")
+    sql("CREATE TABLE counts (start TIMESTAMP, n BIGINT) USING parquet")
+    sql("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 00:30:00Z')")
+    [(made, *_)] = sql(
+        "CREATE JOB counts OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO counts"
+        " SELECT window(at, '1 hour').start, count(*) FROM STREAM events WATERMARK at DELAY OF INTERVAL 0 SECONDS"
+        " GROUP BY window(at, '1 hour')"
+    )
+    sql("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 05:30:00Z')")
+    sql("WAIT FOR JOB counts UNTIL IDLE")
+    measured = f"FROM jetsql.metrics WHERE job_id = '{made}'"
+    rows = sql(f"SELECT CAST(watermark AS STRING), state_rows, state_bytes > 0, late_rows {measured} ORDER BY batch")
+    # A batch without rows comes behind each new watermark, unless the next rows are quicker.
+    assert rows[0] == (None, 1, True, 0)
+    assert rows[-1] == ("2024-01-01 05:30:00", 1, True, 0)
+    assert sql(f"SELECT n FROM jetsql.jobs j, counts WHERE j.id = '{made}'") == [(1,)]
+
+
+def test_a_job_without_metrics_has_no_rows(sql: Sql) -> None:
+    sql("CREATE TABLE src (id INT) USING json")
+    sql("CREATE TABLE dst (id INT) USING parquet")
+    sql("INSERT INTO src VALUES (1)")
+    options = "'metricsEnabled' = 'false', 'storeMetricsAfterJobCompletion' = 'true'"
+    [(made, *_)] = sql(f"CREATE JOB quiet OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
+    sql("WAIT FOR JOB quiet UNTIL COMPLETED")
+    assert sql(f"SELECT * FROM jetsql.metrics WHERE job_id = '{made}'") == []
+
+
+def test_a_batch_job_is_measured_as_one_batch_and_kept_by_its_option(sql: Sql) -> None:
+    sql("CREATE TABLE src (id INT) USING json")
+    sql("CREATE TABLE dst (id INT) USING parquet")
+    sql("INSERT INTO src VALUES (1), (2)")
+    options = "'storeMetricsAfterJobCompletion' = 'true'"
+    [(made, *_)] = sql(f"CREATE JOB once OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
+    sql("WAIT FOR JOB once UNTIL COMPLETED")
+    found = sql(f"SELECT batch, output_rows, trigger_ms > 0, watermark FROM jetsql.metrics WHERE job_id = '{made}'")
+    assert found == [(0, 2, True, None)]

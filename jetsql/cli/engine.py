@@ -19,15 +19,14 @@ from jetsql.cli.flags import (
     with_these,
 )
 from jetsql.cli.reaching import find_engine, settings_here
-from jetsql.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from jetsql.client.engines import Found
-    from jetsql.console import Console
     from jetsql.discovery import EngineNote
+    from jetsql.errors import EngineError
     from jetsql.mistakes import Script
     from jetsql.service.embedded import EmbeddedEngine
 
@@ -52,6 +51,7 @@ def start(context: click.Context, /, **given: Any) -> None:
       jetsql start --home ./engine --master local[4] --conf spark.sql.shuffle.partitions=4
     """
     from jetsql.console import process_console
+    from jetsql.errors import EngineError
 
     flags = flags_of(context, given)
     console = process_console()
@@ -81,6 +81,7 @@ def stop(context: click.Context, /, timeout: float, **given: Any) -> None:
     """
     from jetsql.client import engines
     from jetsql.console import process_console
+    from jetsql.errors import EngineError
 
     home = settings_here(flags_of(context, given)).home
     console = process_console()
@@ -116,6 +117,7 @@ def status(context: click.Context, /, wait: float | None, **given: Any) -> None:
     """
     from jetsql.client import engines
     from jetsql.console import process_console
+    from jetsql.errors import EngineError
 
     flags = flags_of(context, given)
     home = settings_here(flags).home
@@ -205,6 +207,7 @@ def serve(context: click.Context, /, init: str | None, ready_fd: int | None, **g
 def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told) -> ExitCode:
     import threading
 
+    from jetsql.errors import EngineError
     from jetsql.interrupts import Interrupts
     from jetsql.service import serving
 
@@ -214,10 +217,10 @@ def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told
     interrupts.install()
     try:
         serving.serve(settings, prepare, told.ready, stop)
-    except _InitFailed:
-        return ExitCode.STATEMENT_FAILED
     except EngineError as error:
         told.failed(error)
+    except _InitFailed:
+        return ExitCode.STATEMENT_FAILED
     except Exception as error:
         # The outermost frame of the program: whatever Spark, the JVM or the system raise while they start or stop.
         words = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
@@ -228,23 +231,8 @@ def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told
     return ExitCode.NO_ENGINE
 
 
-class _InitFailed(EngineError):
-    """A statement of the file to begin with failed; it has been told, and its words are for the log."""
-
-
-class _KeptMistakes:
-    """A console that remembers what it was told is wrong."""
-
-    def __init__(self, console: Console) -> None:
-        self.mistakes: list[str] = []
-        self.result = console.result
-        self.busy = console.busy
-        self.flush = console.flush
-        self._tell = console.mistake
-
-    def mistake(self, text: str) -> None:
-        self.mistakes.append(text)
-        self._tell(text)
+class _InitFailed(Exception):
+    """A statement of the file to begin with failed; it has been told."""
 
 
 class _Told:
@@ -294,6 +282,5 @@ def _run_init(engine: EmbeddedEngine, scripts: list[Script]) -> None:
     from jetsql.render import Format
 
     steps = script.prepare(scripts, script.variables(os.environ, {}))
-    surface = _KeptMistakes(process_console())
-    if script.run(steps, engine, surface, Format.TABLE, keep_going=False) is not script.Outcome.FINE:
-        raise _InitFailed("ENGINE_NOT_STARTED", "\n".join(surface.mistakes))
+    if script.run(steps, engine, process_console(), Format.TABLE, keep_going=False) is not script.Outcome.FINE:
+        raise _InitFailed

@@ -22,12 +22,13 @@ from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
+from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
 from jetsql.engine.sinks import SinkWriter
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.engine import BatchCommitted, Report, RestartWanted, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.engine import Report, RestartWanted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
 
 _EVENTS_SECONDS = 5.0
@@ -91,6 +92,7 @@ class StreamingRun:
         self._failure: tuple[BaseException, int] | None = None
         self._next_batch = parts.reached.next_batch
         self._progress: dict[str, Any] = {}
+        self._written: dict[int, int | None] = {}
         self._listener: Any = None
 
     def start(self) -> None:
@@ -148,9 +150,11 @@ class StreamingRun:
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
             again = batch == self._parts.reached.replayed
-            self._parts.report(_committed(self._parts.id, self._progress, again))
+            names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
+            measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names)
+            self._parts.report(committed(self._parts.id, measure, again))
         elif kind == "idle":
-            self._parts.report(RunIdle(self._parts.id, _seconds(detail)))
+            self._parts.report(RunIdle(self._parts.id, seconds(detail)))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that is starting the query.
@@ -194,7 +198,7 @@ class StreamingRun:
         try:
             self._parts.lease.check()
             self._check_files(batch)
-            self._parts.writer.write(rows, batch)
+            self._written[batch] = self._parts.writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
             # Across Java the error would lose its condition, and Spark searches through its text, however long.
@@ -264,9 +268,7 @@ class BatchRun:
             if not self._stopping:
                 parts.report(_ended(parts, cause_of(error, 0, parts.scene)))
             return
-        seconds = max((datetime.now() - began).total_seconds(), 0.001)
-        rows = count or 0
-        parts.report(BatchCommitted(parts.id, 0, began.timestamp(), rows, rows / seconds))
+        parts.report(committed(parts.id, of_batch(parts.id, began.timestamp(), datetime.now().timestamp(), count)))
         parts.report(RunCompleted(parts.id))
 
 
@@ -275,23 +277,6 @@ def _mark_work(context: SparkContext, job: Job | None) -> None:
     log."""
     context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
     context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
-
-
-def _committed(run: RunId, progress: dict[str, Any], again: bool) -> BatchCommitted:
-    late = sum(operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ()))
-    return BatchCommitted(
-        run=run,
-        batch=progress["batchId"],
-        trigger_time=_seconds(progress["timestamp"]),
-        input_rows=progress.get("numInputRows", 0),
-        rows_per_second=float(progress.get("processedRowsPerSecond") or 0.0),
-        late_rows=late,
-        again=again,
-    )
-
-
-def _seconds(timestamp: str) -> float:
-    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def held_back(progress: dict[str, Any]) -> str:

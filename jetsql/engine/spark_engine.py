@@ -20,6 +20,7 @@ from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
+from jetsql.engine.members import members
 from jetsql.engine.pending import EndedRun, not_finished
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
@@ -45,6 +46,7 @@ from jetsql.jobs.engine import (
     SinkNoticed,
     UserSession,
 )
+from jetsql.jobs.members import Member
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Version
 from jetsql.jobs.moves import joined, sentence
 from jetsql.language.statements import Body
@@ -230,6 +232,9 @@ class SparkEngine:
             "part_names": str(PART_NAMES),
             "ledger": str(LEDGER_FORMAT),
         }
+
+    def members(self) -> tuple[Member, ...]:
+        return members(self._spark)
 
     def defaults(self) -> dict[str, str]:
         return self._sessions.defaults()

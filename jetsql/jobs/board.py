@@ -34,8 +34,6 @@ class Facts:
     triggers_told: int = 0
     batch_told: int = 0
     idle_told: int = 0
-    input_rows: int = 0
-    late_rows: int = 0
     stop_words: str = ""
     update_words: str = ""
     words: str = ""

@@ -12,6 +12,7 @@ from jetsql.jobs.explaining import sink_words, source_words, trigger_words, writ
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.metrics import Totals
 from jetsql.jobs.model import Cause, Job, quoted_name, quoted_text
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text, show
@@ -36,7 +37,7 @@ Fact = tuple[str, str | None]
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
     view = find(manager, statement.name)
-    facts = (*_facts(view), *(_more_facts(view) if statement.extended else ()))
+    facts = (*_facts(view), *(_more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()))
     return Table(FACT_COLUMNS, facts)
 
 
@@ -74,7 +75,7 @@ def _cause_facts(cause: Cause) -> Iterator[Fact]:
         yield "last error in batch", str(cause.batch)
 
 
-def _more_facts(view: View) -> Iterator[Fact]:
+def _more_facts(view: View, totals: Totals) -> Iterator[Fact]:
     job, facts = view.job, view.facts
     yield "run", str(job.run)
     yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
@@ -86,8 +87,8 @@ def _more_facts(view: View) -> Iterator[Fact]:
     if job.live:
         yield "newest batch began", _time(facts.batch_trigger)
         yield "last found nothing", _time(facts.idle_trigger)
-        yield "rows read since the engine started", str(facts.input_rows)
-        yield "rows too late since the engine started", str(facts.late_rows)
+        yield "rows read since the engine started", str(totals.input_rows)
+        yield "rows too late since the engine started", str(totals.late_rows)
     session = job.plan.analysis.session
     yield "catalog", session.catalog
     yield "schema", session.schema

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
+from jetsql.jobs.members import Member
+from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Analysis, Cause, Job, Plan, RunId, Version
 from jetsql.language.statements import Body
 
@@ -18,7 +20,8 @@ from jetsql.language.statements import Body
 @dataclass(frozen=True)
 class BatchCommitted:
     """A micro-batch is committed. trigger_time: when its trigger began, seconds since the epoch. again: it was planned
-    by an earlier run, so it holds what was there then and not when its trigger began."""
+    by an earlier run, so it holds what was there then and not when its trigger began. measure: all that is known of
+    it."""
 
     run: RunId
     batch: int
@@ -27,6 +30,7 @@ class BatchCommitted:
     rows_per_second: float
     late_rows: int = 0
     again: bool = False
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -172,3 +176,6 @@ class Engine(Protocol):
 
     def defaults(self) -> dict[str, str]:
         """Settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
+
+    def members(self) -> tuple[Member, ...]:
+        """The processes that run tasks, those that are gone too."""

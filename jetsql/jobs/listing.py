@@ -13,7 +13,8 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.describing import create_text
 from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import RunId, Snapshot, Trigger, name_key
+from jetsql.jobs.metrics import Totals
+from jetsql.jobs.model import Job, RunId, Snapshot, Trigger, name_key
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.secrets import hide_in_text
 from jetsql.jobs.tables import Cell, Column, Table, Value
@@ -83,7 +84,9 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """The rows of `jetsql.jobs`, newest first."""
     began = manager.store.run_starts()
     for view in all_views(manager):
-        yield (*_job_row(view), *_more_of_job(view, began.get(RunId(view.job.id, view.job.run))))
+        job = view.job
+        totals = manager.metrics.totals(job.id) if job.live else None
+        yield (*_job_row(view), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -92,8 +95,8 @@ def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 
 
-def _more_of_job(view: View, started: float | None) -> tuple[Cell, ...]:
-    job, plan, facts = view.job, view.job.plan, view.facts
+def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
+    plan = job.plan
     streaming = plan.analysis.streaming
     return (
         (job.cause.condition or None) if job.cause is not None else None,
@@ -110,8 +113,8 @@ def _more_of_job(view: View, started: float | None) -> tuple[Cell, ...]:
         job.ended,
         job.attempts,
         job.batch,
-        facts.input_rows if job.live else None,
-        facts.late_rows if job.live else None,
+        totals.input_rows if totals is not None else None,
+        totals.late_rows if totals is not None else None,
         create_text(job),
     )
 

@@ -43,6 +43,7 @@ from jetsql.jobs.events import (
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
+from jetsql.jobs.metrics import Metrics, keeps_metrics
 from jetsql.jobs.model import Cause, Job, Snapshot, Status
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.retention import Retention
@@ -62,7 +63,7 @@ _LOG: Final = logging.getLogger(__name__)
 class Manager:
     """All jobs of one store on one engine.
 
-    clock: seconds since the epoch. The store stays its owner's to close.
+    clock: seconds since the epoch. metrics: of the batches of all jobs. The store stays its owner's to close.
     """
 
     def __init__(
@@ -71,17 +72,21 @@ class Manager:
         engine: Engine,
         settings: JobSettings | None = None,
         clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
     ) -> None:
         self.store = store
         self.engine = engine
         self.settings = settings or JobSettings()
         self.clock = clock
+        self.metrics = metrics or Metrics()
         self.new_id = IdMaker(clock, after=store.newest_id())
         self.board = Board(store.job)
         self.workers = Workers(engine, self.report, self.settings.stop_deadline_seconds)
         self.snapshot_names = NamesInUse()
         self._writer = Writer(clock)
-        self._retention = Retention(store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log)
+        self._retention = Retention(
+            store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log, self.metrics.forget
+        )
         self._open = False
 
     def start(self) -> None:
@@ -231,9 +236,16 @@ class Manager:
             failpoint("stored", view.job.name, step=taken.title)
         if view.job.export is not None and taken.job.export is None:
             self.snapshot_names.tell(view.job.export, taken.snapshot or taken.words)
+        self._measure(taken.job, event)
         self._show(taken, _facts(view.facts, event, taken))
         self._retention.note(view.job, taken.job)
         return taken
+
+    def _measure(self, job: Job, event: Event) -> None:
+        if isinstance(event, BatchCommitted) and event.measure is not None:
+            self.metrics.add(job.id, event.measure, keep=job.plan.metrics_enabled)
+        if not keeps_metrics(job):
+            self.metrics.forget((job.id,))
 
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
@@ -337,8 +349,6 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
             batch_trigger=facts.batch_trigger if event.again else event.trigger_time,
             triggers_told=told,
             batch_told=facts.batch_told if event.again else told,
-            input_rows=facts.input_rows + event.input_rows,
-            late_rows=facts.late_rows + event.late_rows,
         )
     if isinstance(event, RunIdle):
         return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time, triggers_told=told, idle_told=told)

@@ -13,6 +13,8 @@ from typing import Final
 from jetsql.jobs.describing import HISTORY_RELATION, history_relation
 from jetsql.jobs.listing import JOB_RELATION, SNAPSHOT_RELATION, job_relation, snapshot_relation
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.measuring import METRICS_RELATION, metrics_relation
+from jetsql.jobs.members import MEMBERS_RELATION, members_relation
 from jetsql.jobs.tables import Cell, Column
 
 Rows = Iterable[tuple[Cell, ...]]
@@ -32,6 +34,8 @@ RELATIONS: Final = (
     Relation("jobs", "A row for each job, also for those that have ended.", JOB_RELATION, job_relation),
     Relation("snapshots", "A row for each snapshot of a job's state.", SNAPSHOT_RELATION, snapshot_relation),
     Relation("job_history", "What happened to each job, when and why.", HISTORY_RELATION, history_relation),
+    Relation("members", "A row for each process that runs tasks.", MEMBERS_RELATION, members_relation),
+    Relation("metrics", "A row for each batch of a job, or for several together.", METRICS_RELATION, metrics_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in RELATIONS}
 

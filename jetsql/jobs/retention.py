@@ -29,7 +29,7 @@ class Retention:
     """Keeps the store's ended jobs within the settings.
 
     at: runs something at a time (seconds since the epoch). in_use: whether a statement waits for a job or something is
-    still to be done for it. apply: gives a job an event.
+    still to be done for it. apply: gives a job an event. forget_metrics: of jobs by their ids.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Retention:
         at: Callable[[float, Callable[[], None]], None],
         in_use: Callable[[str], bool],
         apply: Callable[[str, Superseded], object],
+        forget_metrics: Callable[[list[str]], object],
     ) -> None:
         self._store = store
         self._settings = settings
@@ -47,6 +48,7 @@ class Retention:
         self._at = at
         self._in_use = in_use
         self._apply = apply
+        self._forget_metrics = forget_metrics
         self._settled_after = max(1.0, settings.statement_wait_seconds)
 
     def start(self) -> None:
@@ -81,7 +83,9 @@ class Retention:
         for job in free:
             if runs_again(job):
                 self._apply(job.id, Superseded("It ended a while ago and is kept no longer."))
-        self._store.forget([job.id for job in free if not job.files])
+        gone = [job.id for job in free if not job.files]
+        self._store.forget(gone)
+        self._forget_metrics(gone)
 
 
 def beyond(ended: Iterable[Job], most: int, since: float, settled: float) -> list[Job]:

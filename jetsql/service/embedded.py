@@ -34,6 +34,8 @@ from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.failpoints import check_armed
 from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.metrics import Metrics, keeps_metrics
+from jetsql.jobs.metrics_file import MetricsFile
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.writer import closed_error
@@ -66,12 +68,19 @@ class EmbeddedEngine:
             settings.single_file_bytes,
             settings.old_versions_seconds,
         )
-        self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs)
+        metrics = Metrics()
+        self._metrics_file = MetricsFile(settings.home / "metrics.db", metrics)
+        self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
         extension.connect(spark, describe, self._execute, lambda name: relations.rows(self._manager, name))
         system_tables.install(spark, relations.RELATIONS)
-        self._manager.start()
+        self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
+        try:
+            self._manager.start()
+        except BaseException:
+            self._metrics_file.close()
+            raise
         atexit.register(self.close)
 
     def run(self, text: str) -> Result:
@@ -116,6 +125,7 @@ class EmbeddedEngine:
             if self._owns_spark:
                 self.spark.stop()
         finally:
+            self._metrics_file.close()
             self._store.close()
             self._lease.release()
             if _open_engine is self:

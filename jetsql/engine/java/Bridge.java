@@ -47,6 +47,8 @@ public class Bridge {
     return Extension.JSON.writeValueAsString(revealed);
   }
 
+  public String members(SparkSession session) throws Exception { return Members.list(session); }
+
   public Plans analyse(SparkSession session, String text) throws Exception { return Plans.analyse(session, text); }
 
   public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }

@@ -1,0 +1,36 @@
+"""The members of the cluster: Spark's executors, and its driver, which on `local[*]` runs the tasks itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm import bridge
+from jetsql.jobs.members import Member, MemberStatus
+
+
+def members(spark: SparkSession) -> tuple[Member, ...]:
+    """Those that there are and those that are gone, oldest first."""
+    found = json.loads(bridge(spark).members(spark._jsparkSession))
+    return tuple(sorted(map(_member, found), key=lambda member: (member.since, member.id)))
+
+
+def _member(told: dict[str, Any]) -> Member:
+    host, _, port = told["address"].rpartition(":")
+    status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
+    return Member(
+        id=told["id"],
+        host=host,
+        port=int(port),
+        cores=told["cores"],
+        status=status if told["active"] else MemberStatus.GONE,
+        is_driver=told["id"] == "driver",
+        since=told["added"] / 1000,
+        until=told["removed"] / 1000 if told["removed"] else None,
+        reason=told["reason"],
+        active_tasks=told["active_tasks"],
+        failed_tasks=told["failed_tasks"],
+        memory_bytes=told["memory"],
+    )

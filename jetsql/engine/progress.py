@@ -1,0 +1,117 @@
+"""What Spark tells of a batch that is committed, as an event and a measure. Pure: from its JSON alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from jetsql.jobs.engine import BatchCommitted
+from jetsql.jobs.metrics import Measure
+from jetsql.jobs.model import RunId
+
+_PHASES: Final = {
+    "trigger_ms": "triggerExecution",
+    "add_batch_ms": "addBatch",
+    "query_planning_ms": "queryPlanning",
+    "wal_commit_ms": "walCommit",
+    "commit_offsets_ms": "commitOffsets",
+    "get_batch_ms": "getBatch",
+    "latest_offset_ms": "latestOffset",
+}
+
+
+def committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
+    """again: the batch was planned by an earlier run."""
+    return BatchCommitted(
+        run=run,
+        batch=measure.batch,
+        trigger_time=measure.time,
+        input_rows=measure.input_rows or 0,
+        rows_per_second=measure.processed_rows_per_second or 0.0,
+        late_rows=measure.late_rows or 0,
+        again=again,
+        measure=measure,
+    )
+
+
+def of_batch(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
+    """A batch job as one batch. rows: that the sink has counted; as many are taken to have been read."""
+    taken = max(ended - began, 0.001)
+    rate = None if rows is None else rows / taken
+    return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
+
+
+def measure_of(run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str]) -> Measure:
+    """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names."""
+    time, durations = seconds(progress["timestamp"]), progress.get("durationMs", {})
+    events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
+    return Measure(
+        run=run.run,
+        batch=progress["batchId"],
+        time=time,
+        input_rows=progress.get("numInputRows", 0),
+        output_rows=output_rows,
+        late_rows=_sum(states, "numRowsDroppedByWatermark"),
+        input_rows_per_second=_rate(progress, "inputRowsPerSecond"),
+        processed_rows_per_second=_rate(progress, "processedRowsPerSecond"),
+        watermark=_watermark(events),
+        event_time_lag=time - seconds(events["max"]) if "max" in events else None,
+        state_rows=_sum(states, "numRowsTotal"),
+        state_bytes=_sum(states, "memoryUsedBytes"),
+        lag=_lags(progress.get("sources", ()), sources),
+        **{name: durations.get(phase) for name, phase in _PHASES.items()},
+    )
+
+
+def seconds(timestamp: str) -> float:
+    """Of one of Spark's timestamps, since the epoch."""
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def _sum(states: Any, name: str) -> int | None:
+    """Over the operators that keep state; None where there is none."""
+    return sum(state.get(name, 0) for state in states) if states else None
+
+
+def _rate(progress: Mapping[str, Any], name: str) -> float | None:
+    """A batch that took no time has no rate; Spark then says NaN or nothing."""
+    value = progress.get(name)
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def _watermark(events: Mapping[str, str]) -> float | None:
+    """None before the first event: Spark's watermark then is the epoch."""
+    told = seconds(events["watermark"]) if "watermark" in events else 0.0
+    return told or None
+
+
+def _lags(told: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
+    """By source, how many of its units lie behind the batch; only for those that say what is their newest."""
+    found = {}
+    for number, source in enumerate(told):
+        lag = _behind(_offset(source.get("endOffset")), _offset(source.get("latestOffset")))
+        if lag is not None:
+            found[names[number] if len(names) == len(told) else f"source {number}"] = lag
+    return found
+
+
+def _offset(told: Any) -> Any:
+    """Spark tells an offset as JSON, and as a text that holds JSON."""
+    if not isinstance(told, str):
+        return told
+    try:
+        return json.loads(told)
+    except ValueError:
+        return None
+
+
+def _behind(end: Any, latest: Any) -> int | None:
+    """Offsets are numbers, or numbers within tables of the same shape (Kafka: by topic, by partition)."""
+    if isinstance(latest, int) and not isinstance(latest, bool):
+        return max(0, latest - end) if isinstance(end, int) else None
+    if not isinstance(latest, Mapping) or not isinstance(end, Mapping):
+        return None
+    parts = [_behind(end.get(key, 0 if isinstance(part, int) else {}), part) for key, part in latest.items()]
+    return None if None in parts else sum(part for part in parts if part is not None)

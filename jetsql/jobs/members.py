@@ -1,0 +1,78 @@
+"""The members of the cluster that jobs run on, and the relation `jetsql.members` of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from jetsql.jobs.tables import Cell, Column
+
+if TYPE_CHECKING:
+    from jetsql.jobs.manager import Manager
+
+
+class MemberStatus(Enum):
+    """EXCLUDED: Spark gives it no tasks at the moment, because too many failed there."""
+
+    ACTIVE = "ACTIVE"
+    EXCLUDED = "EXCLUDED"
+    GONE = "GONE"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A process that runs tasks, or Spark's driver, which runs tasks itself when all is in one process.
+
+    cores: for tasks; 0 for a driver that runs none. since, until: seconds since the epoch; until is None while it is
+    there. reason: why it is gone. active_tasks: at this moment. memory_bytes: for what Spark stores.
+    """
+
+    id: str
+    host: str
+    port: int
+    cores: int
+    status: MemberStatus
+    is_driver: bool
+    since: float
+    until: float | None
+    reason: str
+    active_tasks: int
+    failed_tasks: int
+    memory_bytes: int
+
+
+MEMBERS_RELATION: Final = (
+    Column("id", comment="Spark's id of the executor, or driver"),
+    Column("host"),
+    Column("port", "bigint"),
+    Column("cores", "bigint", "how many tasks it runs at once; 0 for a driver that runs none"),
+    Column("status", comment="ACTIVE, EXCLUDED (gets no tasks for now, too many failed there) or GONE"),
+    Column("is_driver", "boolean", "whether it is the process of the engine"),
+    Column("since", "timestamp", "when it joined"),
+    Column("until", "timestamp", "when it was found to be gone"),
+    Column("reason", comment="why it is gone"),
+    Column("active_tasks", "bigint", "tasks that it runs at this moment"),
+    Column("failed_tasks", "bigint", "tasks that have failed there"),
+    Column("memory_bytes", "bigint", "memory for what Spark stores"),
+)
+
+
+def members_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """Those that are gone too, as long as Spark remembers them."""
+    for member in manager.engine.members():
+        yield (
+            member.id,
+            member.host,
+            member.port,
+            member.cores,
+            member.status.value,
+            member.is_driver,
+            member.since,
+            member.until,
+            member.reason or None,
+            member.active_tasks,
+            member.failed_tasks,
+            member.memory_bytes,
+        )

@@ -1,0 +1,91 @@
+"""From what Spark tells of a batch to a measure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jetsql.engine.progress import measure_of, of_batch
+from jetsql.jobs.metrics import Measure
+from jetsql.jobs.model import RunId
+
+RUN = RunId("0001-0000-0000-0001", 3)
+PROGRESS: dict[str, Any] = {
+    "timestamp": "2024-01-01T00:00:10.500Z",
+    "batchId": 7,
+    "numInputRows": 12,
+    "inputRowsPerSecond": 6.0,
+    "processedRowsPerSecond": 24.0,
+    "durationMs": {"addBatch": 300, "queryPlanning": 20, "triggerExecution": 500, "walCommit": 10, "unheardOf": 1},
+    "eventTime": {"max": "2024-01-01T00:00:08.000Z", "watermark": "2023-12-31T23:59:00.000Z"},
+    "stateOperators": [
+        {"numRowsTotal": 5, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 1},
+        {"numRowsTotal": 2, "memoryUsedBytes": 50, "numRowsDroppedByWatermark": 0},
+    ],
+    "sources": [{"description": "KafkaV2[Subscribe[t]]", "startOffset": None, "endOffset": {"t": {"0": 5, "1": 7}}}],
+}
+
+
+def with_source(end: object, latest: object) -> Measure:
+    source = {"description": "d", "endOffset": end, "latestOffset": latest}
+    return measure_of(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",))
+
+
+def test_everything_that_is_told_is_taken() -> None:
+    assert measure_of(RUN, PROGRESS, 9, ("a.t",)) == Measure(
+        run=3,
+        batch=7,
+        time=1704067210.5,
+        input_rows=12,
+        output_rows=9,
+        late_rows=1,
+        input_rows_per_second=6.0,
+        processed_rows_per_second=24.0,
+        trigger_ms=500,
+        add_batch_ms=300,
+        query_planning_ms=20,
+        wal_commit_ms=10,
+        watermark=1704067140.0,
+        event_time_lag=2.5,
+        state_rows=7,
+        state_bytes=150,
+    )
+
+
+def test_what_is_not_told_is_not_known() -> None:
+    least = {"timestamp": "2024-01-01T00:00:10.500Z", "batchId": 7}
+    assert measure_of(RUN, least, None, ()) == Measure(3, 7, 1704067210.5, input_rows=0)
+    assert measure_of(RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, ()) == Measure(
+        3, 7, 1704067210.5, input_rows=0
+    )
+
+
+def test_before_the_first_event_there_is_no_watermark() -> None:
+    early = {**PROGRESS, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
+    assert measure_of(RUN, early, None, ()).watermark is None
+
+
+@pytest.mark.parametrize(
+    ("end", "latest", "lag"),
+    [
+        ({"t": {"0": 5, "1": 7}}, {"t": {"0": 5, "1": 10, "2": 4}}, 7),
+        ('{"t":{"0":5}}', '{"t":{"0":6}}', 1),
+        ({"logOffset": 3}, {"logOffset": 8}, 5),
+        (3, 3, 0),
+        ("3", "1", 0),
+    ],
+)
+def test_the_lag_is_what_lies_behind(end: object, latest: object, lag: int) -> None:
+    assert with_source(end, latest).lag == {"a.t": lag}
+
+
+@pytest.mark.parametrize(("end", "latest"), [(3, None), (None, None), ("x", "y"), ("1", {"a": "b"}), ({}, {"a": 1.5})])
+def test_a_source_that_does_not_tell_has_no_lag(end: object, latest: object) -> None:
+    assert with_source(end, latest).lag == {}
+
+
+def test_a_batch_job_is_one_batch() -> None:
+    assert of_batch(RUN, 10.0, 12.0, 8) == Measure(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
+    assert of_batch(RUN, 10.0, 12.0, None).input_rows is None
