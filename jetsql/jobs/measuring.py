@@ -1,12 +1,14 @@
-"""The relation `jetsql.metrics`: the measures of jobs' batches as rows."""
+"""The measures of jobs' batches for others: as rows of the relation `jetsql.metrics`, and as readings of live jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.metrics import Measure
+from jetsql.jobs.metrics import Measure, Totals
+from jetsql.jobs.model import Job, Status
 from jetsql.jobs.tables import Cell, Column
 
 _OF_MEASURE: Final = (
@@ -49,3 +51,35 @@ def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
 def _cells(measure: Measure) -> Iterator[Cell]:
     for column in _OF_MEASURE:
         yield getattr(measure, column.name)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A job that has not ended, at this moment.
+
+    runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
+    latest: its newest batch; None before the first, and when its metrics are not kept. watermark_delay: seconds that
+    the watermark is behind now.
+    """
+
+    id: str
+    name: str
+    status: Status
+    runs: int
+    attempts: int
+    totals: Totals
+    latest: Measure | None
+    watermark_delay: float | None
+
+
+def readings(manager: Manager) -> tuple[Reading, ...]:
+    """Of all jobs that have not ended, newest first; from memory alone."""
+    return tuple(_reading(manager, view.job) for view in manager.board.live())
+
+
+def _reading(manager: Manager, job: Job) -> Reading:
+    latest = manager.metrics.latest(job.id)
+    watermark = None if latest is None else latest.watermark
+    delay = None if watermark is None else manager.clock() - watermark
+    totals = manager.metrics.totals(job.id)
+    return Reading(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay)
