@@ -15,6 +15,7 @@ from fake_engine import FakeEngine, Report
 from jetsql.cancellation import current
 from jetsql.errors import ErrorReport, JetSQLError
 from jetsql.jobs.tables import Column
+from jetsql.service.exposition import Exposition
 from jetsql.service.results import Result
 
 
@@ -101,6 +102,9 @@ class DoorEngine:
 
     def run(self, text: str) -> Result:
         return Result((Column("name"), Column("said")), iter([("j", text)]))
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        return Exposition(f"jetsql_sessions {sessions}\n".encode(), "text/plain; version=1.0.0; charset=utf-8")
 
     def about(self) -> dict[str, Any]:
         return {"version": "0", "home": "nowhere"}

@@ -43,6 +43,7 @@ from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
 from jetsql.language.statements import Statement
 from jetsql.lease import Lease, check_place, make_home
+from jetsql.service.exposition import Exposition, exposition
 from jetsql.service.results import Result, of_table
 from jetsql.settings import Settings, load
 from jetsql.version import VERSION
@@ -93,6 +94,10 @@ class EmbeddedEngine:
         if self.closed:
             raise closed_error()
         return EngineSession(self, self.spark.newSession())
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        """What Prometheus is told. sessions, statements: of clients at this moment."""
+        return exposition(self._manager, sessions, statements)
 
     def about(self) -> dict[str, Any]:
         """What this engine is, in values that JSON can hold."""

@@ -8,6 +8,7 @@
     GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
     GET    /v1/engine                   what this engine is
     POST   /v1/engine/stop              end it gracefully
+    GET    /metrics                     all that can be counted, for Prometheus
     GET    /openapi.json                all of this for programs
     GET    /healthz                     whether it is up; the only answer that needs no token
 
@@ -36,6 +37,7 @@ from jetsql.service import wire
 from jetsql.service.access import Access
 from jetsql.service.answering import Answer, error_response
 from jetsql.service.client_sessions import ClientSessions, SessionMaker
+from jetsql.service.exposition import Exposition
 from jetsql.service.parameters import bound
 from jetsql.service.results import Result
 from jetsql.service.running import Reporter, Request, RunningStatements
@@ -54,6 +56,9 @@ class Engine(SessionMaker, Reporter, Protocol):
 
     def run(self, text: str) -> Result:
         """A statement in the engine's own session."""
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        """What Prometheus is told."""
 
     def about(self) -> Mapping[str, Any]:
         """Version, master, home and numbers of jobs, as JSON can say them."""
@@ -95,6 +100,7 @@ class Door:
             Route("/v1/jobs", self._jobs, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
             Route("/v1/engine/stop", self._stop, methods=["POST"]),
+            Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", _description, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
         ]
@@ -129,6 +135,10 @@ class Door:
     async def _about(self, http: HttpRequest) -> Response:
         about = await self._on_thread(self._engine.about)
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
+
+    async def _metrics(self, http: HttpRequest) -> Response:
+        shown = await self._on_thread(self._engine.exposition, len(self.sessions), len(self.running))
+        return Response(shown.content, media_type=shown.content_type)
 
     async def _stop(self, http: HttpRequest) -> Response:
         self._ask_to_stop()
