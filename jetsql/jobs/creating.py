@@ -7,6 +7,7 @@ is the statement's error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from jetsql import cancellation
 from jetsql.errors import StatementError
@@ -28,6 +29,9 @@ from jetsql.jobs.snapshots import find_snapshot
 from jetsql.jobs.starts import beginning
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import CreateJob
+
+# What `submit` refuses because of another statement that came between; each is looked at anew.
+_OVERTAKEN: Final = ("JETSQL.JOB_ALREADY_EXISTS", "JETSQL.SNAPSHOT_NOT_FOUND")
 
 
 def create(manager: Manager, statement: CreateJob, session: UserSession) -> Table:
@@ -75,7 +79,9 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
     try:
         view = manager.submit(job)
     except StatementError as error:
-        raise _Overtaken from error
+        if error.condition in _OVERTAKEN:
+            raise _Overtaken from error
+        raise error.at(statement.name.place) from None
     return _first_trigger(manager, view)
 
 
