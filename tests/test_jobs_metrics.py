@@ -315,7 +315,7 @@ def test_a_job_without_metrics_is_only_counted(jobs: World) -> None:
     assert dict(jobs.sql("DESCRIBE JOB EXTENDED orders").rows)["rows read since the engine started"] == "10"
 
 
-def test_readings_are_of_the_jobs_that_have_not_ended(tmp_path: Path) -> None:
+def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
     with world(tmp_path, clock=lambda: 1000.0) as jobs:
         jobs.make("ended")
         jobs.sql("DROP JOB ended")
@@ -323,7 +323,8 @@ def test_readings_are_of_the_jobs_that_have_not_ended(tmp_path: Path) -> None:
         latest = measure(1, 900.0, 5, watermark=880.0)
         jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, measure=latest))
         jobs.sql("RESTART JOB orders")
-        [reading] = readings(jobs.manager)
+        ended, reading = readings(jobs.manager)
+        assert (ended.name, ended.status) == ("ended", Status.FAILED)
         assert (reading.id, reading.name, reading.status) == (made, "orders", Status.RUNNING)
         assert (reading.runs, reading.attempts, reading.totals.input_rows) == (2, 0, 25)
         assert jobs.manager.metrics.rows(made)[1] == latest

@@ -1,4 +1,4 @@
-"""The measures of jobs' batches for others: as rows of the relation `jetsql.metrics`, and as readings of live jobs."""
+"""The measures of jobs' batches for others: as rows of the relation `jetsql.metrics`, and as readings of jobs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _cells(measure: Measure) -> Iterator[Cell]:
 
 @dataclass(frozen=True)
 class Reading:
-    """A job that has not ended, at this moment.
+    """A job at this moment.
 
     runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
     latest: its newest batch; None before the first, and when its metrics are not kept. watermark_delay: seconds that
@@ -73,8 +73,15 @@ class Reading:
 
 
 def readings(manager: Manager) -> tuple[Reading, ...]:
-    """Of all jobs that have not ended, newest first; from memory alone."""
-    return tuple(_reading(manager, view.job) for view in manager.board.live())
+    """Of the jobs that have not ended, and of each other name the newest, so that a job that failed is seen; in the
+    order of their making."""
+    jobs = {view.job.id: view.job for view in manager.board.live()}
+    names = {job.name.casefold() for job in jobs.values()}
+    for job in sorted(manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
+        if job.name.casefold() not in names:
+            names.add(job.name.casefold())
+            jobs[job.id] = job
+    return tuple(_reading(manager, jobs[job_id]) for job_id in sorted(jobs))
 
 
 def _reading(manager: Manager, job: Job) -> Reading:

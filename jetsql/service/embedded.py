@@ -34,7 +34,6 @@ from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.failpoints import check_armed
 from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.measuring import Reading, readings
 from jetsql.jobs.metrics import Metrics, keeps_metrics
 from jetsql.jobs.metrics_file import MetricsFile
 from jetsql.jobs.store import Store
@@ -110,10 +109,6 @@ class EmbeddedEngine:
             "pid": os.getpid(),
             "jobs": dict(statuses),
         }
-
-    def readings(self) -> tuple[Reading, ...]:
-        """The jobs that have not ended, with what their batches took and moved."""
-        return readings(self._manager)
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
         """What an error of `run` says of the text."""

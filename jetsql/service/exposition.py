@@ -7,7 +7,7 @@ Shown are the jobs that have not ended, and of each other name the newest, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,25 +18,12 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.metrics import Measure, Totals
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.measuring import Reading, readings
+from jetsql.jobs.metrics import Measure
+from jetsql.jobs.model import Status
 from jetsql.version import VERSION
 
 _LABELS: Final = ("job", "id")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A job with what is known of its batches. now: seconds since the epoch."""
-
-    job: Job
-    totals: Totals
-    latest: Measure | None
-    now: float
-
-    @property
-    def labels(self) -> tuple[str, str]:
-        return self.job.name, self.job.id
 
 
 @dataclass(frozen=True)
@@ -52,11 +39,6 @@ def _of_latest(value: Callable[[Measure], float | None]) -> Callable[[Reading], 
     return lambda reading: None if reading.latest is None else value(reading.latest)
 
 
-def _watermark_delay(reading: Reading) -> float | None:
-    latest = reading.latest
-    return None if latest is None or latest.watermark is None else reading.now - latest.watermark
-
-
 def _last_commit(measure: Measure) -> float:
     return measure.time + (measure.trigger_ms or 0) / 1000
 
@@ -67,10 +49,10 @@ _COUNTERS: Final = (
     ("late_rows", "Rows dropped because they came behind the watermark.", lambda totals: totals.late_rows),
 )
 _GAUGES: Final = (
-    _Gauge("restart_attempts", "Restarts in a row without a committed batch.", lambda reading: reading.job.attempts),
+    _Gauge("restart_attempts", "Restarts in a row without a committed batch.", lambda reading: reading.attempts),
     _Gauge("input_rows_per_second", "Rows as they came in.", _of_latest(lambda latest: latest.input_rows_per_second)),
     _Gauge("last_commit_timestamp_seconds", "When the newest batch was committed.", _of_latest(_last_commit)),
-    _Gauge("watermark_delay_seconds", "How far the watermark is behind the clock.", _watermark_delay),
+    _Gauge("watermark_delay_seconds", "How far the watermark is behind.", lambda reading: reading.watermark_delay),
     _Gauge(
         "event_time_lag_seconds",
         "From the newest event of the newest batch to its trigger.",
@@ -90,79 +72,70 @@ class JobsCollector(Collector):
         self._statements = statements
 
     def collect(self) -> Iterator[Metric]:
-        readings = [self._reading(job) for job in self._jobs()]
+        jobs = readings(self._manager)
         yield GaugeMetricFamily("jetsql_engine_up", "1 while the engine answers.", value=1)
         yield InfoMetricFamily("jetsql_engine", "What this engine is.", value={"version": VERSION})
         yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP door.", value=self._sessions)
         yield GaugeMetricFamily("jetsql_statements", "Statements that clients have running.", value=self._statements)
-        yield _statuses(readings)
-        yield _status(readings)
-        yield _family(CounterMetricFamily, "runs", "Runs started, the first included.", readings, lambda r: r.job.run)
-        yield _batches(readings)
+        yield _statuses(jobs)
+        yield _status(jobs)
+        yield _family(CounterMetricFamily, "runs", "Runs started, the first included.", jobs, lambda r: r.runs)
+        yield _batches(jobs)
         for name, words, value in _COUNTERS:
-            yield _family(CounterMetricFamily, name, words, readings, lambda r, value=value: value(r.totals))
+            yield _family(CounterMetricFamily, name, words, jobs, lambda r, value=value: value(r.totals))
         for gauge in _GAUGES:
-            yield _family(GaugeMetricFamily, gauge.name, gauge.words, readings, gauge.value)
-        yield _source_lag(readings)
+            yield _family(GaugeMetricFamily, gauge.name, gauge.words, jobs, gauge.value)
+        yield _source_lag(jobs)
 
-    def _jobs(self) -> list[Job]:
-        jobs = {view.job.id: view.job for view in self._manager.board.live()}
-        names = {job.name.casefold() for job in jobs.values()}
-        for job in sorted(self._manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
-            if job.name.casefold() not in names:
-                names.add(job.name.casefold())
-                jobs[job.id] = job
-        return sorted(jobs.values(), key=lambda job: job.id)
 
-    def _reading(self, job: Job) -> Reading:
-        metrics = self._manager.metrics
-        return Reading(job, metrics.totals(job.id), metrics.latest(job.id), self._manager.clock())
+def _labels(reading: Reading) -> tuple[str, str]:
+    return reading.name, reading.id
 
 
 def _family(
     kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
     name: str,
     words: str,
-    readings: Iterable[Reading],
+    jobs: Sequence[Reading],
     value: Callable[..., float | None],
 ) -> Metric:
     family: Any = kind(f"jetsql_job_{name}", words, labels=_LABELS)
-    for reading in readings:
+    for reading in jobs:
         found = value(reading)
         if found is not None:
-            family.add_metric(reading.labels, found)
+            family.add_metric(_labels(reading), found)
     return family  # type: ignore[no-any-return]
 
 
-def _statuses(readings: list[Reading]) -> Metric:
+def _statuses(jobs: Sequence[Reading]) -> Metric:
     family = GaugeMetricFamily("jetsql_jobs", "Jobs by status.", labels=["status"])
     for status in Status:
-        family.add_metric([status.value], sum(reading.job.status is status for reading in readings))
+        family.add_metric([status.value], sum(reading.status is status for reading in jobs))
     return family
 
 
-def _status(readings: list[Reading]) -> Metric:
+def _status(jobs: Sequence[Reading]) -> Metric:
     family = GaugeMetricFamily("jetsql_job_status", "1 for the status that the job has.", labels=[*_LABELS, "status"])
-    for reading in readings:
+    for reading in jobs:
         for status in Status:
-            family.add_metric([*reading.labels, status.value], float(reading.job.status is status))
+            family.add_metric([*_labels(reading), status.value], float(reading.status is status))
     return family
 
 
-def _batches(readings: list[Reading]) -> Metric:
+def _batches(jobs: Sequence[Reading]) -> Metric:
     words = "Committed batches and the time they took."
     family = SummaryMetricFamily("jetsql_job_batch_seconds", words, labels=_LABELS)
-    for reading in readings:
-        family.add_metric(reading.labels, reading.totals.batches, reading.totals.seconds)
+    for reading in jobs:
+        family.add_metric(_labels(reading), reading.totals.batches, reading.totals.seconds)
     return family
 
 
-def _source_lag(readings: list[Reading]) -> Metric:
+def _source_lag(jobs: Sequence[Reading]) -> Metric:
     words = "How much lies behind the newest batch, in the source's own units."
     family = GaugeMetricFamily("jetsql_job_source_lag", words, labels=[*_LABELS, "source"])
-    for reading in readings:
+    for reading in jobs:
         for source, lag in ({} if reading.latest is None else reading.latest.lag).items():
-            family.add_metric([*reading.labels, source], lag)
+            family.add_metric([*_labels(reading), source], lag)
     return family
 
 
