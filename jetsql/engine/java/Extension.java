@@ -237,8 +237,10 @@ public class Extension {
       return pairs;
     }
 
+    /** Rounded to microseconds as Python does it: whoever hands the same value out there must come to the same. */
     private static Object timestamp(double seconds) {
-      long micros = Math.round(seconds * 1000000.0);
+      double whole = Math.floor(seconds);
+      long micros = (long) whole * 1000000L + (long) Math.rint((seconds - whole) * 1000000.0);
       java.sql.Timestamp stamp = new java.sql.Timestamp(Math.floorDiv(micros, 1000000L) * 1000L);
       stamp.setNanos((int) Math.floorMod(micros, 1000000L) * 1000);
       boolean instants = org.apache.spark.sql.internal.SQLConf.get().datetimeJava8ApiEnabled();
