@@ -252,3 +252,22 @@ def test_errors_of_arrow(connection: dbapi.Connection) -> None:
     reader = cursor.execute("SELECT 1 / (id - 25000) FROM range(0, 30000, 1, 3)").fetch_record_batch()
     with pytest.raises(dbapi.DataError, match="DIVIDE_BY_ZERO"):
         reader.read_all()
+
+
+def test_what_one_connection_changes_the_others_see(connection: dbapi.Connection, server: Server) -> None:
+    with jetsql.connect(server.url, token=TOKEN, schema="dbapi") as other:
+        mine, theirs = connection.cursor(), other.cursor()
+        mine.execute("CREATE TABLE shared (id DOUBLE) USING parquet")
+        for cursor, expected in ((mine, [(0,)]), (theirs, [(0,)])):
+            assert cursor.execute("SELECT count(*) FROM shared").fetchall() == expected
+        theirs.execute("INSERT INTO shared VALUES (?)", [0.5])
+        assert mine.execute("SELECT * FROM shared").fetchall() == [(0.5,)]
+        theirs.execute("INSERT OVERWRITE shared VALUES (1.5)")
+        assert mine.execute("SELECT * FROM shared").fetchall() == [(1.5,)]
+        theirs.execute("TRUNCATE TABLE shared")
+        assert mine.execute("SELECT * FROM shared").fetchall() == []
+        theirs.execute("DROP TABLE shared")
+        theirs.execute("CREATE TABLE shared (id DECIMAL(8,4)) USING parquet")
+        mine.execute("INSERT INTO shared VALUES (?)", [Decimal("1.5")])
+        assert theirs.execute("SELECT * FROM shared").fetchall() == [(Decimal("1.5000"),)]
+        assert mine.execute("SELECT * FROM shared").fetchall() == [(Decimal("1.5000"),)]

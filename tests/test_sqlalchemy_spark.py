@@ -102,8 +102,8 @@ def test_reflection(database: sa.Engine) -> None:
     with database.connect() as connection:
         connection.exec_driver_sql(
             "CREATE TABLE orders (id BIGINT NOT NULL COMMENT 'of the order', price DECIMAL(10,2) DEFAULT 1.5,"
-            " tags ARRAY<STRUCT<a: INT, `b c`: MAP<STRING, TIMESTAMP_NTZ>>>, v VARIANT, day DATE)"
-            " USING parquet PARTITIONED BY (day) COMMENT 'all of them'"
+            " tags ARRAY<STRUCT<a: INT, `b c`: MAP<STRING, TIMESTAMP_NTZ>>>, v VARIANT, n CHAR(3), w VARCHAR(9),"
+            " day DATE) USING parquet PARTITIONED BY (day) COMMENT 'all of them'"
         )
         connection.exec_driver_sql("CREATE VIEW cheap AS SELECT id FROM orders WHERE price < 1")
         connection.exec_driver_sql("CREATE TEMPORARY VIEW passing AS SELECT 1 AS one")
@@ -131,7 +131,7 @@ def test_reflection(database: sa.Engine) -> None:
     compiled = database.dialect.type_compiler.process
     assert [compiled(column["type"]) for column in columns.values()] == [
         "BIGINT", "DECIMAL(10, 2)", "ARRAY<STRUCT<`a`: INT, `b c`: MAP<STRING, TIMESTAMP_NTZ>>>", "VARIANT",
-        "DATE",
+        "CHAR(3)", "VARCHAR(9)", "DATE",
     ]  # fmt: skip
     assert isinstance(columns["v"]["type"], VARIANT)
 

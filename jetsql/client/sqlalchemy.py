@@ -8,6 +8,7 @@ whenever a connection comes back.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from types import ModuleType
@@ -204,18 +205,24 @@ class JetSQLDialect(default.DefaultDialect):
         return []
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> bool:
-        try:
-            self._describe(connection, table_name, schema, **kw)
-        except exc.NoSuchTableError:
-            return False
-        return True
+        def ask() -> bool:
+            try:
+                self._describe(connection, table_name, schema, **kw)
+            except exc.NoSuchTableError:
+                return False
+            return True
+
+        return _kept(kw, ("HAS", schema, table_name), ask)
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        described = self._describe(connection, table_name, schema, **kw)
-        return [_column(told) for told in described["columns"]]
+        columns = [_column(told) for told in self._describe(connection, table_name, schema, **kw)["columns"]]
+        if any(isinstance(column["type"], types.String) for column in columns):
+            lengths = self._lengths(connection, table_name, schema, **kw)
+            return [{**column, "type": lengths.get(column["name"], column["type"])} for column in columns]
+        return columns
 
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        return {"text": self._describe(connection, table_name, schema, **kw).get("comment")}
+        return {"text": self._describe(connection, table_name, schema, **kw).get("comment") or None}
 
     def get_table_options(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         described = self._describe(connection, table_name, schema, **kw)
@@ -274,6 +281,18 @@ class JetSQLDialect(default.DefaultDialect):
                 raise exc.NoSuchTableError(name if schema is None else f"{schema}.{name}") from error
             raise
 
+    def _lengths(self, connection: Any, name: str, schema: str | None = None, **kw: Any) -> dict[str, Any]:
+        """CHAR and VARCHAR columns, which the JSON calls strings."""
+        table = self._quoted([name] if schema is None else [schema, name])
+
+        def ask() -> dict[str, Any]:
+            rows = connection.exec_driver_sql(f"DESCRIBE TABLE {table}")
+            found = ((row[0], re.fullmatch(r"(char|varchar)\((\d+)\)", row[1])) for row in rows)
+            kinds = {"char": types.CHAR, "varchar": types.VARCHAR}
+            return {column: kinds[length[1]](int(length[2])) for column, length in found if length}
+
+        return _kept(kw, ("LENGTHS", schema, name), ask)
+
     def _quoted(self, names: Iterable[str]) -> str:
         return ".".join(self.identifier_preparer.quote_identifier(name) for name in names)
 
@@ -299,5 +318,4 @@ def _column(told: dict[str, Any]) -> dict[str, Any]:
         "nullable": bool(told.get("nullable", True)),
         "default": told.get("default"),
         "comment": told.get("comment") or None,
-        "autoincrement": False,
     }

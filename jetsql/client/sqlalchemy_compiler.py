@@ -35,9 +35,10 @@ class Compiler(compiler.SQLCompiler):
         return text if offset is None else f"{text}\n OFFSET {self.process(offset, **kw)}"
 
     def visit_empty_set_expr(self, element_types: Any, **kw: Any) -> str:
-        kinds = [self.dialect.type_compiler.process(kind) for kind in element_types]
-        members = ", ".join("NULL" if kind == "VOID" else f"CAST(NULL AS {kind})" for kind in kinds or ["VOID"])
-        return f"SELECT {members} WHERE false"
+        return f"SELECT {', '.join(self._null(kind) for kind in element_types) or 'NULL'} WHERE false"
+
+    def _null(self, kind: Any) -> str:
+        return "NULL" if kind._isnull else f"CAST(NULL AS {self.dialect.type_compiler.process(kind)})"
 
     def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
         return f"{self.process(binary.left, **kw)} RLIKE {self.process(binary.right, **kw)}"
@@ -193,7 +194,7 @@ class TypeCompiler(compiler.GenericTypeCompiler):
     def _void(self, type_: Any, **kw: Any) -> str:
         return "VOID"
 
-    visit_VOID = visit_null = _void
+    visit_VOID = _void
 
     def visit_ARRAY(self, type_: Any, **kw: Any) -> str:
         depth = getattr(type_, "dimensions", None) or 1

@@ -69,6 +69,7 @@ def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> Dat
         frame = DataFrame(bridge(spark).sql(spark._jsparkSession, text, json.dumps(parameters)), spark)
     else:
         frame = spark.sql(text)
+    bridge(spark).ran(frame._jdf)
     if frame.isStreaming:
         raise StatementError(
             "STREAM_OUTSIDE_JOB",

@@ -27,7 +27,7 @@ class Requirements(SuiteRequirements):
     unique_constraint_reflection = check_constraint_reflection = unique_index_reflect_as_unique_constraints = _closed(
         _KEYS
     )
-    foreign_keys = foreign_key_ddl = self_referential_foreign_keys = named_constraints = _closed(_KEYS)
+    indexes_with_ascdesc = reflect_indexes_with_ascdesc = recursive_fk_cascade = on_update_cascade = _closed(_KEYS)
     duplicate_key_raises_integrity_error = unique_constraints_reflect_as_index = _closed(_KEYS)
     primary_key_constraint_reflection_order = implicit_constraint_name = _closed(_KEYS)
     autoincrement_insert = insert_returning = implicitly_named_constraints = _closed(_GENERATED)
@@ -38,6 +38,8 @@ class Requirements(SuiteRequirements):
     temp_table_reflection = temporary_tables = temp_table_names = _closed("Spark has temporary views only")
     empty_inserts = empty_inserts_executemany = _closed("Spark inserts no row without values")
     tuple_in = ctes_on_dml = _closed("not in Spark's grammar")
+    time = time_microseconds = time_implicit_bound = _closed("Spark's tables hold no TIME")
+    symbol_names_w_double_quote = _closed("Spark's tables have plain names")
     schemas = views = view_reflection = comment_reflection = ctes = ctes_with_values = datetime_literals = _open()
     intersect = except_ = window_functions = window_range = window_range_numeric = _open()
     datetime_timezone = datetime_interval = datetime_historic = date_historic = timestamp_microseconds = _open()

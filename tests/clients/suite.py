@@ -1,3 +1,28 @@
-"""All of SQLAlchemy's suite for dialects of third parties; what Spark has not stands in `requirements`."""
+"""All of SQLAlchemy's suite for dialects of third parties; what Spark has not stands in `requirements`.
 
+What no requirement speaks of is left out here, each with its reason.
+"""
+
+import sqlalchemy.testing.suite as suite
 from sqlalchemy.testing.suite import *  # noqa: F403
+
+_LEFT_OUT = {
+    # Names of Spark's tables are letters, digits and _.
+    "BizarroCharacterTest": ["test_reflect_comments"],
+    "QuotedNameArgumentTest": None,
+    # NOT NULL is no part of a file table.
+    "ComponentReflectionTestExtra": ["test_nullable_reflection"],
+    # Knows no options of ours.
+    "ComponentReflectionTest": ["test_get_table_options", "test_multi_get_table_options"],
+}
+
+for _name, _tests in _LEFT_OUT.items():
+    _class = getattr(suite, _name, None)
+    if _class is None:  # of another SQLAlchemy
+        continue
+    if _tests is None:
+        del globals()[_name]
+        continue
+    for _test in _tests:
+        if hasattr(_class, _test):
+            delattr(_class, _test)

@@ -53,6 +53,8 @@ public class Bridge {
 
   public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
 
+  public void ran(Dataset rows) { Relations.ran(rows); }
+
   /** Run a statement with parameter markers, see `Parameters`. */
   public Dataset sql(SparkSession session, String text, String parameters) throws Exception {
     return Parameters.run(session, text, parameters);

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
@@ -48,8 +50,10 @@ import scala.runtime.BoxedUnit;
  * Names of the engine's own relations (`LiveTables`) are given their rows here.
  *
  * A Spark session keeps the file list of every table that it has read. Jobs write behind its back, so each table that a
- * job writes has a version here, raised with every commit, and a session drops what it kept when the version moved. Only
- * tables of jobs pay for a new listing, only after a commit, and only when they are read.
+ * job writes has a version here, raised with every commit, and a session drops what it kept when the version moved. So
+ * has each table that a client's statement changed, for the other clients' sessions: a table that was dropped and made
+ * anew is else written with the columns of the old one. Only such tables pay for a new listing, and only when they are
+ * read or written.
  */
 public class Relations {
   /** Set in the sessions that runs of jobs use. */
@@ -65,6 +69,28 @@ public class Relations {
       Long version = (Long) versions.get(table);
       versions.put(table, Long.valueOf(version == null ? 1L : version.longValue() + 1L));
     }
+  }
+
+  /** A statement has run: the tables that its command names may have changed. */
+  public static void ran(Dataset rows) {
+    LogicalPlan plan = rows.queryExecution().commandExecuted();
+    if (!(plan instanceof CommandResult)) return;
+    LogicalPlan command = ((CommandResult) plan).commandLogicalPlan();
+    String name = command.getClass().getSimpleName();
+    if (name.startsWith("Show") || name.startsWith("Describe")) return;
+    Iterator members = command.productIterator();
+    while (members.hasNext()) {
+      Object member = members.next();
+      if (member instanceof Option && ((Option) member).isDefined()) member = ((Option) member).get();
+      if (member instanceof CatalogTable) member = ((CatalogTable) member).identifier();
+      if (member instanceof TableIdentifier) changed(qualified((TableIdentifier) member, rows));
+    }
+  }
+
+  private static String qualified(TableIdentifier table, Dataset rows) {
+    SessionCatalog catalog = ((org.apache.spark.sql.classic.SparkSession) rows.sparkSession()).sessionState().catalog();
+    String schema = table.database().isDefined() ? (String) table.database().get() : catalog.getCurrentDatabase();
+    return ("spark_catalog." + schema + "." + table.table()).toLowerCase(java.util.Locale.ROOT);
   }
 
   static void analyseForJob(boolean on) {
@@ -101,10 +127,16 @@ public class Relations {
       this.forJob = forJob;
     }
 
-    public boolean isDefinedAt(Object node) { return node instanceof UnresolvedRelation; }
+    public boolean isDefinedAt(Object node) {
+      return node instanceof UnresolvedRelation || node instanceof InsertIntoStatement;
+    }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
+      if (node instanceof InsertIntoStatement) {
+        refreshTarget(((InsertIntoStatement) node).table());
+        return node;
+      }
       UnresolvedRelation relation = (UnresolvedRelation) node;
       String schema = schemaOf(relation.multipartIdentifier());
       if (schema != null) {
@@ -113,6 +145,12 @@ public class Relations {
         refresh(schema, name);
       }
       return forJob && relation.isStreaming() ? keepOldFiles(relation) : relation;
+    }
+
+    private void refreshTarget(LogicalPlan table) {
+      Seq name = nameOf(table);
+      String schema = name == null ? null : schemaOf(name);
+      if (schema != null) refresh(schema, (String) name.last());
     }
 
     /** The schema that a name is of; null when it stands for nothing in the session catalogue. */
