@@ -174,3 +174,14 @@ def test_pandas(database: sa.Engine) -> None:
     frame[:1].to_sql("indexed", database, if_exists="replace")
     found = pandas.read_sql(sa.text("SELECT id FROM indexed WHERE id = :id"), database, params={"id": 1})
     assert found["id"].tolist() == [1]
+
+
+def test_the_relations_of_jobs_are_tables_like_others(database: sa.Engine) -> None:
+    with database.connect() as connection:
+        look = sa.inspect(connection)
+        assert "jobs" in {*look.get_table_names(schema="jetsql"), *look.get_view_names(schema="jetsql")}
+        jobs = sa.Table("jobs", sa.MetaData(), schema="jetsql", autoload_with=connection)
+        assert isinstance(jobs.c.submission_time.type, TIMESTAMP)
+        counted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
+        shown = connection.exec_driver_sql("SHOW ALL JOBS").all()
+        assert sum(count for _, count in connection.execute(counted)) == len(shown)
