@@ -10,7 +10,7 @@ help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make test          all tests"
 	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
-	@echo "make test-clients  SQLAlchemy's own suite, with SQLAlchemy 2 and 1.4"
+	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
 	@echo "make clean         remove everything that was made here"
@@ -35,6 +35,7 @@ test-clients:
 	@test -x .venv.sqlalchemy14/bin/pytest || { $(PYTHON) -m venv .venv.sqlalchemy14 && \
 		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
 	@$(PYTHON) -m tests.clients $(PYTHON) .venv.sqlalchemy14/bin/python
+	@$(PYTHON) -m tests.door_clients
 
 bench:
 	@tools/prepare java

@@ -32,12 +32,20 @@ class DoorSettings:
 
     http_host: the address that the HTTP door listens at; beyond loopback only when it is set so. http_port: 0 takes any
     that is free, which the note in the home tells. http_hosts: further names that clients may address it by.
-    session_idle_seconds: how long a session of a client stays that nobody uses. sessions_most: so many at once.
+    connect, thrift: whether Spark Connect and Thrift (JDBC) are open too; their hosts and ports mean what the HTTP
+    door's do. session_idle_seconds: how long a session of a client stays that nobody uses. sessions_most: so many at
+    once at the HTTP door.
     """
 
     http_host: str = "127.0.0.1"
     http_port: int = 0
     http_hosts: tuple[str, ...] = ()
+    connect: bool = True
+    connect_host: str = "127.0.0.1"
+    connect_port: int = 0
+    thrift: bool = False
+    thrift_host: str = "127.0.0.1"
+    thrift_port: int = 0
     session_idle_seconds: float = 3600.0
     sessions_most: int = 1000
 
@@ -76,15 +84,17 @@ def load(
     home: str | os.PathLike[str] | None = None,
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """The settings that hold, with what is passed here above everything else.
 
-    conf: Spark's settings; those of file and environment that are not named here hold too.
+    conf: Spark's settings; those of file and environment that are not named here hold too. flags: further settings by
+    their names, None where the flag was not given.
     Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
     """
     file = _file_table(environ)
-    flags = {"home": None if home is None else os.fspath(home), "master": master}
+    flags = {"home": None if home is None else os.fspath(home), "master": master, **(flags or {})}
     givens = [*_from_file(file, environ), *_from_environment(environ), *_from_flags(flags)]
     values = {given.name: _read(given) for given in givens}
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
@@ -109,8 +119,8 @@ def _read(given: Given) -> Any:
         raise _refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
 
 
-def _from_flags(flags: Mapping[str, str | None]) -> Iterator[Given]:
-    return (Given(name, value, f"--{name}") for name, value in flags.items() if value is not None)
+def _from_flags(flags: Mapping[str, object]) -> Iterator[Given]:
+    return (Given(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None)
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
@@ -254,6 +264,14 @@ def _count(value: object) -> int:
     return int(str(value))
 
 
+def _truth(value: object) -> bool:
+    """A boolean in a file; a word in the environment."""
+    word = str(value).strip().lower()
+    if word not in ("true", "false"):
+        raise ValueError("true or false")
+    return word == "true"
+
+
 def _port(value: object) -> int:
     wrong = ValueError("the number of a port, 0 to 65535 (0: any that is free)")
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,5}", str(value)) or int(str(value)) > 65535:
@@ -294,6 +312,12 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "http_host": _address,
     "http_port": _port,
     "http_hosts": _addresses,
+    "connect": _truth,
+    "connect_host": _address,
+    "connect_port": _port,
+    "thrift": _truth,
+    "thrift_host": _address,
+    "thrift_port": _port,
     "session_idle_seconds": _seconds,
     "sessions_most": _count,
 }

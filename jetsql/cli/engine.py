@@ -13,6 +13,7 @@ from jetsql.cli.flags import (
     FORMAT_OPTION,
     HOME_OPTION,
     MASTER_OPTION,
+    THRIFT_OPTIONS,
     ExitCode,
     flags_of,
     settings_of,
@@ -38,7 +39,7 @@ _DOING: Final = {
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, *THRIFT_OPTIONS)
 @click.pass_context
 def start(context: click.Context, /, **given: Any) -> None:
     """Start the engine of a home in the background.
@@ -180,7 +181,7 @@ def _where(note: EngineNote, home: str) -> str:
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, *THRIFT_OPTIONS)
 @click.option(
     "--init",
     "init",

@@ -42,6 +42,8 @@ class Flags:
     stay: bool = False
     no_start: bool = False
     traces: bool = False
+    thrift: bool = False
+    thrift_port: int | None = None
 
     def under(self, outer: Flags) -> Flags:
         """These flags with those that stand before the command's name; where both say something, these hold."""
@@ -58,6 +60,8 @@ class Flags:
             stay=self.stay or outer.stay,
             no_start=self.no_start or outer.no_start,
             traces=self.traces or outer.traces,
+            thrift=self.thrift,
+            thrift_port=self.thrift_port,
         )
 
 
@@ -78,6 +82,12 @@ CONF_OPTION = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     help="A setting of Spark, where an engine is started; may be given often.",
+)
+THRIFT_OPTIONS = (
+    click.option("--thrift", is_flag=True, help="Open the Thrift door too, for JDBC and the tools that speak it."),
+    click.option(
+        "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="Its port [0: any that is free]."
+    ),
 )
 NO_START_OPTION = click.option(
     "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
@@ -153,7 +163,8 @@ def settings_of(flags: Flags) -> Settings:
 
     try:
         conf = dict(settings.pair(text, "--conf") for text in flags.conf)
-        return settings.load(home=flags.home, master=flags.master, conf=conf)
+        doors = {"thrift": flags.thrift or None, "thrift_port": flags.thrift_port}
+        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=doors)
     except EngineError as error:
         # Nothing was started yet: what is wrong is how we were called.
         raise click.UsageError(error.explanation) from error

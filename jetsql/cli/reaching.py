@@ -98,8 +98,10 @@ def starting(console: Console) -> AbstractContextManager[None]:
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:
     """What an engine is to be started with, that neither environment nor file tells it."""
+    master = ["--master", settings.master] if flags.master is not None else []
     conf = [word for pair in flags.conf for word in ("--conf", pair)]
-    return (["--master", settings.master] if flags.master is not None else []) + conf
+    port = ["--thrift-port", str(flags.thrift_port)] if flags.thrift_port is not None else []
+    return master + conf + (["--thrift"] if flags.thrift else []) + port
 
 
 def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
@@ -108,6 +110,10 @@ def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
     differing = [f"--conf {key}={value}" for key, value in wanted.items() if note.conf.get(key) != value]
     if flags.master is not None and note.master != settings.master:
         differing.insert(0, f"--master {settings.master}")
+    if flags.thrift and not note.thrift:
+        differing.append("--thrift")
+    if flags.thrift_port and not note.thrift.endswith(f":{flags.thrift_port}"):
+        differing.append(f"--thrift-port {flags.thrift_port}")
     if differing:
         raise click.UsageError(
             f"An engine runs on {settings.home} already, and was started without {', '.join(differing)}. These hold "

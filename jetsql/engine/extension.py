@@ -1,19 +1,21 @@
 """The statements inside Spark: what the parser hook in the JVM asks, and how answers and errors go back.
 
 Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. A third one
-is for the rows of a relation. Errors keep condition, SQLSTATE and position in every client; an error of Spark itself
-goes back as the very object it is.
+is for the rows of a relation. A statement that waits is broken off when Spark interrupts its thread. Errors keep
+condition, SQLSTATE and position in every client; an error of Spark itself goes back as the very object it is.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.jvm import bridge
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model import quoted_text
@@ -45,7 +47,50 @@ class _Question:
         implements = ("java.util.function.BiFunction",)
 
 
-def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> None:
+class RunningStatements:
+    """The statements that Spark's clients have running, by the numbers that Java gave them; cancelled from there
+    (java.util.function.Consumer).
+    """
+
+    def __init__(self) -> None:
+        self._statements: dict[str, Cancellation] = {}
+
+    @contextmanager
+    def entered(self, number: str) -> Iterator[None]:
+        self._statements[number] = Cancellation()
+        try:
+            with cancellable(self._statements[number]):
+                yield
+        finally:
+            del self._statements[number]
+
+    def accept(self, number: str) -> None:
+        found = self._statements.get(number)
+        if found is not None:
+            found.cancel()
+
+    def cancel_all(self) -> None:
+        for number in list(self._statements):
+            self.accept(number)
+
+    class Java:
+        implements = ("java.util.function.Consumer",)
+
+
+class _Numbered(_Question):
+    """A question whose text has a number and a blank in front, by which it can be cancelled."""
+
+    def __init__(self, answer: Callable[[Any, str], dict[str, Any] | None], running: RunningStatements) -> None:
+        super().__init__(answer)
+        self._running = running
+
+    def apply(self, session: Any, text: str) -> Any:
+        number, _, statement = text.partition(" ")
+        with self._running.entered(number):
+            return super().apply(session, statement)
+
+
+def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> RunningStatements:
     """Answer the statements of all sessions of this JVM, and the queries that read a relation (`relate`)."""
 
     def columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -59,12 +104,14 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
     def relation(_session: Any, name: str) -> dict[str, Any]:
         return {"rows": list(relate(name))}
 
-    bridge(spark).connect(_Question(columns), _Question(rows), _Question(relation))
+    running = RunningStatements()
+    bridge(spark).connect(_Question(columns), _Numbered(rows, running), running, _Question(relation))
+    return running
 
 
 def disconnect(spark: SparkSession) -> None:
     """From now on the statements are Spark's matter again."""
-    bridge(spark).connect(None, None, None)
+    bridge(spark).connect(None, None, None, None)
 
 
 def ddl(columns: tuple[Column, ...]) -> str:

@@ -28,12 +28,10 @@ def bridge(spark: SparkSession) -> Any:
     launcher: Any = pyspark.java_gateway
     launcher.ensure_callback_server_started(gateway)
     if id(gateway) not in _bridges:
-        _bridges[id(gateway)] = (
-            _compile(sc._jvm, gateway)
-            .loadClass(f"{_PACKAGE}.Bridge")
-            .getConstructors()[0]
-            .newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
-        )
+        compiled = _compile(gateway, "java")
+        finder = gateway.jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(compiled)
+        loader = gateway.jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, _parent(gateway))
+        _bridges[id(gateway)] = _instance(gateway, loader.loadClass(f"{_PACKAGE}.Bridge"))
     return _bridges[id(gateway)]
 
 
@@ -48,20 +46,39 @@ def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _compile(jvm: Any, gateway: Any) -> Any:
-    sources = [f for f in resources.files("jetsql.engine").joinpath("java").iterdir() if f.name.endswith(".java")]
+def class_beside(spark: SparkSession, beside: str, folder: str, name: str) -> Any:
+    """An instance of the one class in a folder of sources, put where a class of Spark's is (`beside`, by its name).
+
+    For what Spark loads by a name in a setting: its class loaders know nothing of ours. Compiled when it is asked for.
+    """
+    gateway: Any = spark.sparkContext._gateway
+    whole = f"{_PACKAGE}.{name}"
+    code = _compile(gateway, f"java/{folder}").get(f"{whole.replace('.', '/')}.class")
+    return _instance(gateway, bridge(spark).define(beside, whole, code))
+
+
+def _instance(gateway: Any, java_class: Any) -> Any:
+    return java_class.getConstructors()[0].newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
+
+
+def _parent(gateway: Any) -> Any:
+    return gateway.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+
+
+def _compile(gateway: Any, folder: str) -> Any:
+    """The classes of a folder of sources: their bytes by the names of their files."""
+    jvm = gateway.jvm
+    sources = [f for f in resources.files("jetsql.engine").joinpath(folder).iterdir() if f.name.endswith(".java")]
     resource_type = jvm.org.codehaus.commons.compiler.util.resource.Resource
     array = gateway.new_array(resource_type, len(sources))
     for n, source in enumerate(sorted(sources, key=lambda f: f.name)):
         array[n] = jvm.org.codehaus.commons.compiler.util.resource.StringResource(source.name, source.read_text())
-    parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     classes = jvm.java.util.HashMap()
     compiler = jvm.org.codehaus.janino.Compiler()
-    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(parent))
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(_parent(gateway)))
     compiler.setClassFileCreator(jvm.org.codehaus.commons.compiler.util.resource.MapResourceCreator(classes))
     compiler.compile(array)
-    finder = jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(classes)
-    return jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)
+    return classes
 
 
 def missing_file(error: BaseException) -> bool:

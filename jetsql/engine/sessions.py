@@ -28,6 +28,9 @@ _NOT_CAPTURED = (
     "spark.sql.extensions",
     "spark.sql.streaming.checkpointLocation",
     "spark.sql.artifact.",
+    # Of the doors that a session came through.
+    "spark.connect.",
+    "spark.sql.datetime.java8API.enabled",
     JOB_CONF,
 )
 

@@ -11,7 +11,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -42,9 +42,10 @@ from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
 from jetsql.language.statements import Statement
 from jetsql.lease import Lease, check_place, make_home
+from jetsql.service.doors import Addresses, opened
 from jetsql.service.exposition import Exposition, exposition
 from jetsql.service.results import Result, of_table
-from jetsql.settings import Settings, load
+from jetsql.settings import DoorSettings, Settings, load
 from jetsql.version import VERSION
 
 Starter = Callable[[Settings], Session]
@@ -74,7 +75,9 @@ class EmbeddedEngine:
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
-        extension.connect(spark, describe, self._execute, lambda name: relations.rows(self._manager, name))
+        self._running = extension.connect(
+            spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
+        )
         system_tables.install(spark, relations.RELATIONS)
         self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
@@ -116,6 +119,18 @@ class EmbeddedEngine:
             message = "Spark's process has ended, and the engine with it."
             return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
         return statements.report(error, text)
+
+    @contextmanager
+    def doors(self, settings: DoorSettings, token: str) -> Iterator[Addresses]:
+        """The doors beside HTTP, open while this lasts; statements that wait then are broken off.
+
+        Raises EngineError ENGINE_NOT_STARTED.
+        """
+        with opened(self.spark, self.home, settings, token) as addresses:
+            try:
+                yield addresses
+            finally:
+                self._running.cancel_all()
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""

@@ -25,12 +25,13 @@ import uvicorn
 from jetsql.discovery import EngineNote, remove_note, token, write_note
 from jetsql.errors import EngineError
 from jetsql.lease import make_home, not_usable
-from jetsql.service import embedded
+from jetsql.service import doors, embedded
 from jetsql.service.access import Access
+from jetsql.service.doors import Addresses
 from jetsql.service.embedded import EmbeddedEngine
 from jetsql.service.http import Door
 from jetsql.service.logs import logging_to
-from jetsql.settings import DoorSettings, Settings
+from jetsql.settings import Settings
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
@@ -53,7 +54,9 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
     with logging_to(home):
         _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:
-            with _listen(settings.doors) as listening:
+            doors.check(settings.doors)
+            http = settings.doors
+            with doors.listen(http.http_host, http.http_port, "The HTTP door", "http") as listening:
                 _serve(replace(settings, home=home), prepare, ready, stop, listening)
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
@@ -70,11 +73,13 @@ def _serve(
         if stop.is_set():
             return
         threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
-        note = _tell_where(settings, listening)
-        try:
-            asyncio.run(_answer(engine, settings, note, listening, stop, ready))
-        finally:
-            remove_note(settings.home)
+        secret = _token(settings.home)
+        with engine.doors(settings.doors, secret) as others:
+            note = _tell_where(settings, secret, listening, others)
+            try:
+                asyncio.run(_answer(engine, settings, note, listening, stop, ready))
+            finally:
+                remove_note(settings.home)
     finally:
         engine.close()
 
@@ -87,9 +92,9 @@ async def _answer(
     stop: threading.Event,
     ready: Ready,
 ) -> None:
-    doors = settings.doors
-    access = Access(note.token, (*doors.http_hosts, doors.http_host))
-    door = Door(engine, access, stop.set, doors.session_idle_seconds, doors.sessions_most)
+    http = settings.doors
+    access = Access(note.token, (*http.http_hosts, http.http_host))
+    door = Door(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
     config = uvicorn.Config(door.app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5)
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -114,10 +119,18 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _tell_where(settings: Settings, listening: socket.socket) -> EngineNote:
-    """Write the note. Raises EngineError HOME_NOT_USABLE."""
+def _token(home: Path) -> str:
+    """Raises EngineError HOME_NOT_USABLE."""
     try:
-        note = _note(settings, token(settings.home), listening)
+        return token(home)
+    except OSError as error:
+        raise not_usable(home, error) from error
+
+
+def _tell_where(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
+    """Write the note. Raises EngineError HOME_NOT_USABLE."""
+    note = _note(settings, secret, listening, others)
+    try:
         write_note(settings.home, note)
     except OSError as error:
         raise not_usable(settings.home, error) from error
@@ -132,35 +145,18 @@ def _tell_end(home: Path, note: EngineNote) -> None:
         remove_note(home)
 
 
-def _listen(doors: DoorSettings) -> socket.socket:
-    """The socket of the HTTP door. Raises EngineError ENGINE_NOT_STARTED."""
-    try:
-        family = socket.getaddrinfo(doors.http_host, doors.http_port, type=socket.SOCK_STREAM)[0][0]
-        # The protocol by its name: asyncio sends small answers without delay only over what it knows to be TCP.
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((doors.http_host, doors.http_port))
-        listening.listen(128)
-    except OSError as error:
-        raise EngineError(
-            "ENGINE_NOT_STARTED",
-            f"The HTTP door can't open at {doors.http_host}:{doors.http_port}: {error.strerror or error}.",
-            hint="Set http_port to one that is free, or to 0 for any, and http_host to an address of this machine.",
-        ) from error
-    return listening
-
-
-def _note(settings: Settings, secret: str, listening: socket.socket) -> EngineNote:
+def _note(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
     host, port = listening.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(host, host)
     return EngineNote(
         pid=os.getpid(),
-        url=f"http://{shown}:{port}",
+        url=f"http://{doors.bracketed(host)}:{port}",
         token=secret,
         version=VERSION,
         started=time.time(),
         master=settings.master,
         conf=dict(settings.spark_conf),
+        connect=others.connect,
+        thrift=others.thrift,
     )
 
 

@@ -7,6 +7,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.DataFrameWriter;
 import org.apache.spark.sql.classic.Dataset;
@@ -23,8 +24,9 @@ public class Bridge {
     Sessions.renewState(session);
   }
 
-  public void connect(BiFunction describe, BiFunction execute, BiFunction rows) {
+  public void connect(BiFunction describe, BiFunction execute, Consumer cancel, BiFunction rows) {
     Extension.connect(describe, execute);
+    Calls.connect(cancel);
     LiveTables.connect(rows);
   }
 
@@ -48,6 +50,18 @@ public class Bridge {
   }
 
   public String members(SparkSession session) throws Exception { return Members.list(session); }
+
+  /**
+   * Put a compiled class where the class `beside` is: whoever finds that one by its name finds this one too. Spark opens
+   * java.lang to all when it starts Java.
+   */
+  public Class define(String beside, String name, byte[] code) throws Exception {
+    ClassLoader loader = Class.forName(beside, false, getClass().getClassLoader()).getClassLoader();
+    Class[] types = new Class[] {String.class, byte[].class, int.class, int.class};
+    java.lang.reflect.Method define = ClassLoader.class.getDeclaredMethod("defineClass", types);
+    define.setAccessible(true);
+    return (Class) define.invoke(loader, new Object[] {name, code, Integer.valueOf(0), Integer.valueOf(code.length)});
+  }
 
   public Plans analyse(SparkSession session, String text) throws Exception { return Plans.analyse(session, text); }
 

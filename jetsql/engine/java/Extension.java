@@ -43,7 +43,7 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * The engine (Python) answers through two functions of (session, text), which are null while no engine is open:
  *   describe: null for a statement that is not ours, else {"columns": DDL}, or an error;
- *   execute:  {"columns": DDL, "rows": [[...]]}, or an error.
+ *   execute:  {"columns": DDL, "rows": [[...]]}, or an error; it can be cancelled, see `Calls`.
  * An error is {"error": {message, condition, sqlstate, line, position}}, or the Throwable itself when it came from Spark.
  */
 public class Extension {
@@ -103,7 +103,7 @@ public class Extension {
     }
 
     static LogicalPlan command(Object session, String text, BiFunction describe) throws Exception {
-      JsonNode answer = Answers.of(describe.apply(session, text));
+      JsonNode answer = Answers.of(Calls.ask(describe, session, text));
       if (answer == null) return null;
       StructType columns = StructType.fromDDL(answer.get("columns").asText());
       return new Command(text, (Seq) DataTypeUtils.toAttributes(columns), columns);
@@ -127,8 +127,7 @@ public class Extension {
       BiFunction engine = execute;
       if (engine == null) throw Answers.raise(Failure.closed());
       try {
-        JsonNode answer = Answers.of(engine.apply(session, text));
-        return Answers.rows(answer, columns);
+        return Answers.rows(Answers.of(Calls.run(engine, session, text)), columns);
       } catch (Exception e) {
         throw Answers.raise(e);
       }
@@ -157,6 +156,9 @@ public class Extension {
           (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply((Object) state),
           Option.empty());
     }
+
+    /** What the Thrift server makes its message of: without the name of this class. */
+    public String toString() { return getMessage(); }
 
     static Failure closed() { return of("ENGINE_NOT_STARTED", "58000", "The engine was closed."); }
 

@@ -160,7 +160,7 @@ public class LiveTables {
       BiFunction asked = engine;
       if (asked == null) throw Extension.Answers.raise(Extension.Failure.closed());
       try {
-        JsonNode answer = (JsonNode) Extension.Answers.of(asked.apply(null, name)).get("rows");
+        JsonNode answer = (JsonNode) Extension.Answers.of(Calls.ask(asked, null, name)).get("rows");
         scala.Function1 convert = CatalystTypeConverters.createToCatalystConverter(wanted);
         int[] places = new int[wanted.length()];
         for (int k = 0; k < places.length; k++) places[k] = columns.fieldIndex(wanted.apply(k).name());

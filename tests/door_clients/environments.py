@@ -1,0 +1,49 @@
+"""An environment of its own for each client, made by pip once and kept in build/clients.
+
+Clients disagree about versions of what they share, and none of them belongs into JetSQL's own environment. One that
+can't be made in the time it has is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "build" / "clients"
+
+
+class NotMade(Exception):
+    """The environment could not be made; says why."""
+
+
+def python(name: str, packages: Sequence[str], seconds: float, own: bool = False) -> Path:
+    """The Python of an environment with these packages. own: and with JetSQL, without what it depends on.
+
+    Raises NotMade.
+    """
+    folder = FOLDER / name
+    stamp = folder / "packages"
+    wanted = "\n".join((sys.version, *packages))
+    found = folder / "bin" / "python"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        _run([sys.executable, "-m", "venv", str(folder)], 120)
+        _run([str(found), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], seconds)
+        if own:
+            _run([str(found), "-m", "pip", "install", "--quiet", "--no-deps", "--editable", str(ROOT)], 120)
+        stamp.write_text(wanted, encoding="utf-8")
+    return found
+
+
+def _run(command: Sequence[str], seconds: float) -> None:
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise NotMade(f"not installed within {seconds:g} s") from None
+    if ended.returncode != 0:
+        raise NotMade((ended.stderr.strip().splitlines() or ["pip failed"])[-1])

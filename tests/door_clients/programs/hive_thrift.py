@@ -1,0 +1,41 @@
+"""PyHive over Thrift, which dbt-spark and Superset's Hive dialect use too."""
+
+import os
+
+import pyhive.hive as hive
+from story import Story, said
+
+host, port = os.environ["JETSQL_TEST_THRIFT"].removeprefix("jdbc:hive2://").split(":")
+
+
+def connect(token):
+    return hive.connect(host, int(port), username="jetsql", password=token, auth="CUSTOM")
+
+
+connection = connect(os.environ["JETSQL_TEST_TOKEN"])
+last = []
+
+
+def run(text):
+    with connection.cursor() as cursor:
+        cursor.execute(text)
+        last[:] = [column[0] for column in cursor.description or ()]
+        return cursor.fetchall() if cursor.description else []
+
+
+def explain(error):
+    status = error.args[0].status
+    return f"{type(error).__name__} {status.sqlState} {status.errorMessage}"
+
+
+def wrong_token():
+    try:
+        connect("wrong")
+    except Exception as error:
+        return str(error)[:100]
+    raise AssertionError("came in with a wrong token")
+
+
+Story(run, explain, lambda: last).tell()
+said("wrong token", wrong_token)
+connection.close()

@@ -1,0 +1,75 @@
+"""PySpark's Spark Connect client, without Java."""
+
+import os
+import threading
+
+from pyspark.sql.connect.session import SparkSession
+from story import Story, said
+
+address = os.environ["JETSQL_TEST_CONNECT"]
+token = os.environ["JETSQL_TEST_TOKEN"]
+session = SparkSession.builder.remote(f"{address}/;token={token}").create()
+last = []
+
+
+def run(text):
+    frame = session.sql(text)
+    last[:] = frame.columns
+    return [tuple(row) for row in frame.collect()]
+
+
+def explain(error):
+    return f"{type(error).__name__} {error.getCondition()} {error.getSqlState()} {error}"
+
+
+def frame():
+    found = session.table("jetsql.jobs").toPandas()
+    assert list(found.columns)[:2] == ["id", "name"], found
+    return ""
+
+
+def cancel():
+    """A statement that waits is broken off, and another session works meanwhile."""
+    errors = []
+
+    def wait():
+        try:
+            run(f"WAIT FOR JOB {story.job} UNTIL BATCH 1000000")
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    other = SparkSession.builder.remote(f"{address}/;token={token}").create()
+    while not session.interruptAll():
+        other.sql("SHOW JOBS").collect()
+    other.stop()
+    thread.join(20)
+    assert errors, "it was not broken off"
+    return ""
+
+
+def isolation():
+    session.sql("SET spark.sql.session.timeZone = Asia/Tokyo")
+    session.sql("CREATE TEMPORARY VIEW mine AS SELECT 1")
+    other = SparkSession.builder.remote(f"{address}/;token={token}").create()
+    assert not other.catalog.tableExists("mine")
+    assert other.conf.get("spark.sql.session.timeZone") != "Asia/Tokyo"
+    other.stop()
+    return ""
+
+
+def wrong_token():
+    try:
+        SparkSession.builder.remote(f"{address}/;token=wrong").create().sql("SELECT 1").collect()
+    except Exception as error:
+        assert "UNAUTHENTICATED" in str(error), error
+        return ""
+    raise AssertionError("came in with a wrong token")
+
+
+story = Story(run, explain, lambda: last, more=(cancel, isolation))
+story.tell()
+said("pandas", frame)
+said("wrong token", wrong_token)
+session.stop()

@@ -1,0 +1,18 @@
+"""A client of Spark Connect that waits for a job and says how that ended."""
+
+import os
+
+from pyspark.sql.connect.session import SparkSession
+
+address, token = os.environ["JETSQL_TEST_CONNECT"], os.environ["JETSQL_TEST_TOKEN"]
+session = SparkSession.builder.remote(f"{address}/;token={token}").create()
+# Else it would look for a server that is gone for ten minutes.
+session.client.set_retry_policies([])
+session.sql("SELECT 1").collect()
+print("waiting", flush=True)
+try:
+    session.sql("WAIT FOR JOB waits UNTIL BATCH 1000000").collect()
+    print("came to its end")
+except Exception as error:
+    print(f"ended: {type(error).__name__} {error}")
+os._exit(0)

@@ -1,0 +1,121 @@
+"""What every client is asked to do: a table, a job, its list, suspend and resume, an error, drop.
+
+Each program of a client says how it runs a statement and what it sees of an error; it needs nothing but the standard
+library for that, since it runs in the client's own environment. Each step becomes a line of JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Rows = Sequence[Sequence[Any]]
+
+
+@dataclass
+class Story:
+    """run: a statement's rows. columns: the names of the columns of the statement that ran last, where they are known.
+    explain: an error as the program's user sees it. more: steps of the client's own, while the job runs.
+    """
+
+    run: Callable[[str], Rows]
+    explain: Callable[[BaseException], str] = str
+    columns: Callable[[], Sequence[str]] | None = None
+    more: Sequence[Callable[[], str]] = ()
+    expected: tuple[str, ...] = ("JETSQL.JOB_NOT_FOUND", "42704")
+    schema: str = field(default_factory=lambda: os.environ["JETSQL_TEST_SCHEMA"])
+
+    def tell(self) -> None:
+        for step in (self.connect, self.table, self.create, self.list, self.relation, self.deliver):
+            said(step.__name__, step)
+        for step in (self.suspend_resume, self.error, *self.more, self.drop):
+            said(step.__name__, step)
+
+    def connect(self) -> str:
+        [row] = self.run("SELECT 1 AS one")
+        assert str(row[0]) == "1", row
+        return ""
+
+    def table(self) -> str:
+        for text in (
+            f"CREATE SCHEMA {self.schema}",
+            f"CREATE TABLE {self.schema}.orders (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING json",
+            f"CREATE TABLE {self.schema}.big (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING parquet",
+            f"INSERT INTO {self.schema}.orders VALUES (1, 20.00, now()), (2, 350.50, now())",
+        ):
+            self.run(text)
+        return ""
+
+    def create(self) -> str:
+        [row] = self.run(
+            f"CREATE JOB {self.job} OPTIONS ('snapshotIntervalMillis' = '500') AS INSERT INTO {self.schema}.big"
+            f" SELECT * FROM STREAM {self.schema}.orders WHERE amount > 100"
+        )
+        assert str(row[2]) == "RUNNING", row
+        return ""
+
+    def list(self) -> str:
+        rows = self.run(f"SHOW JOBS LIKE '{self.job}'")
+        assert [str(row[1]) for row in rows] == [self.job], rows
+        if self.columns is not None:
+            names = [name.rpartition(".")[2] for name in self.columns()]
+            assert names[:4] == ["id", "name", "status", "submission_time"], names
+        return ""
+
+    def relation(self) -> str:
+        rows = self.run(f"SELECT name, status FROM jetsql.jobs WHERE name = '{self.job}'")
+        assert [[str(cell) for cell in row] for row in rows] == [[self.job, "RUNNING"]], rows
+        return ""
+
+    def deliver(self) -> str:
+        self.run(f"INSERT INTO {self.schema}.orders VALUES (3, 990.00, now())")
+        self.run(f"WAIT FOR JOB {self.job} UNTIL IDLE")
+        rows = self.run(f"SELECT id, amount FROM {self.schema}.big ORDER BY id")
+        assert [[str(cell) for cell in row] for row in rows] == [["2", "350.50"], ["3", "990.00"]], rows
+        return ""
+
+    def suspend_resume(self) -> str:
+        [suspended] = self.run(f"SUSPEND JOB {self.job}")
+        assert str(suspended[2]) == "SUSPENDED", suspended
+        [resumed] = self.run(f"ALTER JOB {self.job} RESUME")
+        assert str(resumed[2]) == "RUNNING", resumed
+        return ""
+
+    def error(self) -> str:
+        try:
+            self.run("SUSPEND JOB nobody_knows")
+        except Exception as error:
+            told = self.explain(error)
+        else:
+            raise AssertionError("no error")
+        missing = [word for word in self.expected if word not in told]
+        assert not missing, f"{missing} not in: {told}"
+        return told.strip().splitlines()[0][:200]
+
+    def drop(self) -> str:
+        self.run(f"DROP JOB {self.job}")
+        assert not self.run(f"SHOW JOBS LIKE '{self.job}'")
+        self.run(f"DROP SCHEMA {self.schema} CASCADE")
+        return ""
+
+    @property
+    def job(self) -> str:
+        return f"job_{self.schema}"
+
+
+def said(step: str, act: Callable[[], str]) -> None:
+    """Do a step and say how it went, whatever it does."""
+    begun = time.monotonic()
+    try:
+        note, fine = act(), True
+    except Exception as error:
+        note, fine = f"{type(error).__name__}: {error}"[:600], False
+        if os.environ.get("JETSQL_TEST_TRACE"):
+            traceback.print_exc()
+    seconds = round(time.monotonic() - begun, 2)
+    print(json.dumps({"step": step, "ok": fine, "note": note, "seconds": seconds}), flush=True)

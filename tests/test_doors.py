@@ -1,0 +1,86 @@
+"""Spark Connect and Thrift with clients that come with PySpark; `make test-clients` tries those of others."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.door_clients.__main__ import tried
+from tests.door_clients.clients import CLIENTS, PROGRAMS, Client, janino
+from tests.door_clients.engine import RunningEngine, jetsql, running
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+    with running(tmp_path_factory.mktemp("doors")) as engine:
+        yield engine
+
+
+def steps(name: str) -> set[str]:
+    """What a client is asked to do, as far as it is said here by name."""
+    common = {"connect", "table", "create", "list", "relation", "deliver", "suspend_resume", "error", "drop"}
+    return common | {"wrong token"} | ({"cancel", "isolation"} if name != "beeline" else set())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["spark-connect", "jdbc", "beeline"])
+def test_clients_of_spark_speak_jetsql(engine: RunningEngine, name: str) -> None:
+    [known] = [client for client in CLIENTS if client.name == name]
+    found = tried(Client(name, known.program), engine)
+    assert [step for step in found if not step.ok] == []
+    assert steps(name) <= {step.name for step in found}
+
+
+@pytest.mark.spark
+def test_status_tells_where_the_doors_are_and_nobody_sees_the_token(engine: RunningEngine) -> None:
+    shown = jetsql(engine.home, "status").stdout
+    assert engine.connect in shown and engine.thrift in shown and engine.token not in shown
+    process = psutil.Process(engine.pid)
+    commands = [" ".join(each.cmdline()) for each in (process, *process.children(recursive=True))]
+    assert len(commands) > 1 and all(str(engine.home) in command for command in commands)
+    assert not any(engine.token in command for command in commands)
+    settings = jetsql(engine.home, "-e", "SET").stdout
+    assert "spark.master" in settings and engine.token not in settings
+
+
+@pytest.mark.spark
+def test_a_flag_that_would_do_nothing_is_refused(engine: RunningEngine) -> None:
+    again = jetsql(engine.home, "start", "--thrift", "--thrift-port", "1")
+    assert again.returncode == 2
+    assert "was started without --thrift-port 1" in again.stderr
+
+
+@pytest.mark.spark
+def test_the_engine_ends_while_clients_wait(engine: RunningEngine) -> None:
+    """The last one here: both clients hear of it, and neither holds the engine up."""
+    jetsql(engine.home, "-e", "CREATE TABLE t (id BIGINT) USING parquet; CREATE TABLE s (id BIGINT) USING json;")
+    jetsql(engine.home, "-e", "CREATE JOB waits AS INSERT INTO t SELECT * FROM STREAM s")
+    environment = engine.environment("none")
+    waiting = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for command in (
+            [sys.executable, "-W", "ignore", str(PROGRAMS / "waiting_connect.py")],
+            [*janino(), str(PROGRAMS / "WaitingJdbc.java"), "WaitingJdbc"],
+        )
+    ]
+    for client in waiting:
+        assert client.stdout is not None and client.stdout.readline() == "waiting\n"
+    assert jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
+    for client in waiting:
+        said, _ = client.communicate(timeout=60)
+        assert said.startswith("ended: "), said
+
+
+def test_a_port_that_is_taken_is_told_before_spark_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        without_java = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}
+        started = jetsql(tmp_path / "home", "start", "--thrift", "--thrift-port", port, environ=without_java)
+    assert started.returncode == 3
+    assert f"The Thrift door can't open at 127.0.0.1:{port}: Address already in use." in started.stderr
+    assert "Set thrift_port to one that is free" in started.stderr
