@@ -26,6 +26,8 @@ CHANGING = re.compile(
     r"|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[+-][0-9]{2}:[0-9]{2})?"
 )
 
+SIZES = re.compile(r"\([0-9]+ bytes\)")
+
 
 class Transcript:
     """A surface that takes results and mistakes down in their order."""
@@ -48,7 +50,8 @@ class Transcript:
 
     def text(self) -> str:
         shown = "\n".join(self.lines).lstrip("\n") + "\n"
-        return CHANGING.sub(lambda found: re.sub("[0-9a-f]", "#", found.group()), shown)
+        masked = CHANGING.sub(lambda found: re.sub("[0-9a-f]", "#", found.group()), shown)
+        return SIZES.sub(lambda found: re.sub("[0-9]", "#", found.group()), masked)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])

@@ -16,7 +16,8 @@ DESCRIBE jetsql.metrics;
 
 CREATE VIEW mine AS SELECT * FROM jetsql.jobs WHERE name LIKE 'golden%' AND end_time IS NULL;
 SELECT id, name, status, comment, sources, sink, trigger, interval_millis FROM mine;
-SELECT job, run, batch, span, batches, input_rows, output_rows FROM jetsql.metrics m JOIN mine ON m.job_id = mine.id;
+SELECT m.job, m.run, m.batch, m.span, m.batches, m.input_rows, m.output_rows
+FROM jetsql.metrics m JOIN mine ON m.job_id = mine.id;
 SUSPEND JOB golden_large;
 SELECT name, status FROM mine;
 SELECT h.event, h.from_status, h.to_status FROM jetsql.job_history h JOIN mine ON h.job_id = mine.id ORDER BY h.time;

@@ -12,7 +12,7 @@ session.sql("SELECT 1").collect()
 print("waiting", flush=True)
 try:
     session.sql("WAIT FOR JOB waits UNTIL BATCH 1000000").collect()
-    print("came to its end")
+    print("came to its end", flush=True)
 except Exception as error:
-    print(f"ended: {type(error).__name__} {error}")
+    print(f"ended: {type(error).__name__} {error}", flush=True)
 os._exit(0)
