@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -54,6 +54,7 @@ def test_constructs(construct: Any, text: str) -> None:
         (time(1, 2), "TIME'01:02:00'"),
         (datetime(2024, 1, 2), "TIMESTAMP_NTZ'2024-01-02 00:00:00'"),
         (datetime(2024, 1, 2, tzinfo=UTC), "TIMESTAMP'2024-01-02 00:00:00+00:00'"),
+        (timedelta(days=-1, seconds=1), "INTERVAL '-0 23:59:59' DAY TO SECOND"),
         (True, "true"),
         (Decimal("1.10"), "1.10"),
         (b"\0\xff", "X'00ff'"),

@@ -9,6 +9,7 @@ from sqlalchemy import types
 from sqlalchemy.sql import sqltypes, type_api
 
 from jetsql.client.decoding import Struct
+from jetsql.values import as_text
 
 Convert = Callable[[Any], Any]
 
@@ -62,6 +63,9 @@ class INTERVAL(type_api.NativeForEmulated, sqltypes._AbstractInterval):
     @classmethod
     def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> INTERVAL:
         return cls()
+
+    def literal_processor(self, dialect: Any) -> Convert:
+        return lambda value: f"INTERVAL '{as_text(value)}' DAY TO SECOND"
 
 
 class _Nested(types.TypeEngine):  # type: ignore[type-arg]
