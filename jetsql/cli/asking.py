@@ -54,15 +54,24 @@ class Order:
 
 def with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None]) -> ExitCode:
     """Do something with the engine of the home, and say what to exit with."""
+    settings = settings_of(flags)
+
+    def reached(console: Console) -> ExitCode | None:
+        with closing(reach(settings, flags, console)) as engine:
+            return work(engine, console)
+
+    return answered(reached)
+
+
+def answered(work: Callable[[Console], ExitCode | None]) -> ExitCode:
+    """Do something that may go wrong as commands do: tell what, and say what to exit with."""
     from jetsql.console import process_console
     from jetsql.errors import EngineError, ReportedError
     from jetsql.surface import SurfaceLost
 
-    settings = settings_of(flags)
     console = process_console()
     try:
-        with closing(reach(settings, flags, console)) as engine:
-            code = work(engine, console)
+        code = work(console)
         console.flush()
         return code or ExitCode.FINE
     except ReportedError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.asking import mistake_words, picked
+from jetsql.cli.asking import answered, picked
 from jetsql.cli.flags import HOME_OPTION, ExitCode, flags_of, with_these
 from jetsql.cli.reaching import settings_here
 
@@ -54,33 +54,19 @@ def logs(context: click.Context, /, job: str | None, follow: bool, most: int | N
 
 
 def _logs(home: Path, job: str | None, follow: bool, most: int | None) -> ExitCode:
-    from jetsql.console import process_console
-    from jetsql.errors import EngineError, ReportedError
     from jetsql.lease import not_usable
-    from jetsql.surface import SurfaceLost
 
-    console = process_console()
-    try:
-        with ExitStack() as open_things:
-            subject = None if job is None else _subject(home, job, console, open_things)
-            for text in _Log(home, subject, open_things).texts(follow, most):
-                console.result(text)
-                console.flush()
-        return ExitCode.FINE
-    except ReportedError as error:
-        console.mistake(mistake_words(error.report))
-        return ExitCode.STATEMENT_FAILED
-    except EngineError as error:
-        console.say(str(error))
-        return ExitCode.NO_ENGINE
-    except OSError as error:
-        console.say(str(not_usable(home, error)))
-        return ExitCode.NO_ENGINE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    except SurfaceLost:
-        console.give_up()
-        return ExitCode.OUTPUT_CLOSED
+    def work(console: Console) -> None:
+        try:
+            with ExitStack() as open_things:
+                subject = None if job is None else _subject(home, job, console, open_things)
+                for text in _Log(home, subject, open_things).texts(follow, most):
+                    console.result(text)
+                    console.flush()
+        except OSError as error:
+            raise not_usable(home, error) from error
+
+    return answered(work)
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,14 @@ class RemoteEngine:
 
     @property
     def session(self) -> str:
-        """The id of the session."""
-        return self._in_session()
+        """The id of the session, which is opened when it is first asked for."""
+        if self._session is None:
+            self._session = str(self.ask("POST", "/v1/sessions", {})["session"])
+        return self._session
 
     def beside(self) -> RemoteEngine:
         """Another for the same session: statements may run in both at the same time."""
-        return RemoteEngine(self.url, self._token, traces=self._traces, session=self._in_session())
+        return RemoteEngine(self.url, self._token, traces=self._traces, session=self.session)
 
     def leave(self) -> None:
         """Give up the answer that is still under way, if one is; its statement ends."""
@@ -83,7 +85,7 @@ class RemoteEngine:
 
     def schema(self) -> str:
         """The session's current schema."""
-        return str(self.ask("GET", f"/v1/sessions/{self._in_session()}")["schema"])
+        return str(self.ask("GET", f"/v1/sessions/{self.session}")["schema"])
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
         """What an error of `run` says of the text."""
@@ -103,7 +105,7 @@ class RemoteEngine:
 
     def _request(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, Any]:
         self._running = str(uuid.uuid4())
-        request = {"statement": text, "session": self._in_session(), "id": self._running, "trace": self._traces}
+        request = {"statement": text, "session": self.session, "id": self._running, "trace": self._traces}
         return {**request, "parameters": parameters} if parameters else request
 
     @contextmanager
@@ -115,11 +117,6 @@ class RemoteEngine:
         except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
             self._door.close()
             raise
-
-    def _in_session(self) -> str:
-        if self._session is None:
-            self._session = str(self.ask("POST", "/v1/sessions", {})["session"])
-        return self._session
 
 
 def _columns(line: bytes) -> tuple[Column, ...]:

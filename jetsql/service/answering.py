@@ -59,7 +59,7 @@ class Answer(Response):
                 await self._send(lines, scope, receive, send)
         finally:
             watch.cancel()
-            self._request.cancellation.cancel() if not work.done() else None
+            self._request.cancellation.cancel()
             await asyncio.shield(work)
 
     def _work(self, loop: asyncio.AbstractEventLoop, hand_on: ObjectSendStream[bytes | ErrorReport]) -> None:
