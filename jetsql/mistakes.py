@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetsql.render import printable, width
+from jetsql.cells import printable, width
 
 CONTEXT = 100
 """So many characters of a line are shown before its fault and after it: lines of generated scripts have no end."""

@@ -1,10 +1,10 @@
-"""Rows as text: a table, a vertical list, CSV or JSON.
+"""Rows as text: a table, a vertical list, CSV, JSON or Markdown.
 
-All four are iterators of lines over an iterator of rows, so that a result of any size passes through; only the table
+All are iterators of lines over an iterator of rows, so that a result of any size passes through; only the table
 looks ahead, at the first 1000 rows, for its widths (a longer cell further down widens its own line). Told apart are:
 
     NULL       `NULL` in a table (the text NULL stands in quotes there), nothing in CSV (an empty text is `""`),
-               null in JSON
+               null in JSON, *NULL* in Markdown
     nested     rows, maps and arrays are JSON in every format
     binary     hexadecimal digits; in JSON base64, as Spark's own `to_json` writes it
     decimals   all their digits, never through a float; timestamps ISO 8601, in JSON and CSV with their offset
@@ -16,18 +16,20 @@ work on it. JSON is one object a line; a column name that comes again gets a num
 from __future__ import annotations
 
 import itertools
-import unicodedata
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Protocol
 
+from jetsql.cells import printable, width
 from jetsql.jobs.tables import Column
+from jetsql.layout import PLAIN, Paint, cells, natural, raw_cell, raw_cells
 from jetsql.values import as_json, as_text
 
 ROWS_LOOKED_AT = 1000
+_MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 Row = tuple[object, ...]
 
-NUMERIC_TYPES = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
 class Format(Enum):
@@ -37,6 +39,7 @@ class Format(Enum):
     VERTICAL = "vertical"
     CSV = "csv"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
 class Rows(Protocol):
@@ -63,95 +66,51 @@ def lines(result: Rows, form: Format) -> Iterator[str]:
     yield from RENDERERS[form](result.columns, itertools.chain(first, result.rows))
 
 
-def width(text: str) -> int:
-    """How many cells of a terminal a printable text takes."""
-    if text.isascii():
-        return len(text)
-    from wcwidth import wcswidth  # its tables take 30 ms to load, which `--help` and plain results need not wait for
-
-    return max(wcswidth(text), 0)
-
-
-def printable(text: str) -> str:
-    """The text with everything escaped that would move the cursor, hide or reorder what stands in the line."""
-    if text.isprintable():
-        return text
-    return "".join(_escaped(char) if _unprintable(char) else char for char in text)
-
-
-def _unprintable(char: str) -> bool:
-    # Joiners (Cf) stay: emoji and several scripts need them. Of Cf only what reorders or hides text is escaped.
-    reorders = "\u202a" <= char <= "\u202e" or "\u2066" <= char <= "\u2069" or char in "\u200e\u200f\ufeff"
-    return reorders or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
-
-
-def _escaped(char: str) -> str:
-    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return named.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
-
-
 def _table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    first = [_cells(columns, row) for row in itertools.islice(rows, ROWS_LOOKED_AT)]
-    if len(columns) == 1 and len(first) == 1 and "\n" in first[0][0]:
-        yield from _lone(columns[0], first[0][0])
+    looked_at = list(itertools.islice(rows, ROWS_LOOKED_AT))
+    if is_lone_text(columns, looked_at):
+        yield from lone_text(columns, looked_at)
         return
-    shown = [[printable(cell) for cell in row] for row in first]
-    headers = [printable(column.name) for column in columns]
-    widths = [max(width(cell) for cell in cells) for cells in zip(headers, *shown, strict=True)]
-    right = [column.type.partition("(")[0] in NUMERIC_TYPES for column in columns]
-    yield _line(headers, widths, right)
-    yield "-+-".join("-" * size for size in widths)
-    for row in itertools.chain(shown, ([printable(cell) for cell in _cells(columns, values)] for values in rows)):
-        yield _line(row, widths, right)
+    shown = [cells(columns, row) for row in looked_at]
+    layout = natural(columns, shown)
+    yield from layout.head()
+    for row in itertools.chain(shown, (cells(columns, values) for values in rows)):
+        yield layout.line(row)
     if not shown:
         yield "(no rows)"
 
 
-def _lone(column: Column, cell: str) -> Iterator[str]:
-    """One text alone (SHOW CREATE, EXPLAIN) keeps its line breaks: there is no other cell that they could disturb."""
+def is_lone_text(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
+    """Whether a whole result is one text of several lines (SHOW CREATE, EXPLAIN)."""
+    return len(columns) == 1 and len(rows) == 1 and "\n" in raw_cell(rows[0][0], columns[0]).text
+
+
+def lone_text(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
+    """It keeps its line breaks: there is no other cell that they could disturb."""
+    [column], [(value,)] = columns, rows
     header = printable(column.name)
     yield header
     yield "-" * width(header)
-    yield from (printable(line) for line in cell.rstrip("\n").split("\n"))
-
-
-def _cells(columns: tuple[Column, ...], row: Row) -> list[str]:
-    return [_cell(value, column) for value, column in zip(row, columns, strict=True)]
-
-
-def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
-    padded = [_pad(cell, size, to_right) for cell, size, to_right in zip(cells, widths, right, strict=True)]
-    return " | ".join(padded).rstrip()
-
-
-def _pad(cell: str, size: int, to_right: bool) -> str:
-    blanks = " " * (size - width(cell))
-    return blanks + cell if to_right else cell + blanks
-
-
-def _cell(value: object, column: Column) -> str:
-    if value is None:
-        return "NULL"
-    text = as_text(value, column.type)
-    return '"NULL"' if text == "NULL" else text
+    yield from (printable(line) for line in raw_cell(value, column).text.rstrip("\n").split("\n"))
 
 
 def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    headers = [printable(column.name) for column in columns]
-    size = max(width(header) for header in headers)
     number = 0
     for number, row in enumerate(rows, start=1):
-        yield f"-- row {number} --"
-        for header, value, column in zip(headers, row, columns, strict=True):
-            yield from _field(_pad(header, size, False), _cell(value, column), size)
+        yield from record(columns, row, number)
     if number == 0:
         yield "(no rows)"
 
 
-def _field(header: str, cell: str, size: int) -> Iterator[str]:
-    """A column's line; further lines of its text are set under the first."""
-    for index, text in enumerate(cell.split("\n")):
-        yield f"{header if index == 0 else ' ' * size} | {printable(text)}".rstrip()
+def record(columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN) -> Iterator[str]:
+    """A row with its columns under each other; further lines of a text are set under its first."""
+    headers = [printable(column.name) for column in columns]
+    size = max(width(header) for header in headers)
+    yield paint.put(paint.rule, f"-- row {number} --")
+    for header, cell in zip(headers, raw_cells(columns, row), strict=True):
+        for index, text in enumerate(cell.text.split("\n")):
+            name = paint.put(paint.header, header) + " " * (size - width(header)) if index == 0 else " " * size
+            yield f"{name} {paint.put(paint.rule, '|')} {paint.put(paint.of(cell), printable(text))}".rstrip()
 
 
 def _csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
@@ -192,9 +151,27 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
+def _markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    """A table as GitHub and most others read it. Nothing in a cell is markup: what could be is escaped."""
+    yield _markdown_line(_markdown_text(column.name) for column in columns)
+    yield _markdown_line("---:" if right else "---" for right in natural(columns, ()).right)
+    for row in rows:
+        found = raw_cells(columns, row)
+        yield _markdown_line("*NULL*" if cell.null else _markdown_text(cell.text) for cell in found)
+
+
+def _markdown_line(texts: Iterable[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def _markdown_text(text: str) -> str:
+    return "<br>".join(_MARKUP.sub(r"\\\g<0>", printable(line)) for line in text.split("\n"))
+
+
 RENDERERS: dict[Format, Callable[[tuple[Column, ...], Iterator[Row]], Iterator[str]]] = {
     Format.TABLE: _table,
     Format.VERTICAL: _vertical,
     Format.CSV: _csv,
     Format.JSON: _json,
+    Format.MARKDOWN: _markdown,
 }

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from jetsql.cells import width
 from jetsql.jobs.tables import Column
-from jetsql.render import ROWS_LOOKED_AT, Format, lines, width
+from jetsql.render import ROWS_LOOKED_AT, Format, lines
 
 
 @dataclass
@@ -80,7 +81,7 @@ def test_table_tells_null_from_the_text_null_and_the_empty_text() -> None:
 
 def test_table_without_rows_says_so_and_without_columns_shows_nothing() -> None:
     assert shown(Format.TABLE, {"a": "string"}) == ["a", "-", "(no rows)"]
-    assert [shown(form, {}) for form in Format] == [[], [], [], []]
+    assert [shown(form, {}) for form in Format] == [[] for _ in Format]
 
 
 def test_rows_without_columns_are_read_all_the_same() -> None:
@@ -130,7 +131,7 @@ def test_a_wider_cell_further_down_widens_its_own_line() -> None:
     assert shown(Format.TABLE, {"a": "string", "b": "int"}, *rows)[-2:] == ["x | 1", "much longer | 1"]
 
 
-@pytest.mark.parametrize("form", [Format.VERTICAL, Format.CSV, Format.JSON])
+@pytest.mark.parametrize("form", [Format.VERTICAL, Format.CSV, Format.JSON, Format.MARKDOWN])
 def test_the_other_formats_hold_no_rows_back(form: Format) -> None:
     rows = counted()
     text = lines(Result((Column("v", "int"),), rows), form)
@@ -150,6 +151,19 @@ def test_vertical_lists_columns_under_each_other() -> None:
         "last_error | x",
     ]
     assert shown(Format.VERTICAL, {"name": "string"}) == ["(no rows)"]
+
+
+def test_markdown_is_a_table_in_which_nothing_is_markup() -> None:
+    rows = [("a|b *c* `d`", 1), ("first\nsecond", None), (None, 2), ("_x_ y_z <b> &lt;", 3)]
+    assert shown(Format.MARKDOWN, {"last_error": "string", "n": "int"}, *rows) == [
+        "| last_error | n |",
+        "| --- | ---: |",
+        r"| a\|b \*c\* \`d\` | 1 |",
+        "| first<br>second | *NULL* |",
+        "| *NULL* | 2 |",
+        r"| \_x\_ y_z \<b\> \&lt; | 3 |",
+    ]
+    assert shown(Format.MARKDOWN, {"a": "string"}) == ["| a |", "| --- |"]
 
 
 def test_csv_quotes_what_needs_it_and_tells_null_from_the_empty_text() -> None:

@@ -111,7 +111,7 @@ def carry_out(engine: RemoteEngine, console: Console, order: Order) -> Answer:
 
     Raises ReportedError, EngineError, and KeyboardInterrupt after it has told that only the waiting has ended.
     """
-    from jetsql.render import printable
+    from jetsql.cells import printable
 
     doing = printable(order.doing)
     try:

@@ -71,7 +71,7 @@ HOME_OPTION = click.option(
 FORMAT_OPTION = click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "vertical", "csv", "json"]),
+    type=click.Choice(["table", "vertical", "csv", "json", "markdown"]),
     help="How results are shown [table; check: text]. csv has a header, json is one object a line.",
 )
 MASTER_OPTION = click.option(

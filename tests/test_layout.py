@@ -1,0 +1,117 @@
+"""Tables on a screen that is too narrow for them, and text in cells."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from jetsql.cells import cut, padded, width, wrapped
+from jetsql.jobs.tables import Column
+from jetsql.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells
+
+TEXTS = some.lists(some.sampled_from([*'ab 東京é🚀{}":,', "👩‍🚀", "e\u0301"]), max_size=40).map("".join)
+JOB = (Column("id"), Column("name"), Column("rows_per_second", "double"), Column("last_error"))
+ROWS = (
+    ("0401-9f77-b9c0-0001", "orders", 12345.5, None),
+    ("0401-9f77-b9c0-0002", "carrier_delays_by_day", 0.0, "[JETSQL.SINK_CHANGED] The table delays is another one now."),
+)
+
+
+def made(columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> Layout:
+    return natural(columns, [cells(columns, row) for row in rows])
+
+
+def drawn(layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> list[str]:
+    return [*layout.head(), *(layout.line(cells(columns, row)) for row in rows)]
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "shown"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("東京都", 5, "東京…"),
+        ("東京都", 6, "東京都"),
+        ("東京都庁", 6, "東京…"),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+        ("👩‍🚀👩‍🚀", 3, "👩‍🚀…"),
+        ("abc", 1, "…"),
+        ("abc", 0, ""),
+    ],
+)
+def test_a_text_is_cut_between_what_people_take_for_characters(text: str, size: int, shown: str) -> None:
+    assert cut(text, size) == shown
+
+
+@given(TEXTS, some.integers(2, 30))
+def test_what_is_cut_or_wrapped_has_room_and_loses_nothing_but_blanks(text: str, size: int) -> None:
+    lines = wrapped(text, size)
+    assert max(width(line) for line in lines) <= size
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert width(cut(text, size)) <= size
+    assert width(padded(cut(text, size), size)) == size
+
+
+def test_wrapping_keeps_words_whole_where_it_can() -> None:
+    assert wrapped("the quick brown fox", 10) == ["the quick", "brown fox"]
+    assert wrapped("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
+    assert wrapped("", 5) == [""]
+
+
+def test_the_longest_texts_give_way_first_and_numbers_never() -> None:
+    assert drawn(made().fitted(80)) == [
+        "id                  | name                | rows_per_second | last_error",
+        "--------------------+---------------------+-----------------+-------------------",
+        "0401-9f77-b9c0-0001 | orders              |         12345.5 | NULL",
+        "0401-9f77-b9c0-0002 | carrier_delays_by_… |             0.0 | [JETSQL.SINK_CHAN…",
+    ]
+    assert [line.split("|")[2].strip() for line in drawn(made().fitted(50))[2:]] == ["12345.5", "0.0"]
+
+
+def test_what_has_room_is_left_as_it_is() -> None:
+    assert drawn(made().fitted(300)) == drawn(made())
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 10, 20, 37, 50, 79, 80, 81, 120, 200])
+def test_no_line_is_longer_than_the_screen_is_wide(most: int) -> None:
+    layout = made().fitted(most)
+    assert max(width(line) for line in drawn(layout)) <= most
+    assert layout.width <= most
+    assert layout.hidden == (0 if most >= 50 else layout.hidden)
+
+
+def test_columns_that_have_no_room_are_counted() -> None:
+    assert [made().fitted(most).hidden for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
+
+
+def test_one_column_alone_takes_what_there_is() -> None:
+    columns, rows = (Column("plan"),), (("x" * 100,),)
+    assert drawn(made(columns, rows).fitted(20), columns, rows)[-1] == "x" * 19 + "…"
+
+
+def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
+    columns, row = (Column("key"), Column("value")), ("statement", "INSERT INTO t\nSELECT a, b FROM STREAM s")
+    layout = natural(columns, [cells(columns, row)]).fitted(30)
+    assert layout.wrapped(raw_cells(columns, row)) == [
+        "statement | INSERT INTO t",
+        "          | SELECT a, b FROM",
+        "          | STREAM s",
+    ]
+
+
+def test_columns_grow_by_more_than_they_have_to() -> None:
+    columns = (Column("n", "int"), Column("text"))
+    first = natural(columns, [cells(columns, (1, "x" * 40))])
+    more = grown(first, columns, [cells(columns, (1, "x" * 41))])
+    assert more.sizes == (1, 50)
+    assert grown(more, columns, [cells(columns, (1, "x" * 50))]) == more
+
+
+def test_colours_change_no_column() -> None:
+    row = [Cell("a", changed=True), Cell("b"), Cell("NULL", null=True), Cell("c")]
+    layout = made()
+    coloured = layout.line(row, COLOURS)
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured).rstrip() == layout.line(row)
+    assert COLOURS.null + "NULL" in coloured
+    assert COLOURS.changed + "a" in coloured
