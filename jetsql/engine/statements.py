@@ -87,7 +87,9 @@ def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> Spark
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
     with _values_told():
-        fetched = iter(frame.collect()) if small else frame.toLocalIterator(prefetchPartitions=False)
+        # Not the frame's own iterator: Spark's jobs for it come after the query counts as ended, and Spark keeps what
+        # it knows of such a job for good, 25 KiB a statement.
+        fetched = iter(frame.collect()) if small else frame.rdd.toLocalIterator(prefetchPartitions=False)
     return SparkRows(columns, _read(with_offsets(fetched, frame.schema, session_zone(spark))))
 
 
