@@ -19,6 +19,7 @@ from http_server import TOKEN, Server, serving
 from jetsql.client.http import HttpDoor
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
+from tests.conftest import until
 
 
 @pytest.fixture
@@ -124,13 +125,17 @@ def test_a_session_that_is_gone(remote: RemoteEngine, server: Server) -> None:
 
 
 def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None:
-    with serving(engine, idle_seconds=0.0) as server:
-        remote = RemoteEngine(server.url, TOKEN)
-        rows = remote.run("ENDLESS").rows
+    with serving(engine, idle_seconds=2.0) as server:
+        used, idle = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        rows = used.run("ENDLESS").rows
         next(rows)
-        server.door.sessions.drop_idle()
-        assert len(server.door.sessions) == 1
-        remote.close()
+        list(idle.run("COUNT 1").rows)
+        until(lambda: len(server.door.sessions) == 1)
+        assert next(rows)
+        with pytest.raises(ReportedError, match="SESSION_NOT_FOUND"):
+            idle.run("COUNT 1")
+        used.close()
+        idle.close()
         assert engine.ended.wait(30)
 
 

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 
 from jetsql.cli.flags import ExitCode
 from jetsql.discovery import EngineNote, read_note, write_note
+from tests.conftest import until
 
 PROGRAM = Path(__file__).parent / "programs" / "jetsql_without_spark.py"
 Ended = subprocess.CompletedProcess
@@ -87,13 +88,6 @@ def jetsql(tmp_path: Path) -> Iterator[Bench]:
             process.kill()
         process.communicate()
     assert ended.returncode == 0, ended.stderr
-
-
-def until(reached: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60.0
-    while not reached():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.01)
 
 
 def status(jetsql: Bench) -> str:

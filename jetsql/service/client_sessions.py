@@ -9,12 +9,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.service.results import Result
+
+# A session is dropped at most so much late; the least that is slept between two looks at them.
+_LATE_SECONDS: Final = 1.0
 
 
 class Session(Protocol):
@@ -48,10 +51,12 @@ class ClientSessions:
         self._most = most
         self._sessions: dict[str, ClientSession] = {}
         self._lock = Lock()
+        self._closed = Event()
+        self._dropping = Thread(target=self._drop_when_due, name="idle-sessions", daemon=True)
+        self._dropping.start()
 
     def open(self) -> ClientSession:
         """Raises EngineError ENGINE_NOT_REACHABLE when there are too many."""
-        self.drop_idle()
         if len(self._sessions) >= self._most:
             raise EngineError(
                 "ENGINE_NOT_REACHABLE",
@@ -86,17 +91,35 @@ class ClientSessions:
                 found.last_used = monotonic()
 
     def get(self, session_id: str) -> ClientSession:
-        """Raises StatementError SESSION_NOT_FOUND."""
-        with self._lock:
-            return self._get(session_id)
+        """Who asks for it uses it: a client that is left open can keep its session so.
 
-    def drop_idle(self) -> None:
-        """Forget those that nobody used for a while."""
-        oldest = monotonic() - self._idle_seconds
+        Raises StatementError SESSION_NOT_FOUND.
+        """
         with self._lock:
-            for session in list(self._sessions.values()):
-                if session.users == 0 and session.last_used < oldest:
-                    del self._sessions[session.id]
+            found = self._get(session_id)
+            found.last_used = monotonic()
+            return found
+
+    def stop(self) -> None:
+        """Drop none any more."""
+        self._closed.set()
+        self._dropping.join()
+
+    def _drop_when_due(self) -> None:
+        while not self._closed.wait(max(self._drop_idle(), _LATE_SECONDS)):
+            continue
+
+    def _drop_idle(self) -> float:
+        """Forget those that nobody used for a while. Returns the seconds after which another may be due."""
+        now = monotonic()
+        with self._lock:
+            left = {each.id: each.last_used + self._idle_seconds - now for each in self._unused()}
+            for session_id in [session_id for session_id, seconds in left.items() if seconds <= 0]:
+                del self._sessions[session_id]
+        return min((seconds for seconds in left.values() if seconds > 0), default=self._idle_seconds)
+
+    def _unused(self) -> Iterator[ClientSession]:
+        return (session for session in self._sessions.values() if session.users == 0)
 
     def __len__(self) -> int:
         return len(self._sessions)

@@ -89,6 +89,7 @@ class Door:
     def close(self) -> None:
         """Cancel what runs, and wait for the threads."""
         self.running.cancel_all()
+        self.sessions.stop()
         self._threads.shutdown()
 
     def _routes(self) -> list[Route]:
