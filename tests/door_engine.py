@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,18 +15,21 @@ from fake_engine import FakeEngine, Report
 from jetsql.cancellation import current
 from jetsql.errors import ErrorReport, JetSQLError
 from jetsql.jobs.tables import Column
+from jetsql.live import Live, LiveBatch, LiveMode
 from jetsql.service.exposition import Exposition
 from jetsql.service.results import Result
 
 
 @dataclass
 class DoorSession:
-    """WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the parameters. All else as `FakeEngine`."""
+    """WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the parameters. LOOK: batches of these numbers
+    of rows, or of ENDLESS ones, then an end. All else as `FakeEngine`.
+    """
 
     engine: DoorEngine
     current: str = "default"
 
-    def run(self, text: str, parameters: Any = None) -> Result:
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> Result:
         verb, _, rest = text.strip().partition(" ")
         match verb:
             case "USE":
@@ -36,6 +39,8 @@ class DoorSession:
                 self._wait()
             case "ENDLESS":
                 return Result((Column("n", "bigint"), Column("pad", "string")), self._endless())
+            case "LOOK" if live:
+                return Result((Column("n", "bigint"),), iter(()), Live(LiveMode.APPEND, self._looked(rest.split())))
             case "ARGS":
                 return Result((Column("args", "string"),), iter([(repr(parameters),)]))
         found = self.engine.statements.run(text)
@@ -65,6 +70,15 @@ class DoorSession:
             assert woken.wait(60)
         self.engine.woken.set()
         current().check()
+
+    def _looked(self, sizes: list[str]) -> Generator[LiveBatch, None, None]:
+        try:
+            for number, size in enumerate(sizes):
+                endless = ((n,) for n, _ in self._endless())
+                rows = endless if size == "ENDLESS" else ((number * 100 + n,) for n in range(int(size)))
+                yield LiveBatch(number, rows)
+        finally:
+            self.engine.ended.set()
 
     def _endless(self) -> Iterator[tuple[object, ...]]:
         try:

@@ -36,7 +36,7 @@ class ManagedSession:
     def __init__(self, engine: Managed) -> None:
         self._engine = engine
 
-    def run(self, text: str, parameters: Any = None) -> Result:
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> Result:
         statement = parse(text)
         if statement is not None:
             return of_table(execute(self._engine.manager, statement, Session()), UTC)

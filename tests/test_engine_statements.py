@@ -63,13 +63,6 @@ def test_a_statement_runs_once(sql: Sql) -> None:
     assert sql("SELECT * FROM src") == [(1,)]
 
 
-def test_a_select_over_a_stream_is_refused_with_the_way_out(sql: Sql) -> None:
-    sql("CREATE TABLE src (id INT) USING json")
-    error = sql.error("SELECT * FROM STREAM src")
-    assert error.condition == "JETSQL.STREAM_OUTSIDE_JOB"
-    assert "CREATE JOB" in error.hint
-
-
 def test_a_large_result_is_read_part_by_part(sql: Sql) -> None:
     rows = sql.engine.run("SELECT id FROM range(0, 100000, 1, 4)").rows
     assert next(rows) == (0,)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from http.client import HTTPResponse
 from typing import Any, Final
 
-from jetsql.client.decoding import decoder, read_line
-from jetsql.client.http import HttpDoor, error_of
+from jetsql.client.answers import RemoteRows, answer
+from jetsql.client.http import HttpDoor
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
-from jetsql.jobs.tables import Column
 
 ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
-
-
-@dataclass(frozen=True)
-class RemoteRows:
-    """What a statement returned. rows: come as they are read; reading on after another statement raises."""
-
-    columns: tuple[Column, ...]
-    rows: Iterator[tuple[Any, ...]]
 
 
 class RemoteEngine:
@@ -38,16 +27,17 @@ class RemoteEngine:
         self._traces = traces
         self._running: str | None = None
 
-    def run(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> RemoteRows:
-        """Run one statement. parameters: see `jetsql.service.parameters`.
+    def run(
+        self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None, live: bool = False
+    ) -> RemoteRows:
+        """Run one statement. parameters: see `jetsql.service.parameters`. live: a SELECT over a stream has no end.
 
         Raises ReportedError, EngineError; also while the rows are read.
         """
         request = self._request(text, parameters)
         with self._leaving_on_failure():
-            lines = self._door.stream("/v1/sql", request)
-            columns = _columns(next(lines, b""))
-        return RemoteRows(columns, _rows(lines, columns))
+            lines = self._door.stream("/v1/sql", {**request, "live": True} if live else request)
+            return answer(lines)
 
     def run_arrow(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> HTTPResponse:
         """As `run`, with the answer as an Arrow stream; `leave` when it is not read to its end."""
@@ -117,28 +107,3 @@ class RemoteEngine:
         except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
             self._door.close()
             raise
-
-
-def _columns(line: bytes) -> tuple[Column, ...]:
-    if not line:
-        raise EngineError("CONNECTION_LOST", "The engine ended before it answered.")
-    told = json.loads(line)["columns"]
-    return tuple(Column(each["name"], each["type"], structure=each.get("structure")) for each in told)
-
-
-def _rows(lines: Generator[bytes, None, None], columns: tuple[Column, ...]) -> Iterator[tuple[Any, ...]]:
-    decoders = [decoder(column.type, column.structure) for column in columns]
-    with closing(lines):
-        for line in lines:
-            if not line.startswith(b'{"rows"'):
-                _check_end(json.loads(line))
-                return
-            [(_, rows)] = read_line(line)
-            for row in rows:
-                yield tuple(decode(value) for decode, value in zip(decoders, row, strict=True))
-    raise EngineError("CONNECTION_LOST", "The engine ended in the middle of the rows.")
-
-
-def _check_end(told: Mapping[str, Any]) -> None:
-    if "error" in told:
-        raise error_of(told["error"])

@@ -60,6 +60,11 @@ _LOCAL_CONFS = {
 }
 
 
+def delivery_confs(checkpoint_root: str) -> dict[str, str]:
+    """What every streaming query of ours runs with. checkpoint_root: where its checkpoint is, a URI."""
+    return {**_DELIVERY_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
+
+
 class Sessions:
     """Captures sessions and makes those of runs, all children of the engine's own. checkpoint_root: a URI."""
 

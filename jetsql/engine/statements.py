@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError
@@ -20,35 +20,44 @@ from jetsql import cancellation
 from jetsql.engine import arrow
 from jetsql.engine.failures import cause_of, plain_message
 from jetsql.engine.jvm import bridge
+from jetsql.engine.looks import Look
 from jetsql.engine.moments import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.jobs.tables import Column
+from jetsql.live import Live
 
 # Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
 
 
+Row = TypeVar("Row")
+
+
 @dataclass(frozen=True)
 class SparkRows:
-    """The columns and the rows of a statement; rows are fetched when they are read."""
+    """The columns and the rows of a statement; rows are fetched when they are read. live: instead of rows."""
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
+    live: Live | None = None
 
 
 Parameters = Mapping[str, Any] | Sequence[Any]
 """Values of a statement's parameter markers, by name (`:name`) or by place (`?`), as `Parameters.java` reads them."""
 
 
-def run(spark: SparkSession, text: str, parameters: Parameters | None = None) -> SparkRows:
-    """Run one statement of Spark's; the rows must be read on the same thread.
+def run(spark: SparkSession, text: str, parameters: Parameters | None = None, live: bool = False) -> SparkRows:
+    """Run one statement of Spark's; the rows must be read on the same thread. live: a stream may be looked at.
 
-    Raises Spark's errors, STREAM_OUTSIDE_JOB for a SELECT over a stream, STATEMENT_CANCELLED, and, also while the rows
-    are read, VALUE_NOT_SHOWN for values that Python can't hold.
+    Raises Spark's errors, STREAM_WITHOUT_LIMIT, STATEMENT_CANCELLED, and, also while the rows are read, VALUE_NOT_SHOWN
+    for values that Python can't hold.
     """
     with _cancellable(spark):
-        found = _run(spark, text, parameters)
-    return SparkRows(found.columns, _cancellable_rows(spark, found.rows))
+        frame = _frame(spark, text, parameters)
+        found = _look(frame, live) if frame.isStreaming else _rows(frame)
+    if found.live is not None:
+        return replace(found, live=replace(found.live, batches=_cancellable_rows(spark, found.live.batches)))
+    return replace(found, rows=_cancellable_rows(spark, found.rows))
 
 
 def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = None) -> Iterator[bytes]:
@@ -70,27 +79,29 @@ def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> Dat
     else:
         frame = spark.sql(text)
     bridge(spark).ran(frame._jdf)
-    if frame.isStreaming:
-        raise StatementError(
-            "STREAM_OUTSIDE_JOB",
-            "A SELECT over a stream has no end, so it can't be shown here.",
-            hint="Write CREATE JOB name AS INSERT INTO ..., or leave out STREAM to see the rows that are there now.",
-        )
     return frame
 
 
-def _run(spark: SparkSession, text: str, parameters: Parameters | None) -> SparkRows:
-    frame = _frame(spark, text, parameters)
+def _look(frame: DataFrame, live: bool) -> SparkRows:
+    columns = tuple(_column(field) for field in frame.schema.fields)
+    return SparkRows(columns, iter(()), Look(frame, _fetched, live).live())
+
+
+def _rows(frame: DataFrame) -> SparkRows:
     columns = tuple(_column(field) for field in frame.schema.fields)
     if not columns:
         # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
+    return SparkRows(columns, _fetched(frame, small))
+
+
+def _fetched(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
     with _values_told():
         # Not the frame's own iterator: Spark's jobs for it come after the query counts as ended, and Spark keeps what
         # it knows of such a job for good, 25 KiB a statement.
         fetched = iter(frame.collect()) if small else frame.rdd.toLocalIterator(prefetchPartitions=False)
-    return SparkRows(columns, _read(with_offsets(fetched, frame.schema, session_zone(spark))))
+    return _read(with_offsets(fetched, frame.schema, session_zone(frame.sparkSession)))
 
 
 def _column(field: StructField) -> Column:
@@ -120,7 +131,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
         context.removeJobTag(tag)
 
 
-def _cancellable_rows(spark: SparkSession, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _cancellable_rows(spark: SparkSession, rows: Iterator[Row]) -> Generator[Row, None, None]:
     with _cancellable(spark):
         yield from rows
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from jetsql.engine import extension, statements, system_tables
+from jetsql.engine import extension, looks, statements, system_tables
 from jetsql.engine.jvm import bridge
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.startup import (
@@ -79,6 +79,7 @@ class EmbeddedEngine:
             spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
         )
         system_tables.install(spark, relations.RELATIONS)
+        looks.connect(spark, str(settings.home / "looks"))
         self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
             self._manager.start()
@@ -190,16 +191,17 @@ class EngineSession:
         self._engine = engine
         self.spark = spark
 
-    def run(self, text: str, parameters: statements.Parameters | None = None) -> Result:
+    def run(self, text: str, parameters: statements.Parameters | None = None, live: bool = False) -> Result:
         """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
 
-        parameters: values of Spark's parameter markers, see `jetsql.service.parameters`.
+        parameters: values of Spark's parameter markers, see `jetsql.service.parameters`. live: whether a SELECT over a
+        stream is answered without an end.
         Raises JetSQLError or Spark's own errors, also while the rows are read.
         """
         statement = self._parse(text, parameters)
         if statement is None:
-            rows = statements.run(self.spark, text, parameters)
-            return Result(rows.columns, rows.rows)
+            rows = statements.run(self.spark, text, parameters, live)
+            return Result(rows.columns, rows.rows, rows.live)
         return self._execute(statement)
 
     def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:

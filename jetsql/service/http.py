@@ -180,6 +180,7 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "id": str,
     "parameters": (list, dict),
     "trace": bool,
+    "live": bool,
 }
 
 
@@ -202,6 +203,7 @@ def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
         parameters=bound(told.get("parameters"), text),
         trace=told.get("trace") or False,
         arrow=arrow,
+        live=told.get("live") or False,
     )
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from jetsql.jobs.tables import Column, Table, by_clock
+from jetsql.live import Live
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,12 @@ class Result:
     """columns: with Spark's type names. rows: Python values as PySpark gives them; may be read once, may raise.
 
     Timestamps are datetimes of the session's time zone with their offset; TIMESTAMP_NTZ are datetimes without one.
+    live: of a look that has no end, in place of the rows.
     """
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
+    live: Live | None = None
 
 
 def of_table(table: Table, zone: tzinfo) -> Result:

@@ -27,6 +27,7 @@ class Request:
     """One statement as a client sent it.
 
     id: the client's name for it, by which it can cancel it. arrow: whether its rows are wanted as an Arrow stream.
+    live: whether it takes an answer without an end.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Request:
     parameters: Mapping[str, Any] | Sequence[Any] | None = None
     trace: bool = False
     arrow: bool = False
+    live: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
 
 
@@ -110,7 +112,7 @@ def _answer(session: Session, request: Request) -> Generator[bytes, None, None]:
     if request.arrow:
         yield from session.run_arrow(request.text, request.parameters)
     else:
-        yield from wire.lines(session.run(request.text, request.parameters))
+        yield from wire.lines(session.run(request.text, request.parameters, request.live))
 
 
 class ReaderGone(Exception):

@@ -5,6 +5,15 @@
     {"end": {"rows": 2}}                                        last, when all went well
     {"error": {"condition": ..., "sqlstate": ..., ...}}         last, when something went wrong
 
+A SELECT over a stream, from a request that says `"live": true`, is answered without an end. The first line says how:
+
+    {"columns": [...], "live": "append"}                        or "replace"
+    {"rows": [...]}                                             as they come
+    {"batch": {"number": 0, "rows": 2}}                         after each batch, also one without rows
+
+"append" has further rows in each batch; "replace" has the whole result, in place of that of the batch before. It ends
+with the line `end` when a LIMIT is reached, and with the client: by leaving, or by cancelling its statement.
+
 Values are as Spark's own `to_json` writes them, so that every language's JSON reader does: decimals with all digits,
 timestamps as ISO 8601 with offset (TIMESTAMP_NTZ without), binary in base64, NaN and Infinity as texts, variants as the
 text of their JSON. A column of a nested type also has `structure`, Spark's own JSON form of the type, by which a client
@@ -17,12 +26,14 @@ a stream: it stands where a message should be, as the JSON of the last line abov
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any, Final
 
 from jetsql.errors import ErrorReport
 from jetsql.jobs.tables import Column
+from jetsql.live import Live
 from jetsql.service.results import Result
 from jetsql.values import as_json
 
@@ -34,11 +45,32 @@ _CHUNK_CHARS: Final = 64 * 1024
 def lines(result: Result) -> Generator[bytes, None, None]:
     """The lines of a result, rows in pieces of about 64 KiB. Raises whatever reading the rows raises."""
     kinds = ["" if column.type == "variant" else column.type for column in result.columns]
-    yield _line({"columns": [_column(column) for column in result.columns]})
+    columns = [_column(column) for column in result.columns]
+    if result.live is None:
+        yield _line({"columns": columns})
+        count = yield from _pieces(result.rows, kinds)
+    else:
+        yield _line({"columns": columns, "live": result.live.mode.value})
+        count = yield from _batches(result.live, kinds)
+    yield _line({"end": {"rows": count}})
+
+
+def _batches(live: Live, kinds: list[str]) -> Generator[bytes, None, int]:
+    count = 0
+    with closing(live.batches) as batches:
+        for batch in batches:
+            rows = yield from _pieces(batch.rows, kinds)
+            yield _line({"batch": {"number": batch.number, "rows": rows}})
+            count += rows
+    return count
+
+
+def _pieces(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[bytes, None, int]:
+    """Lines of rows; gives how many rows there were."""
     count, size = 0, 0
     piece: list[str] = []
     try:
-        for row in result.rows:
+        for row in rows:
             written = f"[{','.join(as_json(value, kind) for value, kind in zip(row, kinds, strict=True))}]"
             piece.append(written)
             count, size = count + 1, size + len(written)
@@ -51,7 +83,7 @@ def lines(result: Result) -> Generator[bytes, None, None]:
         raise
     if piece:
         yield _rows(piece)
-    yield _line({"end": {"rows": count}})
+    return count
 
 
 def objects(name: str, result: Result) -> bytes:

@@ -133,5 +133,13 @@ public class Bridge {
     return Queries.stop(query, deadlineMillis);
   }
 
+  public void connectLooks(SparkSession session, String folder, String confs) throws Exception {
+    Looks.connect(session, folder, confs);
+  }
+
+  public Looks.Look look(Dataset rows, boolean live) throws Exception { return Looks.of(rows, live); }
+
+  public void closeLooks() throws Exception { Looks.closeAll(); }
+
   public Throwable failure(StreamingQuery query) { return Queries.failure(query); }
 }

@@ -74,6 +74,10 @@ public class Queries {
   /** Every session with streams adds a listener to Spark that stays for good; take it away with the session's end. */
   static void release(SparkSession session, Listener listener) throws Exception {
     session.streams().removeListener(listener);
+    release(session);
+  }
+
+  static void release(SparkSession session) throws Exception {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
     Field bus = StreamingQueryManager.class.getDeclaredField("listenerBus");
     bus.setAccessible(true);
