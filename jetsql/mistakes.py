@@ -21,7 +21,8 @@ CONTEXT = 100
 
 @dataclass(frozen=True)
 class Script:
-    """A text of statements. name: how messages call it, a file's path as the user wrote it."""
+    """A text of statements. name: how messages call it, a file's path as the user wrote it; empty for what a person has
+    just typed and still sees."""
 
     name: str
     text: str
@@ -47,9 +48,9 @@ class Mistake:
 
     def __str__(self) -> str:
         script, offset = self.script, self.offset
-        place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}:"
-        condition = f" [{self.condition}]" if self.condition else ""
-        told = f"{place}{condition} {_safe(self.message)}"
+        place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}: " if script.name else ""
+        condition = f"[{self.condition}] " if self.condition else ""
+        told = f"{place}{condition}{_safe(self.message)}"
         return "\n".join([told, *self._pointer(), *_lines(self.hint), *_lines(self.trace)])
 
     def _pointer(self) -> list[str]:

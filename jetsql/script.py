@@ -11,16 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from jetsql import render
-from jetsql.errors import EngineError, JetSQLError
+from jetsql.errors import EngineError, JetSQLError, StatementError
 from jetsql.language import Fragment, Substituted, split, substitute
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format, Rows
 from jetsql.surface import Surface, SurfaceLost
 
 VARIABLE_PREFIX = "JETSQL_VAR_"
+
+
+_COMMAND: Final = StatementError(
+    "PARSE_SYNTAX_ERROR",
+    "A line that begins with a dot is a command of the shell; scripts hold statements only.",
+    hint="Enter it in the shell: jetsql.",
+)
 
 
 class Report(Protocol):
@@ -176,10 +183,18 @@ def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake
         yield _mistake_before(script, 0, error)
         return
     for fragment in fragments:
-        try:
-            yield Step(script, fragment, substitute(fragment.text, values))
-        except JetSQLError as error:
-            yield _mistake_before(script, fragment.start, error)
+        if fragment.text.startswith("."):
+            yield _mistake_before(script, fragment.start, _COMMAND)
+        else:
+            yield step(script, fragment, values)
+
+
+def step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step | Mistake:
+    """One statement of a script with its variables filled in, or what keeps it from running."""
+    try:
+        return Step(script, fragment, substitute(fragment.text, values))
+    except JetSQLError as error:
+        return _mistake_before(script, fragment.start, error)
 
 
 def _mistake_before(script: Script, start: int, error: JetSQLError) -> Mistake:

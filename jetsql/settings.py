@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import platformdirs
 
@@ -71,6 +71,31 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class ShellSettings:
+    """How the shell (`jetsql` without arguments) looks and acts; the table `[shell]` of the file.
+
+    mode: how results are shown. keys: of which editor. submit_key: runs what was typed as it is, wherever the cursor
+    stands. pager: `auto` for what is longer than the screen, `off`, or a command. timing: tell how long a statement
+    took. ask_before_drop: ask before DROP JOB, TABLE, VIEW and SCHEMA. colours: `auto`, `off`, or the name of a style
+    of Pygments. null_text: what NULL is shown as. suggest: offer what the history has. history: write what was entered
+    to the history's file. status_bar: the last line of the screen. completion: the menu while typing, or at Tab alone.
+    """
+
+    mode: str = "table"
+    keys: str = "emacs"
+    submit_key: str = "alt-enter"
+    pager: str = "auto"
+    timing: bool = True
+    ask_before_drop: bool = True
+    colours: str = "auto"
+    null_text: str = "NULL"
+    suggest: bool = True
+    history: bool = True
+    status_bar: bool = True
+    completion: str = "typing"
+
+
+@dataclass(frozen=True)
 class Given:
     """A value as somebody wrote it. origin: where, as an error names it."""
 
@@ -104,6 +129,37 @@ def load(
     return Settings(**values, spark_conf=spark_conf, jobs=jobs, doors=doors)
 
 
+def load_shell(environ: Mapping[str, str] = os.environ) -> ShellSettings:
+    """The settings of the shell: JETSQL_SHELL_... in the environment over the table [shell] of the file over defaults.
+
+    Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
+    """
+    path = config_file(environ)
+    table = _file_table(environ).get(SHELL, {})
+    if not isinstance(table, Mapping):
+        raise _refusal(f"{path}: {SHELL} is {table!r}.", f"Write a table: [{SHELL}].")
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        values[name] = shell_value(name, value, f"{name} of [{SHELL}] in {path}")
+    for name in SHELL_READERS:
+        variable = f"JETSQL_SHELL_{name.upper()}"
+        if environ.get(variable):
+            values[name] = shell_value(name, environ[variable], f"{variable} in the environment")
+    return ShellSettings(**values)
+
+
+def shell_value(name: str, value: object, origin: str) -> Any:
+    """A setting of the shell as it is kept. Raises EngineError INVALID_SETTING."""
+    if name not in SHELL_READERS:
+        near = get_close_matches(name, SHELL_READERS, n=1)
+        known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_READERS)}."
+        raise _refusal(f"{origin}: the shell has no setting {name!r}.", known)
+    try:
+        return SHELL_READERS[name](value)
+    except ValueError as wrong:
+        raise _refusal(f"{origin} is {value!r}.", f"It must be {wrong}.") from None
+
+
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
     """Settings of Spark with their values as Spark reads them. Raises EngineError where a key is none of Spark's."""
     for key in conf:
@@ -133,10 +189,10 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
 def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[Given]:
     path = config_file(environ)
     for name, value in table.items():
-        if name == "spark":
+        if name in ("spark", SHELL):
             continue
         if name not in READERS:
-            near = get_close_matches(name, [*READERS, "spark"], n=1)
+            near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
             raise _refusal(f"{path}: there is no setting {name!r}.", known)
         yield Given(name, _beside(path, value) if name == "home" else value, f"{name} in {path}")
@@ -291,6 +347,36 @@ def _addresses(value: object) -> tuple[str, ...]:
     return tuple(_address(word) for word in words if word)
 
 
+def _one_of(*words: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        word = str(value).strip().lower()
+        if word not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return word
+
+    return read
+
+
+def _words(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value.strip()
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError("a text on one line")
+    return value
+
+
+def _switch(value: object) -> bool:
+    """A boolean in a file; a word in the environment and in the shell, where people write on and off."""
+    word = str(value).strip().lower()
+    if word not in ("true", "false", "on", "off"):
+        raise ValueError("true or false")
+    return word in ("true", "on")
+
+
 def _names(settings: type[JobSettings] | type[DoorSettings]) -> list[str]:
     return [entry.name for entry in fields(settings)]
 
@@ -320,4 +406,22 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "thrift_port": _port,
     "session_idle_seconds": _seconds,
     "sessions_most": _count,
+}
+
+SHELL: Final = "shell"
+"""The table of the file that is the shell's."""
+
+SHELL_READERS: Mapping[str, Callable[[object], object]] = {
+    "mode": _one_of("table", "vertical", "csv", "json", "markdown"),
+    "keys": _one_of("emacs", "vi"),
+    "submit_key": _one_of("alt-enter", "f5", "ctrl-o"),
+    "pager": _words,
+    "timing": _switch,
+    "ask_before_drop": _switch,
+    "colours": _words,
+    "null_text": _text,
+    "suggest": _switch,
+    "history": _switch,
+    "status_bar": _switch,
+    "completion": _one_of("typing", "tab"),
 }

@@ -162,10 +162,18 @@ def test_a_bad_setting_in_the_environment_is_wrong_usage(jetsql: Bench, monkeypa
     assert "JETSQL_STOP_DEADLINE_SECONDS in the environment is 'soon'" in ended.stderr
 
 
-def test_without_arguments_it_helps(jetsql: Bench) -> None:
-    ended = jetsql()
-    assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
-    assert ended.stderr.startswith("Usage: jetsql")
+def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: Bench) -> None:
+    ended = jetsql(input="SELECT a; FAIL job;")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "c0\n--\na\n")
+    assert ended.stderr.startswith("<stdin>:1:16: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
+    assert jetsql("sql", "--format", "csv", input="SELECT a").stdout == "c0\na\n"
+    assert jetsql().exit_code == ExitCode.FINE
+
+
+def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Bench) -> None:
+    ended = jetsql("run", "-", input="SELECT a;\n  .mode csv\nSELECT b;")
+    assert (ended.exit_code, ended.stdout, jetsql.engines) == (ExitCode.STATEMENT_FAILED, "", [])
+    assert ended.stderr.startswith("<stdin>:2:3: [JETSQL.PARSE_SYNTAX_ERROR] A line that begins with a dot is a")
 
 
 def test_help_and_version(jetsql: Bench) -> None:

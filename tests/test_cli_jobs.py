@@ -214,7 +214,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["--set", "a=b", "list-jobs"], "list-jobs has no use for --set"),
     (["-e", "SHOW JOBS", "list-jobs"], "list-jobs has no use for -e"),
     (["list-job"], "No such command 'list-job'. Did you mean list-jobs?"),
-    (["lst"], "There are: run, list-jobs, submit,"),
+    (["lst"], "There are: sql, run, list-jobs, submit,"),
 ]
 
 

@@ -29,6 +29,7 @@ from jetsql.cli.jobs import (
 )
 from jetsql.cli.logs import logs
 from jetsql.cli.running import execute
+from jetsql.cli.shell import converse
 from jetsql.cli.submitting import submit
 from jetsql.version import VERSION
 
@@ -61,11 +62,14 @@ def cli(context: click.Context, /, **given: Any) -> None:
 
     \b
     Examples:
+      jetsql --home ./engine
       jetsql -e "SHOW JOBS"
       jetsql run jobs.sql
       jetsql run --stay --home ./engine --set day=2013-01-01 jobs.sql
       jetsql --format csv -e "SELECT * FROM delays" > delays.csv
       jetsql check
+
+    `jetsql` alone is a shell (`jetsql sql --help` tells more); with something piped into it, it runs that.
 
     Jobs belong to a home folder and run in its engine, a process of its own, which is started when none runs and goes
     on when the command is done. `jetsql stop` ends it; its jobs go on with the next start.
@@ -79,8 +83,28 @@ def cli(context: click.Context, /, **given: Any) -> None:
     elif flags.statements:
         context.exit(execute(flags, ()))
     else:
-        click.echo(context.get_help(), err=True)
-        context.exit(ExitCode.USAGE)
+        context.exit(converse(flags))
+
+
+@click.command()
+@with_options
+@click.pass_context
+def sql(context: click.Context, /, **given: Any) -> None:
+    """The shell: enter statements, see what they give.
+
+    The same as `jetsql` alone. It needs a terminal; what comes through a pipe is run as `jetsql run -` does.
+
+    \b
+    Examples:
+      jetsql sql --home ./engine
+      jetsql < jobs.sql
+
+    The prompt is there at once; the engine is found or started meanwhile. Statements end with a semicolon, `.help`
+    lists the shell's own commands, Ctrl-C cancels what runs, Ctrl-D leaves. Settings stand in the table [shell] of
+    config.toml.
+    """
+    flags = flags_of(context, given)
+    context.exit(execute(flags, ()) if flags.statements else converse(flags))
 
 
 @click.command()
@@ -153,7 +177,7 @@ def _check(flags: Flags) -> ExitCode:
 
 
 for command in (
-    run,
+    *(sql, run),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
     *(start, stop, status, serve, logs, check),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -14,11 +14,21 @@ from jetsql.cli.flags import Flags, settings_of
 if TYPE_CHECKING:
     from jetsql.client.engines import Found
     from jetsql.client.remote import RemoteEngine
-    from jetsql.console import Console
     from jetsql.settings import Settings
 
 
-def reach(settings: Settings, flags: Flags, console: Console) -> RemoteEngine:
+class Talk(Protocol):
+    """Who is told what happens on the way to an engine: a `Console`."""
+
+    @property
+    def terminal(self) -> bool: ...
+
+    def say(self, text: str) -> None: ...
+
+    def busy(self, what: str, after: float) -> AbstractContextManager[None]: ...
+
+
+def reach(settings: Settings, flags: Flags, console: Talk) -> RemoteEngine:
     """A session on the engine of the home, or on the one at --url, which is never started.
 
     Raises EngineError, and click.UsageError as `find_engine` and for flags that an engine elsewhere has no use for.
@@ -59,7 +69,7 @@ def settings_here(flags: Flags) -> Settings:
     return settings_of(flags)
 
 
-def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:
+def find_engine(settings: Settings, flags: Flags, console: Talk) -> Found:
     """The engine of the home, started unless the flags forbid it.
 
     Raises EngineError, and click.UsageError for --master or --conf that an engine which runs already was not started
@@ -80,7 +90,7 @@ def find_engine(settings: Settings, flags: Flags, console: Console) -> Found:
     return found
 
 
-def _compare_versions(found: Found, console: Console) -> None:
+def _compare_versions(found: Found, console: Talk) -> None:
     from jetsql.version import VERSION
 
     theirs = found.note.version
@@ -89,7 +99,7 @@ def _compare_versions(found: Found, console: Console) -> None:
         console.say(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
 
 
-def starting(console: Console) -> AbstractContextManager[None]:
+def starting(console: Talk) -> AbstractContextManager[None]:
     """Tell that an engine is being started: to a person at once, else when it takes long."""
     from jetsql.console import LONG_SECONDS
 

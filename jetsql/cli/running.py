@@ -50,7 +50,7 @@ def prepared(flags: Flags, scripts: Sequence[Script]) -> list[Step | Mistake]:
     """The statements of scripts with their variables filled in. Raises click.UsageError for a bad --set."""
     from jetsql import script
 
-    return script.prepare(scripts, script.variables(os.environ, _variables(flags)))
+    return script.prepare(scripts, variables_of(flags))
 
 
 def _with_engine(flags: Flags, settings: Settings, steps: Sequence[Step | Mistake], console: Console) -> ExitCode:
@@ -112,6 +112,13 @@ def _run_steps(engine: Engine, flags: Flags, steps: Sequence[Step | Mistake], co
         console.say("the jobs keep running; Ctrl-C stops them")
         threading.Event().wait()
     return ExitCode.FINE if outcome is script.Outcome.FINE else ExitCode.STATEMENT_FAILED
+
+
+def variables_of(flags: Flags) -> dict[str, str]:
+    """The variables of scripts, from the flags and the environment. Raises click.UsageError for a bad --set."""
+    from jetsql import script
+
+    return script.variables(os.environ, _variables(flags))
 
 
 def _variables(flags: Flags) -> dict[str, str]:

@@ -1,0 +1,181 @@
+"""The shell's own commands as data: `.help` shows them, completion offers them, the loop looks them up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Final
+
+
+class Argument(Enum):
+    """What stands behind a command's word."""
+
+    NONE = "nothing"
+    COMMAND = "a command"
+    FILE = "a file"
+    FAVOURITE = "a favourite"
+    MODE = "a mode"
+    SETTING = "a setting and its value"
+    SWITCH = "on or off"
+    STATEMENT = "a statement"
+    PATTERN = "a pattern"
+
+
+@dataclass(frozen=True)
+class Command:
+    """word: with its dot. usage: of its argument. summary: one line. more: all there is to say. others: words that
+    mean the same."""
+
+    word: str
+    argument: Argument
+    usage: str
+    summary: str
+    more: str = ""
+    others: tuple[str, ...] = ()
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    Command(
+        ".help",
+        Argument.COMMAND,
+        "[COMMAND]",
+        "the commands, or all about one",
+        "Statements of SQL need no dot and end with a semicolon.",
+        (".h",),
+    ),
+    Command(
+        ".jobs",
+        Argument.PATTERN,
+        "[PATTERN]",
+        "the jobs, also those that have ended",
+        "The same as SHOW ALL JOBS [LIKE 'PATTERN']; * stands for anything.",
+    ),
+    Command(
+        ".read",
+        Argument.FILE,
+        "FILE",
+        "run the statements in a file",
+        "As `jetsql run FILE` does: the first that fails ends it, and nothing is asked before a DROP.",
+    ),
+    Command(
+        ".edit",
+        Argument.NONE,
+        "",
+        "edit the last statement in an editor",
+        "The editor is that of $VISUAL or $EDITOR. What it leaves is put at the prompt, to be run with Enter. While a "
+        "statement is being typed, Ctrl-X Ctrl-E (with the keys of vi: Esc v) opens the editor on it.",
+        (".e",),
+    ),
+    Command(
+        ".save",
+        Argument.FAVOURITE,
+        "NAME [STATEMENT]",
+        "keep a statement, else the last one, under a name",
+        "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it.",
+    ),
+    Command(".run", Argument.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."),
+    Command(".favourites", Argument.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
+    Command(
+        ".mode",
+        Argument.MODE,
+        "[MODE]",
+        "how results are shown",
+        "Without a mode it tells which ones there are. The same as `.set mode MODE`.",
+    ),
+    Command(".timing", Argument.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."),
+    Command(
+        ".set",
+        Argument.SETTING,
+        "[NAME [VALUE]]",
+        "the shell's settings, or set one until the shell ends",
+        "To keep a value, write it under [shell] in config.toml (`.config` tells where). SET without a dot is Spark's.",
+    ),
+    Command(
+        ".config",
+        Argument.NONE,
+        "",
+        "where settings are kept; writes a commented file when there is none",
+        "It never changes what stands in the file: where there is no table [shell], a commented one is put at the end.",
+    ),
+    Command(
+        ".errors",
+        Argument.NONE,
+        "",
+        "all about the last error",
+        "Its condition, SQLSTATE and the whole statement; with `jetsql -v` also where in the engine it came from.",
+        (".error",),
+    ),
+    Command(".clear", Argument.NONE, "", "clear the screen", "Ctrl-L does the same while you type.", (".cls",)),
+    Command(
+        ".quit",
+        Argument.NONE,
+        "",
+        "leave; jobs go on in the engine",
+        "Ctrl-D does the same. `jetsql stop` stops the engine and its jobs.",
+        (".exit", ".q"),
+    ),
+)
+
+# What people who come from other shells type, and what does it here.
+_ELSEWHERE: Final = {
+    r"\q": ".quit",
+    r"\?": ".help",
+    r"\h": ".help",
+    r"\d": "SHOW TABLES; or DESCRIBE name;",
+    r"\d+": "DESCRIBE EXTENDED name;",
+    r"\dt": "SHOW TABLES;",
+    r"\dv": "SHOW VIEWS;",
+    r"\dn": "SHOW SCHEMAS;",
+    r"\df": "SHOW FUNCTIONS;",
+    r"\l": "SHOW SCHEMAS;",
+    r"\c": "USE schema;",
+    r"\i": ".read FILE",
+    r"\e": ".edit",
+    r"\g": ".edit",
+    r"\s": "Ctrl-R, which searches the history",
+    r"\x": ".mode vertical",
+    r"\timing": ".timing",
+    r"\pset": ".set",
+    r"\set": ".set",
+    r"\watch": ".watch STATEMENT",
+    r"\o": ".output FILE",
+    ".tables": "SHOW TABLES;",
+    ".databases": "SHOW SCHEMAS;",
+    ".schema": "SHOW CREATE TABLE name;",
+    ".headers": ".mode",
+    ".timer": ".timing",
+}
+
+
+def command_of(word: str) -> Command | None:
+    """The command of a word, or of the only one that it begins."""
+    word = word.lower()
+    for command in COMMANDS:
+        if word == command.word or word in command.others:
+            return command
+    begun = [command for command in COMMANDS if len(word) > 2 and command.word.startswith(word)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def advice(word: str) -> str:
+    """What to enter instead of a word that is no command."""
+    known = _ELSEWHERE.get(word.lower())
+    if known is not None:
+        return f"Enter {known}"
+    near = get_close_matches("." + word.lower().lstrip(".\\"), [command.word for command in COMMANDS], n=1)
+    return f"Did you mean {near[0]}?" if near else ".help lists the commands."
+
+
+def summary() -> list[str]:
+    """The commands, one a line."""
+    shown = [(f"{command.word} {command.usage}".strip(), command.summary) for command in COMMANDS]
+    size = max(len(usage) for usage, _ in shown)
+    return [f"{usage:<{size}}  {told}" for usage, told in shown]
+
+
+def help_of(command: Command) -> list[str]:
+    """All about a command."""
+    others = [f"Also: {', '.join(command.others)}"] if command.others else []
+    more = [command.more] if command.more else []
+    return [f"{command.word} {command.usage}".strip(), f"  {command.summary}", *(f"  {line}" for line in more + others)]

@@ -1,0 +1,74 @@
+"""What somebody typed or pasted -> the things to do, in their order: statements, and commands that begin with a dot.
+
+A command is one line and may stand wherever a statement may begin, so that a pasted script can hold some. Statements
+need their semicolon: it is what tells Enter that nothing is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.language import Fragment, split
+
+# Nobody who types these alone means SQL: no statement of Spark's or ours begins with them.
+_BARE: Final = re.compile(r"\s*(help|quit|exit|clear|cls)\b([^;\n]*);?\s*", re.IGNORECASE)
+_MARKS: Final = (".", "\\", "?")
+
+
+@dataclass(frozen=True)
+class Sql:
+    """One statement; its places count in the whole text."""
+
+    fragment: Fragment
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A command. word: as written, with its mark (`.help`); words without one got a dot. rest: what stands behind."""
+
+    word: str
+    rest: str
+    line: int = 1
+
+
+def entries(text: str) -> list[Sql | Dot]:
+    """Everything in a text, in order."""
+    bare = _BARE.fullmatch(text)
+    if bare is not None:
+        return [Dot(f".{bare[1].lower()}", bare[2].strip())]
+    found: list[Sql | Dot] = []
+    rest = text
+    while (command := _to_first_command(rest, found)) is not None:
+        stop = text.find("\n", command.start)
+        stop = len(text) if stop < 0 else stop
+        found.append(_dot(text[command.start : stop], command.line))
+        rest = re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
+    return found
+
+
+def complete(text: str) -> bool:
+    """Whether nothing is missing."""
+    return all(isinstance(entry, Dot) or entry.fragment.complete for entry in entries(text))
+
+
+def is_command(text: str) -> bool:
+    """Whether a text begins as a command does."""
+    return text.lstrip().startswith(_MARKS) or _BARE.fullmatch(text) is not None
+
+
+def _to_first_command(text: str, found: list[Sql | Dot]) -> Fragment | None:
+    """Take the statements before the first command, which is returned."""
+    for fragment in split(text):
+        if fragment.text.startswith(_MARKS):
+            return fragment
+        found.append(Sql(fragment))
+    return None
+
+
+def _dot(line: str, number: int) -> Dot:
+    mark = re.match(r"\.\S*|\\\S*|\?", line)
+    assert mark is not None
+    word = ".help" if mark.group() == "?" else mark.group()
+    return Dot(word, line[mark.end() :].strip(), number)

@@ -1,0 +1,60 @@
+"""The keys: Enter runs what is complete and makes a new line of what is not; a chosen key runs it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, has_focus, has_selection, is_searching, vi_navigation_mode
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from jetsql.settings import ShellSettings
+from jetsql.shell.entries import complete, is_command
+
+_SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o": ("c-o",)}
+_AT_PROMPT: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
+
+
+def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
+    """The shell's own keys, over prompt_toolkit's of Emacs or vi. settings: those that hold at the moment."""
+    keys = KeyBindings()
+    keys.add("enter", filter=_AT_PROMPT & ~has_selection & ~vi_navigation_mode)(_enter)
+    keys.add("enter", filter=_AT_PROMPT & vi_navigation_mode)(_submit)
+    for name, pressed in _SUBMIT_KEYS.items():
+        chosen = Condition(lambda name=name: settings().submit_key == name)  # type: ignore[misc]
+        keys.add(*pressed, filter=_AT_PROMPT & chosen)(_submit)
+    keys.add("c-c", filter=_AT_PROMPT)(_clear)
+    keys.add("<sigint>", filter=_AT_PROMPT)(_clear)
+    return keys
+
+
+def runs_at_enter(text: str, cursor: int) -> bool:
+    """Whether Enter runs the text, rather than beginning a new line in it."""
+    if "\n" not in text.rstrip() and is_command(text):
+        return True
+    return not text[cursor:].strip() and complete(text)
+
+
+def _enter(event: KeyPressEvent) -> None:
+    buffer = event.current_buffer
+    if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+        buffer.complete_state = None  # the menu's choice is in the text already
+    elif runs_at_enter(buffer.text, buffer.cursor_position):
+        _submit(event)
+    else:
+        buffer.newline(copy_margin=True)
+
+
+def _submit(event: KeyPressEvent) -> None:
+    event.current_buffer.validate_and_handle()
+
+
+def _clear(event: KeyPressEvent) -> None:
+    """As in every shell, but what stood there can be had back with the arrow key."""
+    text = event.current_buffer.text
+    if text.strip():
+        event.current_buffer.history.get_strings()  # loaded
+        event.current_buffer.append_to_history()
+    get_app().exit(exception=KeyboardInterrupt(), style="class:aborting")

@@ -1,0 +1,145 @@
+"""The shell's way to its engine, which is found or started on a thread of its own: the prompt waits for nothing.
+
+The link knows what became of it (`State`), and who needs the engine waits in `engine`. A link that broke is made anew
+by the next statement, not at once: whoever ran `jetsql stop` did not want the engine back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+from jetsql.cells import printable
+from jetsql.client.remote import RemoteEngine
+from jetsql.errors import EngineError, ReportedError
+
+
+class Phase(Enum):
+    STARTING = "starting"
+    UP = "up"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class State:
+    """doing: what is under way, in words. schema: the session's current one, as far as is known."""
+
+    phase: Phase
+    doing: str = ""
+    schema: str = "default"
+
+
+class Talk:
+    """What `jetsql.cli.reaching` tells of its way to an engine. terminal: a person waits, and is told at once."""
+
+    terminal = True
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def say(self, text: str) -> None:
+        self._link.tell(text)
+
+    @contextmanager
+    def busy(self, what: str, after: float) -> Iterator[None]:
+        self._link.doing(what)
+        yield
+
+
+Reach = Callable[[Talk], RemoteEngine]
+"""A session on the engine, which is found or started. Raises EngineError, and whatever is wrong with how it is to be
+started."""
+
+
+class Link:
+    """changed: called on any thread when the state has changed. tell: takes a line for the user, on any thread."""
+
+    def __init__(self, reach: Reach, changed: Callable[[], None], tell: Callable[[str], None]) -> None:
+        self._reach = reach
+        self._changed = changed
+        self.tell = tell
+        self._lock = threading.Lock()
+        self._engine: RemoteEngine | None = None
+        self._failure: Exception | None = None
+        self._settled = threading.Event()
+        self._settled.set()
+        self._had_one = False
+        self.state = State(Phase.GONE)
+
+    def begin(self) -> None:
+        """Look for the engine, unless that is under way or done."""
+        with self._lock:
+            if self._engine is not None or not self._settled.is_set():
+                return
+            self._settled.clear()
+            self._failure = None
+        self._set(State(Phase.STARTING, "looking for the engine", self.state.schema))
+        threading.Thread(target=self._connect, name="link", daemon=True).start()
+
+    def engine(self) -> RemoteEngine:
+        """The engine, waited for. Raises what `reach` raised, and KeyboardInterrupt; then the search goes on."""
+        self.begin()
+        self._settled.wait()
+        if self._engine is None:
+            raise self._failure or EngineError("ENGINE_NOT_REACHABLE", "The engine is gone.")
+        return self._engine
+
+    @property
+    def now(self) -> RemoteEngine | None:
+        """The engine when it is up."""
+        return self._engine
+
+    def doing(self, what: str) -> None:
+        self._set(State(Phase.STARTING, what, self.state.schema))
+
+    def in_schema(self, schema: str) -> None:
+        self._set(State(self.state.phase, self.state.doing, schema))
+
+    def lost(self, engine: RemoteEngine) -> None:
+        """The engine does not answer any more, or has forgotten the session. On any thread; again is fine."""
+        with self._lock:
+            if self._engine is not engine:
+                return
+            self._engine = None
+        self._set(State(Phase.GONE, "", self.state.schema))
+
+    def close(self) -> None:
+        """Close the session, should there be one."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def _connect(self) -> None:
+        try:
+            engine = self._reach(Talk(self))
+            schema = self._in_schema(engine)
+            self._engine = engine
+            self._set(State(Phase.UP, "", schema))
+        except Exception as error:
+            # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
+            self._failure = error
+            self._set(State(Phase.GONE, "", self.state.schema))
+        finally:
+            self._settled.set()
+            self._changed()
+
+    def _in_schema(self, engine: RemoteEngine) -> str:
+        """The new session's schema, which is that of the session before it where that can be."""
+        wanted, schema = self.state.schema, engine.schema()
+        if not self._had_one or wanted == schema:
+            self._had_one = True
+            return schema
+        try:
+            for _ in engine.run(f"USE `{wanted.replace('`', '``')}`").rows:
+                continue
+        except ReportedError:
+            self.tell(f"There is no schema {printable(wanted)} any more; the current one is {printable(schema)}.")
+        return engine.schema()
+
+    def _set(self, state: State) -> None:
+        self.state = state
+        self._changed()

@@ -1,0 +1,201 @@
+"""The shell: reads what is entered, does it, shows what came of it, until somebody leaves.
+
+Everything a user waits for happens on the main thread, between two prompts, so that Ctrl-C means what is being done
+and nothing else; the engine is looked for and the jobs are counted on threads of their own. Whatever goes wrong, the
+prompt comes back.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from jetsql import script
+from jetsql.client.remote import RemoteEngine
+from jetsql.console import Console
+from jetsql.mistakes import Mistake, Script
+from jetsql.render import Format, lines
+from jetsql.script import Step
+from jetsql.settings import ShellSettings, shell_value
+from jetsql.shell import colours
+from jetsql.shell.commands import run_command
+from jetsql.shell.drops import loss
+from jetsql.shell.entries import Dot, Sql, entries
+from jetsql.shell.favourites import Favourites
+from jetsql.shell.link import Link, Phase, Reach
+from jetsql.shell.prompt import Prompt
+from jetsql.shell.statements import Outcome, Statements
+from jetsql.shell.status import JobWatch
+from jetsql.shell.terminal import unechoed
+from jetsql.surface import SurfaceLost
+from jetsql.version import VERSION
+
+_GREETING: Final = f"JetSQL {VERSION}. Statements end with ; and .help lists the commands."
+_GOODBYE: Final = "The engine and its jobs go on; `jetsql stop` stops them."
+
+
+class Shell:
+    """variables: of scripts (`--set`). files: where history and favourites are kept."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        console: Console,
+        settings: ShellSettings,
+        variables: Mapping[str, str],
+        history: Path,
+        favourites: Path,
+    ) -> None:
+        self.console = console
+        self.settings = settings
+        self.variables = variables
+        self.favourites = Favourites(favourites)
+        self.last = ""
+        self._leaving = self._killed = False
+        self._next = ""
+        self._link = Link(reach, self._changed, self._tell_from_beside)
+        self._watch = JobWatch(self._link, self._changed)
+        self.statements = Statements(self._link, console, self._show, lambda text: None)
+        self._prompt = Prompt(
+            lambda: self.settings,
+            lambda: self._link.state,
+            lambda: self._watch.jobs,
+            history if settings.history else None,
+            None,
+            self._watch.touch,
+        )
+
+    def run(self) -> bool:
+        """Until the user leaves; False when the terminal's end, or a signal, was what ended it.
+
+        Raises SurfaceLost when there is nobody to show anything.
+        """
+        self._take_signals()
+        self._link.begin()
+        self._watch.begin()
+        self.console.say(_GREETING)
+        try:
+            while not self._leaving:
+                self._turn()
+            if self._link.state.phase is Phase.UP and not self._killed:
+                self.console.say(_GOODBYE)
+        finally:
+            self._watch.close()
+            self._link.close()
+        return not self._killed
+
+    def leave(self) -> None:
+        """End after what is being done."""
+        self._leaving = True
+
+    def put(self, text: str) -> None:
+        """Stand at the next prompt."""
+        self._next = text
+
+    def set(self, name: str, value: str) -> None:
+        """Raises EngineError INVALID_SETTING, ValueError."""
+        read = shell_value(name, value, f".set {name}")
+        if name == "colours":
+            colours.style(read)
+        self.settings = replace(self.settings, **{name: read})
+
+    def tell(self, told: Iterable[str]) -> None:
+        """Lines that were asked for."""
+        for line in told:
+            self.console.result(line)
+        self.console.flush()
+
+    def run_text(self, text: str) -> bool:
+        """Run statements that a command wrote or kept. Whether all went well."""
+        return self.run_steps(script.prepare([Script("", text)], self.variables))
+
+    def run_steps(self, steps: Sequence[Step | Mistake], ask: bool = True) -> bool:
+        """Run statements; the first that fails ends it. ask: before those that take something away. Whether all went
+        well."""
+        for index, step in enumerate(steps):
+            if not (self._agreed(step, ask) and self._run_one(step)):
+                self._tell_rest(len(steps) - index - 1)
+                return False
+        return True
+
+    def _run_one(self, step: Step | Mistake) -> bool:
+        with unechoed():
+            return self.statements.run(step) is Outcome.FINE
+
+    def _tell_rest(self, rest: int) -> None:
+        if rest:
+            self.console.say(f"{rest} more {'were' if rest > 1 else 'was'} not run.")
+
+    def _agreed(self, step: Step | Mistake, ask: bool) -> bool:
+        question = None if isinstance(step, Mistake) or not ask else loss(step.filled.text)
+        if question is None or not self.settings.ask_before_drop:
+            return True
+        if self._prompt.ask(question):
+            return True
+        self.console.say("Not run.")
+        return False
+
+    def _turn(self) -> None:
+        try:
+            self._do(self._read())
+        except KeyboardInterrupt:
+            return
+        except EOFError:
+            self._leaving = True
+
+    def _read(self) -> str:
+        """Raises KeyboardInterrupt, EOFError, SurfaceLost."""
+        self._watch.prompting(True)
+        try:
+            return self._prompt.read(self._next)
+        except OSError as error:  # the terminal's end
+            raise SurfaceLost(error) from error
+        finally:
+            self._next = ""
+            self._watch.prompting(False)
+
+    def _do(self, text: str) -> None:
+        """Run everything in a text; the first that goes wrong ends it."""
+        found = entries(text)
+        if any(isinstance(entry, Sql) for entry in found):
+            self.last = text.strip()
+        for index, entry in enumerate(found):
+            fine = run_command(self, entry) if isinstance(entry, Dot) else self._run_entry(text, entry)
+            if not fine:
+                self._tell_rest(len(found) - index - 1)
+            if not fine or self._leaving:
+                return
+
+    def _run_entry(self, text: str, entry: Sql) -> bool:
+        written = Script("", text)
+        if entry.fragment.closed:
+            return self.run_steps([script.step(written, entry.fragment, self.variables)])
+        return self.run_steps(script.prepare([written], self.variables)[-1:])  # which says where it opens
+
+    def _show(self, engine: RemoteEngine, text: str) -> None:
+        with self.console.waiting("Running"):
+            rows = engine.run(text)
+        for line in lines(rows, Format(self.settings.mode)):
+            self.console.result(line)
+        self.console.flush()
+
+    def _changed(self) -> None:
+        self._prompt.redraw()
+
+    def _tell_from_beside(self, words: str) -> None:
+        if not self._prompt.above(words):
+            self.console.say(words)
+
+    def _take_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._end)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        """The terminal is gone, or somebody wants the process to end: leave as with Ctrl-D, without a word."""
+        self._leaving = self._killed = True
+        if not self._prompt.leave():
+            raise KeyboardInterrupt

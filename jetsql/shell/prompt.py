@@ -1,0 +1,146 @@
+"""The prompt: an editor for whole statements, with the schema before it and the status bar below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession, print_formatted_text
+from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.auto_suggest import AutoSuggest, ConditionalAutoSuggest, Suggestion
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History, InMemoryHistory, ThreadedHistory
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
+from prompt_toolkit.output import ColorDepth
+
+from jetsql.cells import printable, width
+from jetsql.settings import ShellSettings
+from jetsql.shell.colours import colours_wanted, style
+from jetsql.shell.highlighting import SqlLexer
+from jetsql.shell.history import FileHistory
+from jetsql.shell.keys import bindings
+from jetsql.shell.link import State
+from jetsql.shell.status import Jobs, bar
+
+_NAME_MOST: Final = 30
+
+
+class Prompt:
+    """state, jobs: what is known at the moment. settings: those that hold at the moment; asked anew each time."""
+
+    def __init__(
+        self,
+        settings: Callable[[], ShellSettings],
+        state: Callable[[], State],
+        jobs: Callable[[], Jobs | None],
+        history: Path | None,
+        completer: Completer | None,
+        touched: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        self._jobs = jobs
+        self.file = None if history is None else FileHistory(history)
+        kept: History = InMemoryHistory() if self.file is None else ThreadedHistory(self.file)
+        self._session: PromptSession[str] = PromptSession(
+            message=self._message,
+            multiline=True,
+            prompt_continuation=self._continuation,
+            lexer=SqlLexer(),
+            history=kept,
+            auto_suggest=ConditionalAutoSuggest(StatementSuggest(), Condition(lambda: settings().suggest)),
+            completer=completer,
+            complete_while_typing=Condition(lambda: settings().completion == "typing"),
+            complete_in_thread=False,
+            bottom_toolbar=self._bar,
+            key_bindings=bindings(settings),
+            input_processors=[HighlightMatchingBracketProcessor()],
+            enable_open_in_editor=True,
+            tempfile_suffix=".sql",
+            reserve_space_for_menu=6,
+            include_default_pygments_style=False,
+        )
+        self._session.default_buffer.on_text_changed += lambda buffer: touched()
+
+    def read(self, default: str = "") -> str:
+        """What the user entered. Raises KeyboardInterrupt (Ctrl-C), EOFError (Ctrl-D)."""
+        settings = self._settings()
+        self._session.style = style(settings.colours)
+        if not colours_wanted(settings.colours):
+            self._session.color_depth = ColorDepth.DEPTH_1_BIT
+        else:
+            self._session.color_depth = None
+        self._session.editing_mode = EditingMode.VI if settings.keys == "vi" else EditingMode.EMACS
+        return self._session.prompt(default=default)
+
+    def redraw(self) -> None:
+        """On any thread: something that is shown has changed."""
+        self._session.app.invalidate()
+
+    def ask(self, question: str) -> bool:
+        """A question that is answered with y or n; anything else means no. Raises KeyboardInterrupt."""
+        asking: PromptSession[str] = PromptSession()
+        try:
+            return asking.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+
+    def above(self, words: str) -> bool:
+        """On any thread: tell something above what is being entered; False when nothing is."""
+        app = self._session.app
+        if not app.is_running or app.loop is None:
+            return False
+        app.loop.call_soon_threadsafe(lambda: run_in_terminal(lambda: print_formatted_text(words)))
+        return True
+
+    def leave(self) -> bool:
+        """In a signal's handler: end what is being entered as Ctrl-D does; False when nothing is."""
+        app = self._session.app
+        if not app.is_running or app.loop is None:
+            return False
+        app.loop.call_soon_threadsafe(lambda: None if app.is_done else app.exit(exception=EOFError()))
+        return True
+
+    def _message(self) -> StyleAndTextTuples:
+        return [("class:prompt", _shown(self._state().schema)), ("class:prompt.mark", "> ")]
+
+    def _continuation(self, size: int, number: int, wraps: int) -> StyleAndTextTuples:
+        return [("class:prompt.more", " " * size if wraps else "| ".rjust(size))]
+
+    def _bar(self) -> StyleAndTextTuples | None:
+        if not self._settings().status_bar:
+            return None
+        return bar(self._state(), self._jobs(), self._hint())
+
+    def _hint(self) -> str:
+        text = get_app().current_buffer.text
+        key = self._settings().submit_key
+        return f"; and Enter runs it, {key} runs it as it is" if "\n" in text else ""
+
+
+class StatementSuggest(AutoSuggest):
+    """The newest entry of the history that begins with the whole text."""
+
+    def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
+        text = document.text
+        if not text.strip() or not document.is_cursor_at_the_end:
+            return None
+        return _suggestion(text, buffer.history.get_strings())
+
+
+def _suggestion(text: str, entries: Iterable[str]) -> Suggestion | None:
+    for entry in reversed(list(entries)):
+        if entry.startswith(text) and entry != text:
+            return Suggestion(entry[len(text) :])
+    return None
+
+
+def _shown(schema: str) -> str:
+    name = printable(schema)
+    return name if width(name) <= _NAME_MOST else name[: _NAME_MOST - 1] + "…"

@@ -1,0 +1,153 @@
+"""Running statements: on the engine as soon as there is one, until they end or Ctrl-C, through the engine's own end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Final, Protocol
+
+from jetsql.cells import printable
+from jetsql.client.remote import RemoteEngine
+from jetsql.console import Console
+from jetsql.errors import EngineError, ErrorReport, ReportedError
+from jetsql.mistakes import Mistake
+from jetsql.script import Step, mistake_of
+from jetsql.shell import session_state
+from jetsql.shell.failures import Failure
+from jetsql.shell.link import Link
+from jetsql.surface import SurfaceLost
+
+_ONE_LINE: Final = 70
+
+
+class Outcome(Enum):
+    FINE = "fine"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class Show(Protocol):
+    """Shows a statement's rows, to their end. Raises what reading them raises."""
+
+    def __call__(self, engine: RemoteEngine, text: str) -> None: ...
+
+
+@dataclass
+class Memory:
+    """failure: the last one. touched: the session has settings, temporary views or variables."""
+
+    failure: Failure | None = None
+    touched: bool = False
+
+
+class Statements:
+    """Runs them one at a time. done: told the text of each that has succeeded."""
+
+    def __init__(self, link: Link, console: Console, show: Show, done: Callable[[str], None]) -> None:
+        self._link = link
+        self._console = console
+        self._show = show
+        self._done = done
+        self.memory = Memory()
+
+    def run(self, step: Step | Mistake) -> Outcome:
+        """Run one to its end, or tell what is wrong with it. Raises SurfaceLost."""
+        if isinstance(step, Mistake):
+            return self._fail(step, step.script.text, None)
+        try:
+            return self._run(step)
+        except KeyboardInterrupt:
+            return self._break_off(step)
+        except EngineError as error:
+            return self._fail(_mistake(step, error), step.fragment.text, error.report())
+
+    def _run(self, step: Step) -> Outcome:
+        """Raises EngineError when there is no engine to run it."""
+        engine = self._engine()
+        try:
+            return self._answered(engine, step)
+        except EngineError as error:
+            if error.condition == "JETSQL.CONNECTION_LOST":
+                return self._lost_in_the_middle(engine, step, error)
+            if error.condition != "JETSQL.ENGINE_NOT_REACHABLE":
+                raise
+        return self._again(engine, step, "The engine has ended")
+
+    def _engine(self) -> RemoteEngine:
+        with self._console.waiting("Waiting for the engine, which is being looked for or started"):
+            return self._link.engine()
+
+    def _answered(self, engine: RemoteEngine, step: Step) -> Outcome:
+        text = step.text
+        try:
+            self._show(engine, text)
+        except (SurfaceLost, EngineError):
+            engine.leave()
+            raise
+        except ReportedError as error:
+            if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
+                return self._again(engine, step, "The engine has closed the session, which nobody had used for long")
+            return self._fail(mistake_of(step, error.report), step.fragment.text, error.report)
+        self._note(engine, step.fragment.text)
+        return Outcome.FINE
+
+    def _note(self, engine: RemoteEngine, text: str) -> None:
+        self.memory.touched |= session_state.leaves_something(text)
+        if session_state.may_change_schema(text):
+            self._link.in_schema(engine.schema())
+        self._done(text)
+
+    def _again(self, engine: RemoteEngine, step: Step, why: str) -> Outcome:
+        """In a new session, a statement that the old one never got; unless that meant something to it."""
+        self._link.lost(engine)
+        engine.leave()
+        touched, self.memory.touched = self.memory.touched, False
+        new = self._engine()
+        self._console.say(f"{why}; this is a new session. {_GONE}")
+        if touched:
+            self._console.say("The statement was not run, for it may rest on these. Enter it again when they are back.")
+            return Outcome.FAILED
+        return self._answered(new, step)
+
+    def _lost_in_the_middle(self, engine: RemoteEngine, step: Step, error: EngineError) -> Outcome:
+        self._link.lost(engine)
+        self._link.begin()
+        self.memory.touched = False
+        text = step.fragment.text
+        fate = (
+            "It only reads, so it can be repeated."
+            if session_state.only_reads(text)
+            else "Whether it was done is not known: look before you repeat it."
+        )
+        words = f"The engine has ended, or the connection to it broke, while this ran: {_short(text)}"
+        self._fail(Mistake(step.script, step.start, error.condition, words, fate), text, error.report())
+        self._console.say(f"The shell connects anew. {_GONE}")
+        return Outcome.FAILED
+
+    def _break_off(self, step: Step) -> Outcome:
+        engine = self._link.now
+        if engine is not None:
+            engine.leave()
+        text = step.fragment.text
+        more = "" if session_state.only_reads(text) else " What it had begun on a job goes on: SHOW JOBS tells."
+        self._console.say(f"Cancelled.{more}")
+        return Outcome.INTERRUPTED
+
+    def _fail(self, mistake: Mistake, text: str, report: ErrorReport | None) -> Outcome:
+        self.memory.failure = Failure(mistake, text, datetime.now(), report)
+        self._console.mistake(str(mistake))
+        return Outcome.FAILED
+
+
+_GONE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
+
+
+def _mistake(step: Step, error: EngineError) -> Mistake:
+    return Mistake(step.script, step.start, error.condition, error.message, error.hint)
+
+
+def _short(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _ONE_LINE else line[: _ONE_LINE - 1] + "…"

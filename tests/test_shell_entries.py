@@ -1,0 +1,77 @@
+"""What is typed into the shell, taken apart."""
+
+import pytest
+
+from jetsql.shell.entries import Dot, Sql, complete, entries
+from jetsql.shell.keys import runs_at_enter
+
+
+def told(text: str) -> list[str]:
+    return [f"{entry.word}|{entry.rest}" if isinstance(entry, Dot) else entry.fragment.text for entry in entries(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("-- nothing\n;", []),
+        ("SELECT 1; SELECT 2;", ["SELECT 1", "SELECT 2"]),
+        (".mode csv", [".mode|csv"]),
+        ("  .mode   csv  ", [".mode|csv"]),
+        (".quit", [".quit|"]),
+        ("SELECT 1;\n.mode csv\nSELECT 2;\n.timing", ["SELECT 1", ".mode|csv", "SELECT 2", ".timing|"]),
+        (".save x SELECT ';';\nSELECT 1;", [".save|x SELECT ';';", "SELECT 1"]),
+        (".read it's\nSELECT 1;", [".read|it's", "SELECT 1"]),
+        ("SELECT '\n.mode csv';", ["SELECT '\n.mode csv'"]),
+        ("SELECT\n.5;", ["SELECT\n.5"]),
+        (r"\d orders", [r"\d|orders"]),
+        ("?", [".help|"]),
+        ("help", [".help|"]),
+        ("Help .mode;", [".help|.mode"]),
+        ("exit;", [".exit|"]),
+        ("quit", [".quit|"]),
+    ],
+)
+def test_a_text_holds_statements_and_commands(text: str, expected: list[str]) -> None:
+    assert told(text) == expected
+
+
+def test_places_count_in_the_whole_text() -> None:
+    _, second = entries(".mode csv\n  SELECT 1;")
+    assert isinstance(second, Sql)
+    assert (second.fragment.start, second.fragment.line, second.fragment.column) == (12, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),
+        ("SELECT 1", False),
+        ("SELECT 1;", True),
+        ("SELECT 1; SELECT", False),
+        ("SELECT ';", False),
+        ("/* SELECT 1;", False),
+        ("BEGIN SELECT 1;", False),
+        ("BEGIN SELECT 1; END;", True),
+        (".mode", True),
+    ],
+)
+def test_a_text_is_complete_when_nothing_is_missing(text: str, expected: bool) -> None:
+    assert complete(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("SELECT 1;|", True),
+        ("SELECT 1;| \n ", True),
+        ("SELECT |1;", False),
+        ("SELECT 1|", False),
+        (".mo|de csv", True),
+        (".mode csv\nSELECT|", False),
+        ("qu|it", True),
+        ("|", True),
+    ],
+)
+def test_enter_runs_what_is_complete_and_breaks_lines_elsewhere(text: str, runs: bool) -> None:
+    assert runs_at_enter(text.replace("|", ""), text.index("|")) is runs
