@@ -23,6 +23,9 @@ _TEXT_LEAST: Final = 10
 _HEADER_LEAST: Final = 6
 _BETWEEN: Final = 3
 
+NULL: Final = "NULL"
+"""What stands for NULL, unless somebody wants it otherwise."""
+
 
 class Cell(NamedTuple):
     """A value as a table shows it. text: escaped; for `Layout.wrapped` its line breaks may stand."""
@@ -71,33 +74,40 @@ COLOURS: Final = Paint(
 )
 
 
-def raw_cell(value: object, column: Column) -> Cell:
-    """A value with the line breaks that its text has. The text NULL stands in quotes, so that it is not taken for
-    one."""
+def raw_cell(value: object, column: Column, null: str = NULL) -> Cell:
+    """A value with the line breaks that its text has. null: what stands for NULL; a text that is the same stands in
+    quotes."""
     if value is None:
-        return Cell("NULL", null=True)
+        return Cell(null, null=True)
     text = as_text(value, column.type)
-    return Cell('"NULL"' if text == "NULL" else text)
+    return Cell(f'"{text}"' if text == null and text else text)
 
 
-def raw_cells(columns: Sequence[Column], row: Sequence[object]) -> list[Cell]:
-    return [raw_cell(value, column) for value, column in zip(row, columns, strict=True)]
+def raw_cells(columns: Sequence[Column], row: Sequence[object], null: str = NULL) -> list[Cell]:
+    return [raw_cell(value, column, null) for value, column in zip(row, columns, strict=True)]
 
 
-def cells(columns: Sequence[Column], row: Sequence[object]) -> list[Cell]:
+def cells(columns: Sequence[Column], row: Sequence[object], null: str = NULL) -> list[Cell]:
     """The cells of a row, each a text in one line."""
-    return [cell._replace(text=printable(cell.text)) for cell in raw_cells(columns, row)]
+    return [one_line(cell) for cell in raw_cells(columns, row, null)]
+
+
+def one_line(cell: Cell) -> Cell:
+    """The cell with its line breaks escaped."""
+    return cell if cell.text.isprintable() else cell._replace(text=printable(cell.text))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """sizes: cells of each column that is shown. least: below which none of them goes. cuts: whether a longer cell is
-    cut; else it widens its own line. hidden: how many columns there was no room for, the last ones."""
+    """sizes: cells of each column that is shown. least: below which none of them goes. right, whole: which ones stand
+    to the right, are never cut. cuts: whether a longer cell of the others is cut; else it widens its own line. hidden:
+    how many columns there was no room for, the last ones."""
 
     headers: tuple[str, ...]
     sizes: tuple[int, ...]
     least: tuple[int, ...]
     right: tuple[bool, ...]
+    whole: tuple[bool, ...]
     cuts: bool = False
     hidden: int = 0
 
@@ -116,7 +126,10 @@ class Layout:
 
     def head(self, paint: Paint = PLAIN) -> tuple[str, str]:
         """The line of the names and the one below it."""
-        names = self._joined([Cell(name) for name in self.headers[: len(self.sizes)]], paint, paint.header)
+        titles = [
+            Cell(cut(name, size) if self.cuts else name) for name, size in zip(self.headers, self.sizes, strict=False)
+        ]
+        names = self._joined(titles, paint, paint.header)
         return names, paint.put(paint.rule, "-+-".join("-" * size for size in self.sizes))
 
     def line(self, row: Sequence[Cell], paint: Paint = PLAIN) -> str:
@@ -124,7 +137,7 @@ class Layout:
         return self._joined(row[: len(self.sizes)], paint, "")
 
     def wrapped(self, row: Sequence[Cell], paint: Paint = PLAIN) -> list[str]:
-        """A row in as many lines as its longest cell takes; the line breaks within a text are kept."""
+        """A row in as many lines as its longest cell takes; the line breaks of raw cells are kept."""
         columns = [_folded(cell, size) for cell, size in zip(row, self.sizes, strict=False)]
         return [self._joined(cells, paint, "") for cells in zip_longest(*columns, fillvalue=Cell(""))]
 
@@ -135,7 +148,7 @@ class Layout:
 
     def _part(self, index: int, cell: Cell, paint: Paint, colour: str) -> str:
         size = self.sizes[index]
-        text = cut(cell.text, size) if self.cuts else cell.text
+        text = cut(cell.text, size) if self.cuts and not self.whole[index] else cell.text
         if not colour:
             return padded(text, size, self.right[index])
         blanks = " " * (size - width(text))
@@ -168,12 +181,13 @@ def grown(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequence[Cel
 def _sized(columns: Sequence[Column], headers: tuple[str, ...], taken: tuple[int, ...]) -> Layout:
     names = [width(header) for header in headers]
     kinds = [column.type.partition("(")[0] for column in columns]
+    whole = tuple(kind in _WHOLE_TYPES for kind in kinds)
     least = tuple(
-        max(size if kind in _WHOLE_TYPES else min(size, _TEXT_LEAST), min(name, _HEADER_LEAST), 1)
-        for kind, size, name in zip(kinds, taken, names, strict=True)
+        max(size if is_whole else min(size, _TEXT_LEAST), min(name, _HEADER_LEAST), 1)
+        for is_whole, size, name in zip(whole, taken, names, strict=True)
     )
     sizes = tuple(max(pair) for pair in zip(taken, names, strict=True))
-    return Layout(headers, sizes, least, tuple(kind in NUMERIC_TYPES for kind in kinds))
+    return Layout(headers, sizes, least, tuple(kind in NUMERIC_TYPES for kind in kinds), whole)
 
 
 def _shared(sizes: Sequence[int], least: Sequence[int], room: int) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from jetsql.cells import printable, width
 from jetsql.jobs.tables import Column
-from jetsql.layout import PLAIN, Paint, cells, natural, raw_cell, raw_cells
+from jetsql.layout import NULL, PLAIN, Paint, cells, natural, raw_cell, raw_cells
 from jetsql.values import as_json, as_text
 
 ROWS_LOOKED_AT = 1000
@@ -102,12 +102,14 @@ def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]
         yield "(no rows)"
 
 
-def record(columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN) -> Iterator[str]:
+def record(
+    columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL
+) -> Iterator[str]:
     """A row with its columns under each other; further lines of a text are set under its first."""
     headers = [printable(column.name) for column in columns]
     size = max(width(header) for header in headers)
     yield paint.put(paint.rule, f"-- row {number} --")
-    for header, cell in zip(headers, raw_cells(columns, row), strict=True):
+    for header, cell in zip(headers, raw_cells(columns, row, null), strict=True):
         for index, text in enumerate(cell.text.split("\n")):
             name = paint.put(paint.header, header) + " " * (size - width(header)) if index == 0 else " " * size
             yield f"{name} {paint.put(paint.rule, '|')} {paint.put(paint.of(cell), printable(text))}".rstrip()

@@ -1,0 +1,285 @@
+"""Showing a statement's rows: on the screen, through the pager, or into what `.output` named.
+
+Rows are read as they are shown and never kept, so a result may have any length. Below it stands how many there were
+and how long they took; not counted is the time that somebody looked at them in the pager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePath
+from time import monotonic
+from typing import Final, Protocol
+
+from jetsql import render
+from jetsql.errors import EngineError, JetSQLError, ReportedError
+from jetsql.jobs.tables import Column
+from jetsql.render import Format, Row, Rows
+from jetsql.shell.outlets import (
+    CommandOutlet,
+    FileOutlet,
+    Kind,
+    ReaderLeft,
+    Target,
+    open_pager,
+    opened,
+    pager_command,
+    target,
+)
+from jetsql.shell.pages import Look, page
+from jetsql.shell.screen import Frame, Screen
+
+_BY_SUFFIX: Final = {
+    ".csv": Format.CSV,
+    ".json": Format.JSON,
+    ".jsonl": Format.JSON,
+    ".ndjson": Format.JSON,
+    ".md": Format.MARKDOWN,
+}
+_FLUSHED_LINES: Final = 200
+_PROGRESS_ROWS: Final = 1000
+_PROGRESS_SECONDS: Final = 0.2
+_LONG_SECONDS: Final = 1.0
+
+
+class Wanted(Protocol):
+    """Of the shell's settings, those that say how results are shown."""
+
+    @property
+    def mode(self) -> str: ...
+    @property
+    def pager(self) -> str: ...
+    @property
+    def timing(self) -> bool: ...
+    @property
+    def null_text(self) -> str: ...
+
+
+class Ended(Enum):
+    """How showing a result ended. Unless it is DONE, its statement still runs: leave the answer."""
+
+    DONE = "done"
+    INTERRUPTED = "interrupted"
+    LEFT = "nobody wanted more"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """seconds: from the statement to its last row; first: to its first, None when there was none. columns: whether it
+    has any."""
+
+    rows: int
+    seconds: float
+    first: float | None = None
+    columns: bool = True
+
+
+def tally_words(tally: Tally, ended: Ended = Ended.DONE, *, timing: bool = True, where: str = "") -> str:
+    """The line below a result. where: what took the rows, when that is not the screen."""
+    what = counted_words(tally.rows) if tally.columns else "done"
+    if ended is Ended.LEFT:
+        return f"{what} read"
+    place = f" to {where}" if where else ""
+    stopped = ", interrupted" if ended is Ended.INTERRUPTED else ""
+    if not timing:
+        return f"{what}{place}{stopped}"
+    took = f" after {duration(tally.seconds)}" if stopped else f" in {duration(tally.seconds)}"
+    return f"{what}{place}{stopped}{took}{_first_words(tally)}"
+
+
+def counted_words(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
+def duration(seconds: float) -> str:
+    """Of something that somebody waited for."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds >= 0.05 else f"{seconds * 1000:.0f} ms"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _first_words(tally: Tally) -> str:
+    """Told when most of a long time was waited for the first row, or most of it came after."""
+    if tally.first is None or tally.rows < 2 or tally.seconds < _LONG_SECONDS:
+        return ""
+    return f", the first after {duration(tally.first)}" if tally.seconds - tally.first > tally.seconds / 10 else ""
+
+
+class Counted:
+    """A result that counts its rows as they are read. began: when its statement was sent, by `monotonic`."""
+
+    def __init__(self, result: Rows, began: float) -> None:
+        self.columns: tuple[Column, ...] = result.columns
+        self.rows: Iterator[Row] = self._counting(result.rows)
+        self._began = began
+        self._count = 0
+        self._first: float | None = None
+        self._newest: float | None = None
+
+    def tally(self) -> Tally:
+        """As of the newest row, or of its end."""
+        newest = self._newest if self._newest is not None else monotonic()
+        first = self._first - self._began if self._first is not None else None
+        return Tally(self._count, newest - self._began, first, bool(self.columns))
+
+    def _counting(self, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            self._newest = monotonic()
+            if self._first is None:
+                self._first = self._newest
+            self._count += 1
+            yield row
+        self._newest = monotonic()
+
+
+class Output:
+    """settings: as they are at the moment."""
+
+    def __init__(self, screen: Screen, settings: Callable[[], Wanted]) -> None:
+        self.screen = screen
+        self._settings = settings
+        self._outlet: FileOutlet | CommandOutlet | None = None
+        self._target = Target(Kind.SCREEN)
+        self._written = False
+
+    def show(self, result: Rows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
+        """Show a result to its end, until Ctrl-C, or until nobody wants more.
+
+        began: when its statement was sent, by `monotonic`; else now. cancel: ends the statement; may be called on
+        another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost.
+        """
+        counted = Counted(result, monotonic() if began is None else began)
+        ended = Ended.DONE
+        try:
+            if self._outlet is not None:
+                self._export(counted, self._outlet)
+            else:
+                self._display(counted, cancel)
+        except KeyboardInterrupt:
+            ended = Ended.INTERRUPTED
+        except ReaderLeft:
+            ended = Ended.LEFT
+        self._tell(counted.tally(), ended)
+        return ended
+
+    def send_to(self, text: str) -> str:
+        """What `.output` does, with what stands behind it; what to tell of it.
+
+        Raises JetSQLError OUTPUT_NOT_WRITABLE; then results go where they went.
+        """
+        wanted = target(text)
+        outlet = None if wanted.kind is Kind.SCREEN else opened(wanted)
+        self.close()
+        self._outlet, self._target = outlet, wanted
+        return self._where_words()
+
+    def close(self) -> None:
+        """What was written is there; further results go to the screen. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+        outlet, self._outlet = self._outlet, None
+        self._target, self._written = Target(Kind.SCREEN), False
+        if outlet is not None:
+            outlet.close()
+
+    @property
+    def form(self) -> Format:
+        """Of the results that come: that of the mode, unless a file's name says another."""
+        of_file = _BY_SUFFIX.get(PurePath(self._target.name).suffix.lower())
+        return Format(self._settings().mode) if of_file is None or not self._in_file else of_file
+
+    @property
+    def _in_file(self) -> bool:
+        return self._target.kind in (Kind.FILE, Kind.APPENDED)
+
+    def _where_words(self) -> str:
+        if self._target.kind is Kind.SCREEN:
+            return "Results go to the screen."
+        name = named(self._target)
+        return f"Results go to {name} as {self.form.value}; .output alone brings them back to the screen."
+
+    def _display(self, result: Counted, cancel: Callable[[], None]) -> None:
+        screen = self.screen
+        if not screen.terminal:
+            self._write(render.lines(result, self.form))
+            return
+        settings = self._settings()
+        command = pager_command(settings.pager) if screen.moves else ""
+        found = page(result, Look(self.form, screen.size, screen.paint, settings.null_text, bool(command)))
+        if found.paged:
+            _through_pager(found.lines, command, cancel)
+        else:
+            self._write(found.lines)
+
+    def _write(self, lines: Iterator[str]) -> None:
+        try:
+            for line in lines:
+                self.screen.line(line)
+        finally:
+            self.screen.flush()
+
+    def _export(self, result: Counted, outlet: FileOutlet | CommandOutlet) -> None:
+        try:
+            if self.screen.moves:
+                with self.screen.drawing(keep=False):
+                    self._feed(result, outlet, self._progress(result))
+            else:
+                self._feed(result, outlet, lambda: None)
+            outlet.flush()
+        except ReaderLeft:
+            name = named(self._target)
+            self.close()
+            self.screen.say(f"{name} has ended; results go to the screen.")
+            raise
+        except JetSQLError as error:
+            if error.condition == "JETSQL.OUTPUT_NOT_WRITABLE":
+                self._outlet, self._target = None, Target(Kind.SCREEN)
+            raise
+
+    def _feed(self, result: Counted, outlet: FileOutlet | CommandOutlet, progress: Callable[[], None]) -> None:
+        for index, line in enumerate(render.lines(result, self.form)):
+            if index == 0 and self._written and self.form is not Format.JSON:
+                outlet.line("")
+            self._written = True
+            outlet.line(line)
+            if index % _PROGRESS_ROWS == 0:
+                progress()
+
+    def _progress(self, result: Counted) -> Callable[[], None]:
+        drawn = monotonic()
+
+        def draw() -> None:
+            nonlocal drawn
+            if monotonic() - drawn > _PROGRESS_SECONDS:
+                drawn = monotonic()
+                self.screen.draw(Frame([f"{counted_words(result.tally().rows)} to {named(self._target)} ..."]))
+
+        return draw
+
+    def _tell(self, tally: Tally, ended: Ended) -> None:
+        if self.screen.terminal:
+            where = named(self._target) if self._outlet is not None else ""
+            self.screen.say(tally_words(tally, ended, timing=self._settings().timing, where=where))
+
+
+def named(wanted: Target) -> str:
+    """A target as messages name it."""
+    return f"`{wanted.name}`" if wanted.kind is Kind.COMMAND else wanted.name
+
+
+def _through_pager(lines: Iterator[str], command: str, cancel: Callable[[], None]) -> None:
+    """Until its end. A person who ends the pager wants no more rows: the statement is cancelled, which those that are
+    waited for tell as an error."""
+    pager = open_pager(command, cancel)
+    try:
+        for index, line in enumerate(lines):
+            pager.line(line)
+            if index < _FLUSHED_LINES:
+                pager.flush()
+    except (ReportedError, EngineError) as error:
+        if pager.ended:
+            raise ReaderLeft from error
+        raise
+    finally:
+        pager.close()
