@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.confs import refusal
@@ -19,15 +19,24 @@ from jetsql.jobs.model import Guarantee, OutputMode, Trigger
 from jetsql.language.statements import OptionText
 
 Value = bool | int | str | Enum
+_Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
 _MOST_MILLIS: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class FixedValue:
+    """One of the words that an option takes, and what it does."""
+
+    word: str
+    explanation: str
 
 
 @dataclass(frozen=True)
 class OptionSpec:
     """One option.
 
-    field: its name in `Options`. values: the allowed ones in words, the fixed words first. words: the fixed values,
-    for completion and hints. changeable: whether ALTER JOB may set it.
+    field: its name in `Options`. values: the allowed ones in words, the fixed words first. fixed: those fixed words,
+    each with what it does, for completion and hints. changeable: whether ALTER JOB may set it.
     """
 
     name: str
@@ -36,8 +45,13 @@ class OptionSpec:
     default: str
     explanation: str
     parse: Callable[[str], Value]
-    words: tuple[str, ...] = ()
+    fixed: tuple[FixedValue, ...] = ()
     changeable: bool = True
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The fixed values alone."""
+        return tuple(value.word for value in self.fixed)
 
 
 @dataclass(frozen=True)
@@ -110,24 +124,29 @@ def _name(text: str) -> str:
     return text
 
 
-def _words_of(kind: type[Enum]) -> tuple[str, ...]:
-    return tuple(member.value for member in kind)
+def _choice(
+    name: str, attribute: str, meanings: Mapping[_Choice, str], default: str, explanation: str, **more: bool
+) -> OptionSpec:
+    fixed = tuple(FixedValue(str(member.value), meaning) for member, meaning in meanings.items())
+    values = ", ".join(value.word for value in fixed)
+    kind = type(next(iter(meanings)))
+    return OptionSpec(name, attribute, values, default, explanation, _enum(kind), fixed, **more)
 
 
-def _choice(name: str, attribute: str, kind: type[Enum], default: str, explanation: str, **more: bool) -> OptionSpec:
-    words = _words_of(kind)
-    return OptionSpec(name, attribute, ", ".join(words), default, explanation, _enum(kind), words, **more)
-
-
-def _flag(name: str, attribute: str, default: str, explanation: str) -> OptionSpec:
-    return OptionSpec(name, attribute, "true, false", default, explanation, _boolean, ("true", "false"))
+def _flag(name: str, attribute: str, default: str, explanation: str, true: str, false: str) -> OptionSpec:
+    fixed = (FixedValue("true", true), FixedValue("false", false))
+    return OptionSpec(name, attribute, "true, false", default, explanation, _boolean, fixed)
 
 
 OPTIONS: Final[tuple[OptionSpec, ...]] = (
     _choice(
         "processingGuarantee",
         "processing_guarantee",
-        Guarantee,
+        {
+            Guarantee.EXACTLY_ONCE: "Each row arrives once, also after a crash.",
+            Guarantee.AT_LEAST_ONCE: "No row is lost; some may arrive again after a crash.",
+            Guarantee.NONE: "Every start is from scratch: rows may be lost or arrive again.",
+        },
         "the strongest that source and sink support",
         "How often a row may arrive in the sink.",
         changeable=False,
@@ -140,12 +159,21 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "Time between micro-batches, in milliseconds.",
         _integer(1),
     ),
-    _flag("autoScaling", "auto_scaling", "true", "Restart with more cores when members join."),
+    _flag(
+        "autoScaling",
+        "auto_scaling",
+        "true",
+        "Restart with more cores when members join.",
+        true="Restart when members join or leave.",
+        false="Keep running when members join; suspend when one is lost.",
+    ),
     _flag(
         "splitBrainProtectionEnabled",
         "split_brain_protection",
         "false",
         "Run only while more than half of the members are there.",
+        true="Wait while half of the members or more are missing.",
+        false="Run with the members that are there.",
     ),
     OptionSpec(
         "initialSnapshotName",
@@ -161,6 +189,8 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "suspend_on_failure",
         "true for streaming jobs, false for batch jobs",
         "When restarts don't help: suspend the job (true) or let it fail (false).",
+        true="Suspend the job, to be resumed when the cause is gone.",
+        false="Let the job fail: that is final.",
     ),
     OptionSpec(
         "restartAttempts",
@@ -170,24 +200,41 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "Restarts in a row without progress after an error.",
         _integer(0),
     ),
-    _flag("metricsEnabled", "metrics_enabled", "true", "Keep the job's metrics."),
+    _flag(
+        "metricsEnabled",
+        "metrics_enabled",
+        "true",
+        "Keep the job's metrics.",
+        true="Keep them.",
+        false="Keep none.",
+    ),
     _flag(
         "storeMetricsAfterJobCompletion",
         "store_metrics_after_completion",
         "false",
         "Keep the metrics after the job's end.",
+        true="Keep them.",
+        false="They go with the job.",
     ),
     _choice(
         "trigger",
         "trigger",
-        Trigger,
+        {
+            Trigger.INTERVAL: "Go on for ever, batch after batch.",
+            Trigger.AVAILABLE_NOW: "Read what is there, then complete.",
+            Trigger.REAL_TIME: "Go on for ever, rows at once instead of in batches.",
+        },
         "interval",
         "interval: go on for ever; availableNow: read what is there, then complete.",
     ),
     _choice(
         "outputMode",
         "output_mode",
-        OutputMode,
+        {
+            OutputMode.APPEND: "Only rows that are final.",
+            OutputMode.UPDATE: "The rows that changed.",
+            OutputMode.COMPLETE: "The whole result each time.",
+        },
         "chosen from query and sink",
         "Which rows of a result that changes reach the sink.",
     ),

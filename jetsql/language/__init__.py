@@ -4,18 +4,22 @@ Importing it is cheap: the grammar is loaded and Lark imported at the first job 
 """
 
 from jetsql.language.bodies import find_function, find_name
-from jetsql.language.completion import Expected, completions
+from jetsql.language.completion import Expected, completions, expected_at
+from jetsql.language.cursor import AtCursor, at_cursor
 from jetsql.language.grammar import Slot
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
 from jetsql.language.variables import Substituted, is_variable_name, substitute
 
 __all__ = [
+    "AtCursor",
     "Expected",
     "Fragment",
     "Slot",
     "Substituted",
+    "at_cursor",
     "completions",
+    "expected_at",
     "find_function",
     "find_name",
     "is_variable_name",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, Slot, expected_after
-from jetsql.language.tokens import Kind, tokens
+from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, Slot, ahead_of
+from jetsql.language.tokens import Kind, Token, tokens
 
 _BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")
 
@@ -18,7 +19,8 @@ class Expected:
     words: keywords, sorted; only those that begin as the half-written word at the end does, if there is one.
     slots: what the user fills in (a job's name, an option's value). marks: signs such as `(`.
     start: the offset where the half-written word begins, else the text's length: a completion replaces from there.
-    ends: whether the statement could end here.
+    ends: whether the statement could end here. body: the index of the token at which a job's body begins, when the text
+    reaches into it: from there on it is Spark's SQL.
     """
 
     words: tuple[str, ...] = ()
@@ -26,6 +28,7 @@ class Expected:
     marks: tuple[str, ...] = ()
     start: int = 0
     ends: bool = False
+    body: int | None = None
 
 
 def completions(prefix: str) -> Expected:
@@ -36,13 +39,19 @@ def completions(prefix: str) -> Expected:
         found.pop()
     else:
         half = None
-    start = half.start if half else len(prefix)
+    return expected_at(found, half, len(prefix))
+
+
+def expected_at(found: Sequence[Token], half: Token | None, cursor: int) -> Expected:
+    """As `completions`, of tokens. half: the word or open quote that is being written at the cursor, not among them."""
+    start = half.start if half else cursor
     if half and half.text.startswith("/*"):
         return Expected(start=start)
-    expected = expected_after(found)
-    if half and half.kind is Kind.OPEN:
-        wanted = NAMES if half.text.startswith("`") else STRINGS
-        return Expected(slots=_slots(expected & wanted), start=start)
+    ahead = ahead_of(found)
+    expected = ahead.terminals
+    if half and half.kind is not Kind.WORD:
+        wanted = NAMES if half.text.startswith("`") else STRINGS if half.kind is Kind.OPEN else frozenset()
+        return Expected(slots=_slots(expected & wanted), start=start, body=ahead.body)
     words = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
     words += _BODY_WORDS if BODY in expected else ()
     return Expected(
@@ -51,6 +60,7 @@ def completions(prefix: str) -> Expected:
         marks=() if half else tuple(mark for name, mark in MARKS.items() if name in expected and name != "SEMICOLON"),
         start=start,
         ends=half is None and END in expected,
+        body=ahead.body,
     )
 
 

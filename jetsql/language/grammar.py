@@ -8,6 +8,7 @@ if what follows could come behind a name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -104,8 +105,16 @@ def acceptable(state: Any) -> frozenset[str]:
     return frozenset(taken)
 
 
-def expected_after(found: Sequence[lexis.Token]) -> frozenset[str]:
-    """The terminals that can follow these tokens; none when they are no beginning of a statement, or reach its body.
+@dataclass(frozen=True)
+class Ahead:
+    """The terminals that can follow some tokens. body: the index of the token that begins a job's body, if one does."""
+
+    terminals: frozenset[str] = frozenset()
+    body: int | None = None
+
+
+def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
+    """What can follow these tokens; no terminal when they are no beginning of a statement, or reach its body.
 
     A last word that is both a keyword and a name (`DROP JOB IF`) counts as both.
     """
@@ -122,10 +131,10 @@ def expected_after(found: Sequence[lexis.Token]) -> frozenset[str]:
         try:
             state.feed_token(Token(terminal, token.text))
         except UnexpectedToken:
-            return frozenset()
+            return Ahead()
         if terminal == BODY:
-            return frozenset()
-    return expected | acceptable(state)
+            return Ahead(body=index)
+    return Ahead(expected | acceptable(state))
 
 
 def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
