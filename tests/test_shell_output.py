@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from fake_engine import Result
+from jetsql.client.answers import RemoteRows
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
-from jetsql.shell.output import Ended, Output, Tally, duration, tally_words
+from jetsql.shell.output import Output
 from jetsql.shell.screen import Frame
+from jetsql.shell.tally import Ended, Tally, duration, tally_words
 from terminal import Settings, Terminal, columns
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
 
 
-def numbers(count: int | None = None) -> Result:
+def numbers(count: int | None = None) -> RemoteRows:
     endless = itertools.count() if count is None else range(count)
-    return Result(columns(n="int"), ((number,) for number in endless))
+    return RemoteRows(columns(n="int"), ((number,) for number in endless))
 
 
 def output(terminal: Terminal, **settings: object) -> Output:
@@ -80,7 +81,7 @@ def test_ctrl_c_ends_the_reading() -> None:
         raise KeyboardInterrupt
 
     terminal = Terminal(lines=60)
-    assert output(terminal, mode="csv").show(Result(columns(n="int"), rows())) is Ended.INTERRUPTED
+    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is Ended.INTERRUPTED
     assert terminal.shown[-1] == "30 rows, interrupted"
 
 
@@ -91,7 +92,7 @@ def test_an_error_behind_the_first_rows_comes_after_them() -> None:
 
     terminal = Terminal()
     with pytest.raises(ReportedError):
-        output(terminal).show(Result(columns(n="int"), rows()))
+        output(terminal).show(RemoteRows(columns(n="int"), rows()))
     assert terminal.shown[-1].strip() == "1999"
 
 
@@ -119,7 +120,7 @@ def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
         assert cancelled.wait(60)
         raise ReportedError(ErrorReport("JETSQL.STATEMENT_CANCELLED", "57014", "The statement was cancelled."))
 
-    shown = output(Terminal(), pager=LOOK).show(Result(columns(n="int"), rows()), cancel=cancelled.set)
+    shown = output(Terminal(), pager=LOOK).show(RemoteRows(columns(n="int"), rows()), cancel=cancelled.set)
     assert shown is Ended.LEFT
 
 

@@ -7,16 +7,17 @@ and how long they took; not counted is the time that somebody looked at them in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import PurePath
 from time import monotonic
 from typing import Final, Protocol
 
 from jetsql import render
+from jetsql.client.answers import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
+from jetsql.live import Live
 from jetsql.render import Format, Row, Rows
+from jetsql.shell.live import is_drawn, plain_lines, show_live
 from jetsql.shell.outlets import (
     CommandOutlet,
     FileOutlet,
@@ -30,6 +31,7 @@ from jetsql.shell.outlets import (
 )
 from jetsql.shell.pages import Look, page
 from jetsql.shell.screen import Frame, Screen
+from jetsql.shell.tally import Ended, Tally, counted_words, tally_words
 
 _BY_SUFFIX: Final = {
     ".csv": Format.CSV,
@@ -41,7 +43,6 @@ _BY_SUFFIX: Final = {
 _FLUSHED_LINES: Final = 200
 _PROGRESS_ROWS: Final = 1000
 _PROGRESS_SECONDS: Final = 0.2
-_LONG_SECONDS: Final = 1.0
 
 
 class Wanted(Protocol):
@@ -55,57 +56,6 @@ class Wanted(Protocol):
     def timing(self) -> bool: ...
     @property
     def null_text(self) -> str: ...
-
-
-class Ended(Enum):
-    """How showing a result ended. Unless it is DONE, its statement still runs: leave the answer."""
-
-    DONE = "done"
-    INTERRUPTED = "interrupted"
-    LEFT = "nobody wanted more"
-
-
-@dataclass(frozen=True)
-class Tally:
-    """seconds: from the statement to its last row; first: to its first, None when there was none. columns: whether it
-    has any."""
-
-    rows: int
-    seconds: float
-    first: float | None = None
-    columns: bool = True
-
-
-def tally_words(tally: Tally, ended: Ended = Ended.DONE, *, timing: bool = True, where: str = "") -> str:
-    """The line below a result. where: what took the rows, when that is not the screen."""
-    what = counted_words(tally.rows) if tally.columns else "done"
-    if ended is Ended.LEFT:
-        return f"{what} read"
-    place = f" to {where}" if where else ""
-    stopped = ", interrupted" if ended is Ended.INTERRUPTED else ""
-    if not timing:
-        return f"{what}{place}{stopped}"
-    took = f" after {duration(tally.seconds)}" if stopped else f" in {duration(tally.seconds)}"
-    return f"{what}{place}{stopped}{took}{_first_words(tally)}"
-
-
-def counted_words(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows:,} rows"
-
-
-def duration(seconds: float) -> str:
-    """Of something that somebody waited for."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds >= 0.05 else f"{seconds * 1000:.0f} ms"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _first_words(tally: Tally) -> str:
-    """Told when most of a long time was waited for the first row, or most of it came after."""
-    if tally.first is None or tally.rows < 2 or tally.seconds < _LONG_SECONDS:
-        return ""
-    return f", the first after {duration(tally.first)}" if tally.seconds - tally.first > tally.seconds / 10 else ""
 
 
 class Counted:
@@ -145,12 +95,15 @@ class Output:
         self._target = Target(Kind.SCREEN)
         self._written = False
 
-    def show(self, result: Rows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
-        """Show a result to its end, until Ctrl-C, or until nobody wants more.
+    def show(self, result: RemoteRows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
+        """Show a result to its end, until Ctrl-C, or until nobody wants more. A live one is meant to be ended by
+        Ctrl-C: that is LEFT.
 
         began: when its statement was sent, by `monotonic`; else now. cancel: ends the statement; may be called on
         another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost.
         """
+        if result.live is not None:
+            return self._show_live(result.columns, result.live)
         counted = Counted(result, monotonic() if began is None else began)
         ended = Ended.DONE
         try:
@@ -164,6 +117,19 @@ class Output:
             ended = Ended.LEFT
         self._tell(counted.tally(), ended)
         return ended
+
+    def _show_live(self, columns: tuple[Column, ...], live: Live) -> Ended:
+        form, null = self.form, self._settings().null_text
+        try:
+            if self._outlet is not None:
+                self._put(self._outlet, plain_lines(columns, live, form, self._outlet.flush), lambda: None)
+            elif is_drawn(self.screen, form):
+                show_live(columns, live, self.screen, form, null)
+            else:
+                self._write(plain_lines(columns, live, form, self.screen.flush))
+        except (KeyboardInterrupt, ReaderLeft):
+            return Ended.LEFT
+        return Ended.DONE
 
     def send_to(self, text: str) -> str:
         """What `.output` does, with what stands behind it; what to tell of it.
@@ -220,12 +186,23 @@ class Output:
             self.screen.flush()
 
     def _export(self, result: Counted, outlet: FileOutlet | CommandOutlet) -> None:
+        written = render.lines(result, self.form)
+        if self.screen.moves:
+            with self.screen.drawing(keep=False):
+                self._put(outlet, written, self._progress(result))
+        else:
+            self._put(outlet, written, lambda: None)
+
+    def _put(self, outlet: FileOutlet | CommandOutlet, lines: Iterator[str], progress: Callable[[], None]) -> None:
+        """Lines into what `.output` named, parted from those before."""
         try:
-            if self.screen.moves:
-                with self.screen.drawing(keep=False):
-                    self._feed(result, outlet, self._progress(result))
-            else:
-                self._feed(result, outlet, lambda: None)
+            for index, line in enumerate(lines):
+                if index == 0 and self._written and self.form is not Format.JSON:
+                    outlet.line("")
+                self._written = True
+                outlet.line(line)
+                if index % _PROGRESS_ROWS == 0:
+                    progress()
             outlet.flush()
         except ReaderLeft:
             name = named(self._target)
@@ -236,15 +213,6 @@ class Output:
             if error.condition == "JETSQL.OUTPUT_NOT_WRITABLE":
                 self._outlet, self._target = None, Target(Kind.SCREEN)
             raise
-
-    def _feed(self, result: Counted, outlet: FileOutlet | CommandOutlet, progress: Callable[[], None]) -> None:
-        for index, line in enumerate(render.lines(result, self.form)):
-            if index == 0 and self._written and self.form is not Format.JSON:
-                outlet.line("")
-            self._written = True
-            outlet.line(line)
-            if index % _PROGRESS_ROWS == 0:
-                progress()
 
     def _progress(self, result: Counted) -> Callable[[], None]:
         drawn = monotonic()

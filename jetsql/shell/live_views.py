@@ -1,0 +1,200 @@
+"""What is seen of a live result: the tail of rows that are appended, or the table that is replaced.
+
+A view takes rows from the thread that reads them and gives frames to the one that draws; it keeps no more rows than a
+screen can show. Nobody can read thousands of lines a second: the tail shows the newest rows and counts the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final, Protocol
+
+from jetsql.jobs.tables import Column
+from jetsql.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural
+from jetsql.render import Row, record
+from jetsql.shell.screen import Frame, Size
+from jetsql.shell.sheets import ROWS_KEPT, Line, Sheet, marked
+from jetsql.shell.tally import counted_words, duration
+
+_PACE_SECONDS: Final = 5.0
+_BELOW: Final = 3
+
+
+@dataclass(frozen=True)
+class Style:
+    """null: what stands for NULL. vertical: each row as a list of its columns."""
+
+    paint: Paint = PLAIN
+    null: str = "NULL"
+    vertical: bool = False
+
+
+class View(Protocol):
+    def take(self, row: Row) -> None:
+        """A row of the batch that is coming."""
+
+    def end_batch(self) -> None:
+        """All of its rows have come."""
+
+    def frame(self, size: Size) -> Frame:
+        """What there is to see now; on another thread."""
+
+    def close(self) -> None:
+        """No more comes: the next frame is the last."""
+
+
+class Course:
+    """How a live result goes: batches, rows, and how fast they come. clock: seconds, of which only spans count."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._lately: deque[tuple[float, int]] = deque([(self._began, 0)])
+        self.batches = 0
+        self.rows = 0
+        self.closed = False
+
+    def end_batch(self) -> None:
+        self.batches += 1
+        self._lately.append((self._clock(), self.rows))
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._began
+
+    def pace(self) -> float:
+        """Rows a second of the last seconds."""
+        now = self._clock()
+        while len(self._lately) > 1 and now - self._lately[1][0] > _PACE_SECONDS:
+            self._lately.popleft()
+        since, rows = self._lately[0]
+        return (self.rows - rows) / max(now - since, 0.5)
+
+    def words(self, *more: str) -> str:
+        """The line below what is shown."""
+        if self.closed:
+            batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+            return ", ".join([f"{counted_words(self.rows)} in {batches}", duration(self.seconds), *filter(None, more)])
+        if not self.batches and not self.rows:
+            return f"waiting for the first rows, {self.seconds:.0f} s · Ctrl-C ends"
+        parts = [f"batch {self.batches:,}", counted_words(self.rows), f"{self.pace():,.0f} rows/s"]
+        return " · ".join([*parts, f"{self.seconds:.0f} s", *filter(None, more), "Ctrl-C ends"])
+
+
+class Tail:
+    """Rows as they are appended: the newest in lines of a table whose columns only ever grow."""
+
+    def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
+        self._columns = columns
+        self._style = style
+        self._course = Course(clock)
+        self._lock = Lock()
+        self._coming: deque[tuple[int, Row]] = deque(maxlen=ROWS_KEPT)
+        self._skipped = 0
+        self._drawn = 0
+        self._natural: Layout | None = None
+        self._layout: Layout | None = None
+
+    def take(self, row: Row) -> None:
+        with self._lock:
+            self._course.rows += 1
+            self._coming.append((self._course.rows, row))
+
+    def end_batch(self) -> None:
+        with self._lock:
+            self._course.end_batch()
+
+    def close(self) -> None:
+        with self._lock:
+            self._course.closed = True
+
+    def frame(self, size: Size) -> Frame:
+        with self._lock:
+            numbered = list(self._coming)
+            self._coming.clear()
+            rows = self._course.rows
+        lines = self._table(numbered, size) if not self._style.vertical else self._records(numbered, size)
+        self._drawn = rows
+        with self._lock:
+            status = self._course.words(*self._skipped_words())
+        return Frame([self._style.paint.put(self._style.paint.dim, status)], lines)
+
+    def _table(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
+        style = self._style
+        newest = [cells(self._columns, row, style.null) for _, row in numbered[-max(size.lines - _BELOW - 2, 1) :]]
+        more = natural(self._columns, newest) if self._natural is None else grown(self._natural, self._columns, newest)
+        layout = more.fitted(size.columns)
+        head = [] if layout == self._layout else list(layout.head(style.paint))
+        self._natural, self._layout = more, layout
+        return [*self._gap(numbered, len(newest)), *head, *(layout.line(row, style.paint) for row in newest)]
+
+    def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
+        newest = numbered[-max((size.lines - _BELOW) // (len(self._columns) + 1), 1) :]
+        style = self._style
+        lines = [record(self._columns, row, number, style.paint, style.null) for number, row in newest]
+        return [*self._gap(numbered, len(newest)), *(line for each in lines for line in each)]
+
+    def _gap(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
+        """A line for the rows between the last one shown and the first that is shown now."""
+        skipped = (numbered[-1][0] - shown if numbered else self._drawn) - self._drawn
+        if skipped <= 0:
+            return []
+        self._skipped += skipped
+        paint = self._style.paint
+        return [paint.put(paint.dim, f"… {counted_words(skipped)} not shown …")]
+
+    def _skipped_words(self) -> list[str]:
+        hidden = self._layout.hidden if self._layout is not None else 0
+        rows = f"{self._skipped:,} not shown" if self._skipped else ""
+        return [rows, f"{hidden} more column{'s' if hidden > 1 else ''}" if hidden else ""]
+
+
+class Replaced:
+    """The newest whole result; what changed since the one before is marked."""
+
+    def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
+        self._columns = columns
+        self._style = style
+        self._course = Course(clock)
+        self._clock = clock
+        self._lock = Lock()
+        self._coming: list[list[Cell]] = []
+        self._count = 0
+        self._sheet: Sheet | None = None
+        self._seen: tuple[Line, ...] = ()
+
+    def take(self, row: Row) -> None:
+        self._count += 1
+        if len(self._coming) < ROWS_KEPT:
+            self._coming.append(cells(self._columns, row, self._style.null))
+
+    def end_batch(self) -> None:
+        rows = marked(self._seen, self._coming) if self._sheet is not None else tuple(self._coming)
+        with self._lock:
+            self._sheet = Sheet(self._columns, rows, self._count)
+            self._course.rows = self._count
+            self._course.end_batch()
+        self._seen = tuple(self._coming)
+        self._coming, self._count = [], 0
+
+    def close(self) -> None:
+        with self._lock:
+            self._course.closed = True
+
+    def frame(self, size: Size) -> Frame:
+        paint = self._style.paint
+        with self._lock:
+            sheet = self._sheet
+            status = self._words()
+        lines = [] if sheet is None else sheet.lines(Size(size.columns, size.lines - 2), paint)
+        return Frame([*lines, paint.put(paint.dim, status)])
+
+    def _words(self) -> str:
+        course = self._course
+        if course.closed or not course.batches:
+            return course.words()
+        parts = [f"batch {course.batches:,}", counted_words(course.rows), f"{course.seconds:.0f} s", "Ctrl-C ends"]
+        return " · ".join(parts)

@@ -1,0 +1,137 @@
+"""`.watch`: a statement that is run again and again, its rows drawn in the same place.
+
+Only what reads may be watched. An error takes the place of the rows' time, and the statement is tried again: what is
+watched may come back. Who is not at a terminal sees the rows once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from time import monotonic
+from typing import Final
+
+from jetsql.cells import cut, padded, printable, width
+from jetsql.errors import EngineError, JetSQLError, ReportedError
+from jetsql.language.tokens import tokens
+from jetsql.layout import NULL, Paint, cells
+from jetsql.render import Format, Rows, lines
+from jetsql.shell.screen import Frame, Screen, Size
+from jetsql.shell.sheets import ROWS_KEPT, Line, Sheet, marked
+
+EVERY_SECONDS: Final = 2.0
+_LEAST_SECONDS: Final = 0.1
+_COUNTED_MOST: Final = 10_000
+_LOOK_SECONDS: Final = 0.25
+_READING: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
+_WRITING: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
+_SECONDS: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s+(.*)", re.DOTALL)
+
+Key = Callable[[float], str]
+"""The key that is pressed within so many seconds; empty when none is."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What stands behind `.watch`."""
+
+    text: str
+    seconds: float = EVERY_SECONDS
+
+
+def wish(argument: str) -> Watch:
+    """Raises ValueError, in words, for what can't be watched."""
+    found = _SECONDS.fullmatch(argument)
+    text = (found[2] if found else argument).strip().rstrip(";").rstrip()
+    if not text:
+        raise ValueError("it takes a statement: .watch [SECONDS] STATEMENT.")
+    refused = _change(text)
+    if refused:
+        raise ValueError(f"{refused} may change something, and would at each turn; what reads can be watched.")
+    return Watch(text, max(float(found[1]), _LEAST_SECONDS) if found else EVERY_SECONDS)
+
+
+def _change(text: str) -> str:
+    """The word by which a statement is more than reading; empty when it only reads."""
+    words = [token.word for token in tokens(text)]
+    first = next((word for word in words if word), "")
+    if first not in _READING:
+        return first or text.split()[0]
+    writing = (word for word in words if word in _WRITING)
+    return next(writing, "") if first in ("WITH", "FROM") else ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """sheet: of the last time that went well. error: of the last time, empty when it went well."""
+
+    sheet: Sheet | None = None
+    rows: tuple[Line, ...] = ()
+    error: str = ""
+    time: str = ""
+
+
+def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint) -> Frame:
+    """What there is to see: what is watched and when it was seen, the rows, the error."""
+    title = f"every {wanted.seconds:g} s: {printable(' '.join(wanted.text.split()))}"
+    room = size.columns - width(seen.time) - 1
+    head = f"{padded(cut(title, room), max(room, 0))} {seen.time}"
+    foot = [paint.put(paint.bad, cut(printable(seen.error), size.columns))] if seen.error else []
+    free = Size(size.columns, size.lines - 3 - len(foot))
+    rows = seen.sheet.lines(free, paint) if seen.sheet is not None else []
+    return Frame([paint.put(paint.header, cut(head, size.columns)), *rows, *foot, paint.put(paint.dim, "q ends")])
+
+
+def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, key: Key, null: str = NULL) -> None:
+    """Until q or Ctrl-C, which is KeyboardInterrupt here too: the statement that runs then is for the caller to end.
+
+    run: the statement, once. Raises what `run` raises when nobody is at a terminal, SurfaceLost.
+    """
+    if not screen.moves:
+        for line in lines(run(), Format.TABLE):
+            screen.line(line)
+        screen.flush()
+        return
+    seen = Seen()
+    with screen.drawing():
+        while True:
+            seen = _looked(run, seen, null)
+            if _shown_until_next(seen, wanted, screen, key):
+                return
+
+
+def _looked(run: Callable[[], Rows], before: Seen, null: str) -> Seen:
+    now = f"{datetime.now():%H:%M:%S}"
+    try:
+        result = run()
+        kept = [cells(result.columns, row, null) for row in islice(result.rows, ROWS_KEPT)]
+        rest = sum(1 for _ in islice(result.rows, _COUNTED_MOST))
+    except (ReportedError, JetSQLError) as error:
+        return replace(before, error=error_words(error), time=now)
+    same = before.sheet is not None and before.sheet.columns == result.columns
+    rows = marked(before.rows, kept) if same else tuple(kept)
+    return Seen(Sheet(result.columns, rows, len(kept) + rest, rest < _COUNTED_MOST), tuple(kept), "", now)
+
+
+def error_words(error: ReportedError | JetSQLError) -> str:
+    """An error in a line."""
+    condition = error.report.condition if isinstance(error, ReportedError) else error.condition
+    message = error.report.message if isinstance(error, ReportedError) else error.message
+    again = " It is tried again." if isinstance(error, EngineError) else ""
+    return f"[{condition}] {' '.join(message.split())}{again}"
+
+
+def _shown_until_next(seen: Seen, wanted: Watch, screen: Screen, key: Key) -> bool:
+    """Until it is to be run again, drawn anew when the screen's size changes; whether q was pressed."""
+    until = monotonic() + wanted.seconds
+    size: Size | None = None
+    while (rest := until - monotonic()) > 0 or size is None:
+        if size != screen.size:
+            size = screen.size
+            screen.draw(drawn(seen, wanted, size, screen.paint))
+        if key(max(min(rest, _LOOK_SECONDS), 0.0)) == "q":
+            return True
+    return False
