@@ -49,6 +49,11 @@ class Console:
         self.terminal = terminal
         self._timer = timer
 
+    @property
+    def streams(self) -> tuple[TextIO, TextIO]:
+        """Of results and of talk, for who draws on them."""
+        return self._out, self._talk
+
     def result(self, line: str) -> None:
         self._write(self._out, line)
 

@@ -100,7 +100,8 @@ def test_rows_take_the_place_of_those_before_until_q() -> None:
 def test_changed_cells_are_marked() -> None:
     terminal = Terminal(60, 12)
     person = Person(terminal, lambda shown: None, lambda shown: None)
-    watch(statement([("a", 1), ("b", 888)], [("a", 777), ("b", 888)]), AT_ONCE, terminal.screen(coloured=True), person.key)
+    run = statement([("a", 1), ("b", 888)], [("a", 777), ("b", 888)])
+    watch(run, AT_ONCE, terminal.screen(coloured=True), person.key)
     assert terminal.colours_of("777")[1]
     assert not terminal.colours_of("888")[1]
 

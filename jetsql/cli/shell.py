@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from jetsql.cli.flags import ExitCode, Flags, settings_of
-from jetsql.cli.reaching import Talk, reach, url_of
+from jetsql.cli.reaching import reach, url_of
 from jetsql.cli.running import execute, variables_of
 
 if TYPE_CHECKING:
     from jetsql.client.remote import RemoteEngine
     from jetsql.settings import ShellSettings
+    from jetsql.shell.link import Talk
 
 _ALONE = (
     "The shell shows itself on a terminal, and standard output is none. Use `jetsql -e` or `jetsql run` for output "
@@ -48,7 +49,7 @@ def _shell(flags: Flags) -> ExitCode:
         from jetsql.errors import EngineError
 
         try:
-            return reach(settings, flags, talk)
+            return reach(settings, flags if talk.starts else replace(flags, no_start=True), talk)
         except click.UsageError as error:  # which is found out when the shell is there already
             raise EngineError("INVALID_SETTING", error.message) from error
 

@@ -83,6 +83,21 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "how results are shown",
         "Without a mode it tells which ones there are. The same as `.set mode MODE`.",
     ),
+    Command(
+        ".output",
+        Argument.FILE,
+        "[FILE | >>FILE | |COMMAND]",
+        "send results to a file or a command; alone, back to the screen",
+        "FILE is written anew, >>FILE is appended to. A name that ends in .csv, .json, .jsonl or .md says the form; "
+        "else results have that of .mode.",
+    ),
+    Command(
+        ".watch",
+        Argument.STATEMENT,
+        "[SECONDS] STATEMENT",
+        "run a statement again and again, its rows in the same place",
+        "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched.",
+    ),
     Command(".timing", Argument.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."),
     Command(
         ".set",

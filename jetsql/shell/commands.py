@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jetsql.errors import EngineError
+from jetsql.errors import JetSQLError
 from jetsql.mistakes import Script
 from jetsql.script import prepare
 from jetsql.settings import config_file, shell_value
@@ -14,6 +14,7 @@ from jetsql.shell import config
 from jetsql.shell.command_table import advice, command_of, help_of, summary
 from jetsql.shell.editor import edited
 from jetsql.shell.entries import Dot
+from jetsql.shell.watching import wish
 
 if TYPE_CHECKING:
     from jetsql.shell.loop import Shell
@@ -29,7 +30,7 @@ def run_command(shell: Shell, dot: Dot) -> bool:
         return ACTIONS[command.word](shell, dot.rest) is not False
     except (ValueError, OSError) as error:
         shell.console.say(f"{command.word}: {_words(error)}")
-    except EngineError as error:
+    except JetSQLError as error:
         shell.console.say(error.explanation)
     return False
 
@@ -124,6 +125,14 @@ def _timing(shell: Shell, rest: str) -> None:
     shell.console.say(f"Timing is {'on' if shell.settings.timing else 'off'}.")
 
 
+def _output(shell: Shell, rest: str) -> None:
+    shell.console.say(shell.views.send_to(rest))
+
+
+def _watch(shell: Shell, rest: str) -> None:
+    shell.views.watch(wish(rest))
+
+
 def _config(shell: Shell, rest: str) -> None:
     file = config_file()
     if config.add_table(file):
@@ -157,6 +166,8 @@ ACTIONS: Final[Mapping[str, Callable[[Shell, str], bool | None]]] = {
     ".favourites": _favourites,
     ".mode": _mode,
     ".timing": _timing,
+    ".output": _output,
+    ".watch": _watch,
     ".set": _set,
     ".config": _config,
     ".errors": _errors,

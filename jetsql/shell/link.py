@@ -33,12 +33,15 @@ class State:
 
 
 class Talk:
-    """What `jetsql.cli.reaching` tells of its way to an engine. terminal: a person waits, and is told at once."""
+    """What `jetsql.cli.reaching` tells of its way to an engine. terminal: a person waits, and is told at once.
+
+    starts: whether an engine is to be started where none runs."""
 
     terminal = True
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, starts: bool = True) -> None:
         self._link = link
+        self.starts = starts
 
     def say(self, text: str) -> None:
         self._link.tell(text)
@@ -69,19 +72,22 @@ class Link:
         self._had_one = False
         self.state = State(Phase.GONE)
 
-    def begin(self) -> None:
-        """Look for the engine, unless that is under way or done."""
+    def begin(self, starts: bool = True) -> None:
+        """Look for the engine, unless that is under way or done. starts: one, where none runs."""
         with self._lock:
             if self._engine is not None or not self._settled.is_set():
                 return
             self._settled.clear()
             self._failure = None
         self._set(State(Phase.STARTING, "looking for the engine", self.state.schema))
-        threading.Thread(target=self._connect, name="link", daemon=True).start()
+        threading.Thread(target=self._connect, args=(starts,), name="link", daemon=True).start()
 
-    def engine(self) -> RemoteEngine:
-        """The engine, waited for. Raises what `reach` raised, and KeyboardInterrupt; then the search goes on."""
-        self.begin()
+    def engine(self, starts: bool = True) -> RemoteEngine:
+        """The engine, waited for. starts: one, where none runs.
+
+        Raises what `reach` raised, and KeyboardInterrupt; then the search goes on.
+        """
+        self.begin(starts)
         self._settled.wait()
         if self._engine is None:
             raise self._failure or EngineError("ENGINE_NOT_REACHABLE", "The engine is gone.")
@@ -113,9 +119,9 @@ class Link:
         if engine is not None:
             engine.close()
 
-    def _connect(self) -> None:
+    def _connect(self, starts: bool) -> None:
         try:
-            engine = self._reach(Talk(self))
+            engine = self._reach(Talk(self, starts))
             schema = self._in_schema(engine)
             self._engine = engine
             self._set(State(Phase.UP, "", schema))

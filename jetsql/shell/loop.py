@@ -15,10 +15,8 @@ from types import FrameType
 from typing import Final
 
 from jetsql import script
-from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.mistakes import Mistake, Script
-from jetsql.render import Format, lines
 from jetsql.script import Step
 from jetsql.settings import ShellSettings, shell_value
 from jetsql.shell import colours
@@ -31,6 +29,7 @@ from jetsql.shell.prompt import Prompt
 from jetsql.shell.statements import Outcome, Statements
 from jetsql.shell.status import JobWatch
 from jetsql.shell.terminal import unechoed
+from jetsql.shell.views import Views
 from jetsql.surface import SurfaceLost
 from jetsql.version import VERSION
 
@@ -59,7 +58,8 @@ class Shell:
         self._next = ""
         self._link = Link(reach, self._changed, self._tell_from_beside)
         self._watch = JobWatch(self._link, self._changed)
-        self.statements = Statements(self._link, console, self._show, lambda text: None)
+        self.views = Views(console, self._link, lambda: self.settings)
+        self.statements = Statements(self._link, console, self.views.show, lambda text: None)
         self._prompt = Prompt(
             lambda: self.settings,
             lambda: self._link.state,
@@ -86,6 +86,7 @@ class Shell:
         finally:
             self._watch.close()
             self._link.close()
+            self.views.close()
         return not self._killed
 
     def leave(self) -> None:
@@ -175,13 +176,6 @@ class Shell:
         if entry.fragment.closed:
             return self.run_steps([script.step(written, entry.fragment, self.variables)])
         return self.run_steps(script.prepare([written], self.variables)[-1:])  # which says where it opens
-
-    def _show(self, engine: RemoteEngine, text: str) -> None:
-        with self.console.waiting("Running"):
-            rows = engine.run(text)
-        for line in lines(rows, Format(self.settings.mode)):
-            self.console.result(line)
-        self.console.flush()
 
     def _changed(self) -> None:
         self._prompt.redraw()

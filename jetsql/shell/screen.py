@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,11 +126,11 @@ def cut_painted(line: str, size: int) -> str:
     return line if "\x1b" in line else cut(line, size)
 
 
-def process_screen(coloured: bool, environ: Mapping[str, str] = os.environ) -> Screen:
-    """The screen of this process."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+def screen_of(out: TextIO, talk: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:
+    """The screen that these streams are shown on, if they are."""
+    terminal = out.isatty()
     moves = terminal and environ.get("TERM", "dumb") != "dumb"
-    return Screen(sys.stdout, sys.stderr, _terminal_size, terminal=terminal, moves=moves, coloured=coloured)
+    return Screen(out, talk, _terminal_size, terminal=terminal, moves=moves, coloured=moves)
 
 
 def _terminal_size() -> Size:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from jetsql.cells import printable
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
-from jetsql.errors import EngineError, ErrorReport, ReportedError
+from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.mistakes import Mistake
 from jetsql.script import Step, mistake_of
 from jetsql.shell import session_state
@@ -60,7 +60,7 @@ class Statements:
             return self._run(step)
         except KeyboardInterrupt:
             return self._break_off(step)
-        except EngineError as error:
+        except JetSQLError as error:
             return self._fail(_mistake(step, error), step.fragment.text, error.report())
 
     def _run(self, step: Step) -> Outcome:
@@ -83,7 +83,7 @@ class Statements:
         text = step.text
         try:
             self._show(engine, text)
-        except (SurfaceLost, EngineError):
+        except (SurfaceLost, JetSQLError):
             engine.leave()
             raise
         except ReportedError as error:
@@ -144,7 +144,7 @@ class Statements:
 _GONE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
 
 
-def _mistake(step: Step, error: EngineError) -> Mistake:
+def _mistake(step: Step, error: JetSQLError) -> Mistake:
     return Mistake(step.script, step.start, error.condition, error.message, error.hint)
 
 

@@ -1,0 +1,78 @@
+"""What the shell shows of the engine: a statement's result, a statement that is watched, the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from jetsql.client.answers import RemoteRows
+from jetsql.client.remote import RemoteEngine
+from jetsql.console import Console
+from jetsql.errors import EngineError
+from jetsql.settings import ShellSettings
+from jetsql.shell.colours import colours_wanted
+from jetsql.shell.keyboard import pressed
+from jetsql.shell.link import Link
+from jetsql.shell.output import Output
+from jetsql.shell.screen import Screen, screen_of
+from jetsql.shell.tally import Ended
+from jetsql.shell.terminal import unechoed
+from jetsql.shell.watching import Watch, watch
+
+
+class Views:
+    """settings: as they are at the moment."""
+
+    def __init__(self, console: Console, link: Link, settings: Callable[[], ShellSettings]) -> None:
+        self._console = console
+        self._link = link
+        self._settings = settings
+        self._screen = screen_of(*console.streams)
+        self._output = Output(self._screen, settings)
+
+    def show(self, engine: RemoteEngine, text: str) -> None:
+        """Run a statement and show its rows, to their end or until nobody wants more.
+
+        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost, and KeyboardInterrupt; of a live
+        result Ctrl-C is the end.
+        """
+        began = monotonic()
+        with self._console.waiting("Running"):
+            rows = engine.run(text, live=True)
+        self._colour()
+        ended = self._output.show(rows, began, engine.cancel)
+        if ended is not Ended.DONE:
+            engine.leave()
+        if ended is Ended.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def send_to(self, target: str) -> str:
+        """Where results go from now on, see `.output`; what to tell of it. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+        return self._output.send_to(target)
+
+    def watch(self, wanted: Watch) -> None:
+        """Until q or Ctrl-C. Raises what the statement raises where nobody watches a terminal."""
+        screen = self._colour()
+        try:
+            with unechoed():
+                watch(lambda: self._run(wanted.text), wanted, screen, pressed, self._settings().null_text)
+        except KeyboardInterrupt:
+            if self._link.now is not None:
+                self._link.now.leave()
+
+    def close(self) -> None:
+        """What was sent to a file is there."""
+        self._output.close()
+
+    def _run(self, text: str) -> RemoteRows:
+        """On the engine, should one run: who watches does not start it again."""
+        engine = self._link.engine(starts=False)
+        try:
+            return engine.run(text)
+        except EngineError:
+            self._link.lost(engine)
+            raise
+
+    def _colour(self) -> Screen:
+        self._screen.coloured = colours_wanted(self._settings().colours)
+        return self._screen
