@@ -14,6 +14,7 @@ import pyarrow
 from fake_engine import FakeEngine, Report
 from jetsql.cancellation import current
 from jetsql.errors import ErrorReport, JetSQLError
+from jetsql.jobs.pulses import Pulse
 from jetsql.jobs.tables import Column
 from jetsql.live import Live, LiveBatch, LiveMode
 from jetsql.service.exposition import Exposition
@@ -102,13 +103,15 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 @dataclass
 class DoorEngine:
-    """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them."""
+    """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them.
+    jobs_now: what the jobs do."""
 
     statements: FakeEngine = field(default_factory=FakeEngine)
     waiting: threading.Event = field(default_factory=threading.Event)
     woken: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     fetched: int = 0
+    jobs_now: list[Pulse] = field(default_factory=list)
     closed: bool = False
 
     def session(self) -> DoorSession:
@@ -119,6 +122,9 @@ class DoorEngine:
 
     def exposition(self, sessions: int, statements: int) -> Exposition:
         return Exposition(f"jetsql_sessions {sessions}\n".encode(), "text/plain; version=1.0.0; charset=utf-8")
+
+    def pulses(self) -> tuple[Pulse, ...]:
+        return tuple(self.jobs_now)
 
     def about(self) -> dict[str, Any]:
         return {"version": "0", "home": "nowhere"}

@@ -86,15 +86,15 @@ def test_rows_take_the_place_of_those_before_until_q() -> None:
     terminal = Terminal(60, 12)
 
     def first(shown: list[str]) -> None:
-        assert shown[0].startswith("every 0 s: SELECT * FROM t ")
-        assert shown[1:] == ["id | n", "---+--", "a  | 1", "q ends"]
+        assert shown[0].startswith("every 0 s until q: SELECT * FROM t ")
+        assert shown[1:] == ["id | n", "---+--", "a  | 1"]
 
     def second(shown: list[str]) -> None:
-        assert shown[1:] == ["id | n", "---+--", "a  | 1", "b  | 2", "q ends"]
+        assert shown[1:] == ["id | n", "---+--", "a  | 1", "b  | 2"]
 
     run = statement([("a", 1)], [("a", 1), ("b", 2)])
     watch(run, AT_ONCE, terminal.screen(), Person(terminal, first, second).key)
-    assert terminal.shown[-2:] == ["b  | 2", "q ends"]
+    assert terminal.shown[-1:] == ["b  | 2"]
 
 
 def test_changed_cells_are_marked() -> None:
@@ -110,13 +110,13 @@ def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
     terminal = Terminal(100, 12)
 
     def refused(shown: list[str]) -> None:
-        assert shown[-3:] == ["a  | 1", "[TABLE_OR_VIEW_NOT_FOUND] There is no t.", "q ends"]
+        assert shown[-2:] == ["a  | 1", "[TABLE_OR_VIEW_NOT_FOUND] There is no t."]
 
     def gone(shown: list[str]) -> None:
-        assert shown[-2] == "[JETSQL.ENGINE_NOT_REACHABLE] No engine answers. It is tried again."
+        assert shown[-1] == "[JETSQL.ENGINE_NOT_REACHABLE] No engine answers. It is tried again."
 
     def back(shown: list[str]) -> None:
-        assert shown[-2:] == ["a  | 2", "q ends"]
+        assert shown[-1:] == ["a  | 2"]
 
     run = statement(
         [("a", 1)],
@@ -132,12 +132,12 @@ def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
 
     def first(shown: list[str]) -> None:
         assert len(shown) < 12
-        assert shown[-2] == "… 94 more rows"
+        assert shown[-1] == "… 93 more rows"
         terminal.resize(30, 8)
 
     def second(shown: list[str]) -> None:
         assert len(shown) < 8
-        assert shown[-2] == "… 98 more rows"
+        assert shown[-1] == "… 97 more rows"
 
     rows = [(str(number), number) for number in range(100)]
     watch(statement(rows, rows), AT_ONCE, terminal.screen(), Person(terminal, first, second).key)
@@ -147,7 +147,7 @@ def test_ctrl_c_ends_it_and_the_screen_is_as_it_was() -> None:
     terminal = Terminal(60, 12)
     with pytest.raises(KeyboardInterrupt):
         watch(statement([("a", 1)], KeyboardInterrupt()), AT_ONCE, terminal.screen(), lambda seconds: "")
-    assert terminal.shown[-2:] == ["a  | 1", "q ends"]
+    assert terminal.shown[-1:] == ["a  | 1"]
     assert terminal.getvalue().endswith("\n\x1b[?25h")
 
 
@@ -170,4 +170,4 @@ def test_no_more_rows_are_read_than_are_counted() -> None:
     result = Result(columns(id="string", n="int"), endless())
     watch(lambda: result, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None).key)
     assert read < 20_000
-    assert terminal.shown[-2].startswith("… more than 10,")
+    assert terminal.shown[-1].startswith("… more than 10,")

@@ -9,6 +9,7 @@ from typing import Final
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Measure, Totals
 from jetsql.jobs.model import Job, Status
+from jetsql.jobs.results import cause_words
 from jetsql.jobs.tables import Cell, Column
 
 _OF_MEASURE: Final = (
@@ -59,7 +60,7 @@ class Reading:
 
     runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
     latest: its newest batch; None before the first, and when its metrics are not kept. watermark_delay: seconds that
-    the watermark is behind now.
+    the watermark is behind now. last_error: why it does not run, or did not lately, and what to do about it.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Reading:
     totals: Totals
     latest: Measure | None
     watermark_delay: float | None
+    last_error: str | None
 
 
 def readings(manager: Manager) -> tuple[Reading, ...]:
@@ -89,4 +91,5 @@ def _reading(manager: Manager, job: Job) -> Reading:
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark
     totals = manager.metrics.totals(job.id)
-    return Reading(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay)
+    error = cause_words(job.cause) or None
+    return Reading(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)

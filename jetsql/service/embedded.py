@@ -36,6 +36,7 @@ from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Metrics, keeps_metrics
 from jetsql.jobs.metrics_file import MetricsFile
+from jetsql.jobs.pulses import Pulse, pulses
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.writer import closed_error
@@ -101,6 +102,10 @@ class EmbeddedEngine:
     def exposition(self, sessions: int, statements: int) -> Exposition:
         """What Prometheus is told. sessions, statements: of clients at this moment."""
         return exposition(self._manager, sessions, statements)
+
+    def pulses(self) -> tuple[Pulse, ...]:
+        """What the jobs do at this moment."""
+        return pulses(self._manager)
 
     def about(self) -> dict[str, Any]:
         """What this engine is, in values that JSON can hold."""

@@ -6,6 +6,7 @@
     GET    /v1/sessions/{id}            its current schema
     DELETE /v1/sessions/{id}            close it
     GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
+    GET    /v1/metrics                  what the jobs do at this moment, as one JSON object
     GET    /v1/engine                   what this engine is
     POST   /v1/engine/stop              end it gracefully
     GET    /metrics                     all that can be counted, for Prometheus
@@ -21,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import Any, Final, Protocol
@@ -33,12 +34,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.pulses import Pulse
 from jetsql.service import wire
 from jetsql.service.access import Access
 from jetsql.service.answering import Answer, error_response
 from jetsql.service.client_sessions import ClientSessions, SessionMaker
 from jetsql.service.exposition import Exposition
 from jetsql.service.parameters import bound
+from jetsql.service.pulses import as_object
 from jetsql.service.results import Result
 from jetsql.service.running import Reporter, Request, RunningStatements
 
@@ -59,6 +62,9 @@ class Engine(SessionMaker, Reporter, Protocol):
 
     def exposition(self, sessions: int, statements: int) -> Exposition:
         """What Prometheus is told."""
+
+    def pulses(self) -> Sequence[Pulse]:
+        """What the jobs do at this moment."""
 
     def about(self) -> Mapping[str, Any]:
         """Version, master, home and numbers of jobs, as JSON can say them."""
@@ -99,6 +105,7 @@ class Door:
             Route("/v1/sessions", self._open_session, methods=["POST"]),
             Route("/v1/sessions/{id}", self._session, methods=["GET", "DELETE"]),
             Route("/v1/jobs", self._jobs, methods=["GET"]),
+            Route("/v1/metrics", self._pulses, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
             Route("/v1/engine/stop", self._stop, methods=["POST"]),
             Route("/metrics", self._metrics, methods=["GET"]),
@@ -132,6 +139,9 @@ class Door:
         text = "SHOW ALL JOBS" if everything == "true" else "SHOW JOBS"
         content = await self._on_thread(lambda: wire.objects("jobs", self._engine.run(text)))
         return Response(content, media_type="application/json")
+
+    async def _pulses(self, http: HttpRequest) -> Response:
+        return JSONResponse(as_object(await self._on_thread(self._engine.pulses)))
 
     async def _about(self, http: HttpRequest) -> Response:
         about = await self._on_thread(self._engine.about)

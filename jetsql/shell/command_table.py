@@ -98,6 +98,14 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "run a statement again and again, its rows in the same place",
         "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched.",
     ),
+    Command(
+        ".top",
+        Argument.NONE,
+        "",
+        "the jobs live, on the whole screen",
+        "Rates, lag, batch time, state and the last error; its keys suspend, resume, restart and drop jobs. There, ? "
+        "tells all of them.",
+    ),
     Command(".timing", Argument.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."),
     Command(
         ".set",

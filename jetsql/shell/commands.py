@@ -133,6 +133,12 @@ def _watch(shell: Shell, rest: str) -> None:
     shell.views.watch(wish(rest))
 
 
+def _top(shell: Shell, rest: str) -> None:
+    if rest:
+        raise ValueError("it takes no argument; / in it shows only some of the jobs.")
+    shell.views.top()
+
+
 def _config(shell: Shell, rest: str) -> None:
     file = config_file()
     if config.add_table(file):
@@ -168,6 +174,7 @@ ACTIONS: Final[Mapping[str, Callable[[Shell, str], bool | None]]] = {
     ".timing": _timing,
     ".output": _output,
     ".watch": _watch,
+    ".top": _top,
     ".set": _set,
     ".config": _config,
     ".errors": _errors,

@@ -1,7 +1,7 @@
 """What is seen of a live result: the tail of rows that are appended, or the table that is replaced.
 
-A view takes rows from the thread that reads them and gives frames to the one that draws; it keeps no more rows than a
-screen can show. Nobody can read thousands of lines a second: the tail shows the newest rows and counts the others.
+A view takes rows from the thread that reads them and gives frames to the one that draws; it keeps some hundred rows,
+however many come. Nobody can read thousands of lines a second: the tail shows the newest and counts the others.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Protocol
 
+from jetsql.cells import cut
 from jetsql.jobs.tables import Column
 from jetsql.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural
 from jetsql.render import Row, record
@@ -20,7 +21,8 @@ from jetsql.shell.sheets import ROWS_KEPT, Line, Sheet, marked
 from jetsql.shell.tally import counted_words, duration
 
 _PACE_SECONDS: Final = 5.0
-_BELOW: Final = 3
+_LINES_MOST: Final = 100
+"""In a frame: what scrolls by can be scrolled back to, but a terminal should not have more to do than this."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,11 @@ class View(Protocol):
 
 
 class Course:
-    """How a live result goes: batches, rows, and how fast they come. clock: seconds, of which only spans count."""
+    """How a live result goes: batches, rows, and how fast they come. clock: seconds, of which only spans count.
+    appends: whether the rows of all batches are counted, else those of the newest."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], appends: bool) -> None:
+        self.appends = appends
         self._clock = clock
         self._began = clock()
         self._lately: deque[tuple[float, int]] = deque([(self._began, 0)])
@@ -74,14 +78,21 @@ class Course:
         return (self.rows - rows) / max(now - since, 0.5)
 
     def words(self, *more: str) -> str:
-        """The line below what is shown."""
+        """The line below what is shown. more: that is to be told, empty where there is nothing."""
+        told = [each for each in more if each]
         if self.closed:
             batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-            return ", ".join([f"{counted_words(self.rows)} in {batches}", duration(self.seconds), *filter(None, more)])
+            how = "in" if self.appends else "after"
+            return ", ".join([f"{counted_words(self.rows)} {how} {batches}", duration(self.seconds), *told])
         if not self.batches and not self.rows:
             return f"waiting for the first rows, {self.seconds:.0f} s · Ctrl-C ends"
-        parts = [f"batch {self.batches:,}", counted_words(self.rows), f"{self.pace():,.0f} rows/s"]
-        return " · ".join([*parts, f"{self.seconds:.0f} s", *filter(None, more), "Ctrl-C ends"])
+        pace = [f"{self.pace():,.0f} rows/s"] if self.appends else []
+        parts = [f"batch {self.batches:,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
+        return " · ".join([*parts, *told, "Ctrl-C ends"])
+
+
+def _dim(line: str, size: Size, paint: Paint) -> str:
+    return paint.put(paint.dim, cut(line, size.columns))
 
 
 class Tail:
@@ -90,7 +101,7 @@ class Tail:
     def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock)
+        self._course = Course(clock, appends=True)
         self._lock = Lock()
         self._coming: deque[tuple[int, Row]] = deque(maxlen=ROWS_KEPT)
         self._skipped = 0
@@ -120,11 +131,11 @@ class Tail:
         self._drawn = rows
         with self._lock:
             status = self._course.words(*self._skipped_words())
-        return Frame([self._style.paint.put(self._style.paint.dim, status)], lines)
+        return Frame([_dim(status, size, self._style.paint)], lines)
 
     def _table(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         style = self._style
-        newest = [cells(self._columns, row, style.null) for _, row in numbered[-max(size.lines - _BELOW - 2, 1) :]]
+        newest = [cells(self._columns, row, style.null) for _, row in numbered[-_LINES_MOST:]]
         more = natural(self._columns, newest) if self._natural is None else grown(self._natural, self._columns, newest)
         layout = more.fitted(size.columns)
         head = [] if layout == self._layout else list(layout.head(style.paint))
@@ -132,7 +143,7 @@ class Tail:
         return [*self._gap(numbered, len(newest)), *head, *(layout.line(row, style.paint) for row in newest)]
 
     def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
-        newest = numbered[-max((size.lines - _BELOW) // (len(self._columns) + 1), 1) :]
+        newest = numbered[-max(_LINES_MOST // (len(self._columns) + 1), 1) :]
         style = self._style
         lines = [record(self._columns, row, number, style.paint, style.null) for number, row in newest]
         return [*self._gap(numbered, len(newest)), *(line for each in lines for line in each)]
@@ -158,8 +169,7 @@ class Replaced:
     def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock)
-        self._clock = clock
+        self._course = Course(clock, appends=False)
         self._lock = Lock()
         self._coming: list[list[Cell]] = []
         self._count = 0
@@ -188,13 +198,6 @@ class Replaced:
         paint = self._style.paint
         with self._lock:
             sheet = self._sheet
-            status = self._words()
+            status = self._course.words()
         lines = [] if sheet is None else sheet.lines(Size(size.columns, size.lines - 2), paint)
-        return Frame([*lines, paint.put(paint.dim, status)])
-
-    def _words(self) -> str:
-        course = self._course
-        if course.closed or not course.batches:
-            return course.words()
-        parts = [f"batch {course.batches:,}", counted_words(course.rows), f"{course.seconds:.0f} s", "Ctrl-C ends"]
-        return " · ".join(parts)
+        return Frame([*lines, _dim(status, size, paint)])

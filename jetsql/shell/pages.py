@@ -1,8 +1,9 @@
 """How a result is laid out on a screen.
 
 What has room on the screen is shown whole: a table as it is, else with long texts wrapped, else as a list of its
-columns where the texts would become too narrow to read. What is longer than the screen goes to the pager as it is,
-which scrolls to the side; where there is none, long texts are cut, for then a row is a line and the eye keeps it.
+columns where the texts would become too narrow to read; so is a single row, whatever room it takes. What is longer than
+the screen goes to the pager as it is, which scrolls to the side; where there is none, long texts are cut, for then a
+row is a line and the eye keeps it.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def _whole(columns: tuple[Column, ...], rows: list[Row], look: Look) -> Page:
     if _is_readable(layout, wide) and len(lines) <= look.room:
         return Page(iter(lines))
     records = list(_records(columns, iter(rows), look))
-    if height(records, look.size.columns) <= look.room:
-        return Page(iter(records))
+    if len(rows) == 1 or height(records, look.size.columns) <= look.room:
+        return _long(iter(records), look)
     return _large(columns, rows, iter(()), look)
 
 

@@ -60,6 +60,12 @@ class Views:
             if self._link.now is not None:
                 self._link.now.leave()
 
+    def top(self) -> None:
+        """The jobs on the whole screen, until q or Ctrl-C."""
+        from jetsql.shell.top import JobsOf, Top  # with the parts of prompt_toolkit that only it needs
+
+        Top(JobsOf(lambda: self._link.engine(starts=False), self._link.lost)).run()
+
     def close(self) -> None:
         """What was sent to a file is there."""
         self._output.close()

@@ -76,13 +76,13 @@ class Seen:
 
 def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint) -> Frame:
     """What there is to see: what is watched and when it was seen, the rows, the error."""
-    title = f"every {wanted.seconds:g} s: {printable(' '.join(wanted.text.split()))}"
+    title = f"every {wanted.seconds:g} s until q: {printable(' '.join(wanted.text.split()))}"
     room = size.columns - width(seen.time) - 1
     head = f"{padded(cut(title, room), max(room, 0))} {seen.time}"
     foot = [paint.put(paint.bad, cut(printable(seen.error), size.columns))] if seen.error else []
-    free = Size(size.columns, size.lines - 3 - len(foot))
+    free = Size(size.columns, size.lines - 2 - len(foot))
     rows = seen.sheet.lines(free, paint) if seen.sheet is not None else []
-    return Frame([paint.put(paint.header, cut(head, size.columns)), *rows, *foot, paint.put(paint.dim, "q ends")])
+    return Frame([paint.put(paint.dim, cut(head, size.columns)), *rows, *foot])
 
 
 def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, key: Key, null: str = NULL) -> None:
