@@ -411,10 +411,18 @@ READERS: Mapping[str, Callable[[object], object]] = {
 SHELL: Final = "shell"
 """The table of the file that is the shell's."""
 
+SHELL_WORDS: Final = {
+    "mode": ("table", "vertical", "csv", "json", "markdown"),
+    "keys": ("emacs", "vi"),
+    "submit_key": ("alt-enter", "f5", "ctrl-o"),
+    "completion": ("typing", "tab"),
+}
+"""The settings of the shell that are one of a few words."""
+
 SHELL_READERS: Mapping[str, Callable[[object], object]] = {
-    "mode": _one_of("table", "vertical", "csv", "json", "markdown"),
-    "keys": _one_of("emacs", "vi"),
-    "submit_key": _one_of("alt-enter", "f5", "ctrl-o"),
+    "mode": _one_of(*SHELL_WORDS["mode"]),
+    "keys": _one_of(*SHELL_WORDS["keys"]),
+    "submit_key": _one_of(*SHELL_WORDS["submit_key"]),
     "pager": _words,
     "timing": _switch,
     "ask_before_drop": _switch,
@@ -423,5 +431,5 @@ SHELL_READERS: Mapping[str, Callable[[object], object]] = {
     "suggest": _switch,
     "history": _switch,
     "status_bar": _switch,
-    "completion": _one_of("typing", "tab"),
+    "completion": _one_of(*SHELL_WORDS["completion"]),
 }

@@ -9,8 +9,9 @@ from hypothesis import strategies as some
 from jetsql.jobs.model import Status
 from jetsql.jobs.options import OPTIONS
 from jetsql.shell.candidates import Candidate, Sort
+from jetsql.shell.command_table import COMMANDS, Argument
 from jetsql.shell.completion import complete
-from jetsql.shell.completion_commands import Argument, Command, argument_at
+from jetsql.shell.completion_commands import argument_at
 from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
 
 NAMES = Names(
@@ -51,24 +52,10 @@ NAMES = Names(
     ),
     snapshots=(SnapshotName("noon", "totals"), SnapshotName("before noon", "totals")),
     favourites=(Known("top", "SELECT 1"),),
-    settings=(Known("keys", "emacs or vi"), Known("pager")),
 )
-COMMANDS = (
-    Command(".help", "What there is.", (Argument.COMMAND,)),
-    Command(".jobs", "All jobs."),
-    Command(".job", "One job.", (Argument.JOB,)),
-    Command(".mode", "How rows look.", (Argument.WORD,), (Known("table"), Known("vertical"), Known("csv"))),
-    Command(".read", "Run a file.", (Argument.FILE,)),
-    Command(".run", "Run a favourite.", (Argument.FAVOURITE,)),
-    Command(".save", "Keep a statement.", (Argument.FAVOURITE, Argument.STATEMENT)),
-    Command(".set", "Change a setting.", (Argument.SETTING, Argument.ANY)),
-    Command(".watch", "Again and again.", (Argument.STATEMENT,)),
-)
-
-
 def at(marked: str) -> tuple[Candidate, ...]:
     before, _, behind = marked.partition("|")
-    return complete(before + behind, len(before), NAMES, COMMANDS)
+    return complete(before + behind, len(before), NAMES)
 
 
 def texts(marked: str, *sorts: Sort) -> list[str]:
@@ -311,30 +298,44 @@ WHOLE = [
     ("SELECT am|; SELECT * FROM orders", ""),
     ("SELECT 'it''s; not'; SUSPEND JOB |", "totals"),
     ("BEGIN SELECT 1; SELECT am| FROM orders; SELECT 2; END", "amount"),
+    ("BEGIN SELECT 1; se|", "select, set"),
     ("BEGIN IF 1 = 1 THEN SELECT am| FROM orders; END IF; END", "amount"),
     ("-- SELECT\nSUSPEND -- it\nJOB |", "totals"),
     ("SELECT * FROM `broken WHERE x; SUSPEND JOB |", ""),
     ("SELECT * FROM `o|\nWHERE `x` = 1", "`orders`"),
     # the shell's commands
-    (".|", ".help, .jobs, .job, .mode, .read, .run, .save, .set, .watch"),
-    (".j|", ".jobs, .job"),
-    (".J|", ".jobs, .job"),
-    (".mode |", "table, vertical, csv"),
+    (".j|", ".jobs"),
+    (".RE|", ".read"),
+    (".mode |", "table, vertical, csv, json, markdown"),
     (".mode v|", "vertical"),
     (".mode table |", ""),
-    (".help m|", "mode"),
-    (".help .m|", ".mode"),
-    (".job t|", "totals"),
-    (".job l|", "`late totals`"),
+    (".help sav|", "save"),
+    (".help .sav|", ".save"),
+    (".timing |", "on, off"),
     (".run |", "top"),
-    (".set p|", "pager"),
-    (".set keys |", ""),
+    (".run top |", ""),
+    (".set pag|", "pager"),
+    (".set keys |", "emacs, vi"),
+    (".set suggest |", "on, off"),
+    (".set keys v|", "vi"),
+    (".set null_text |", ""),
+    (".set keys vi |", ""),
+    (".save |", "top"),
+    (".save top SELECT am| FROM orders", "amount"),
+    (".save top SUSPEND JOB |", "totals"),
     (".watch SUSPEND JOB |", "totals"),
     (".watch  SELECT am| FROM orders", "amount"),
-    (".save top SELECT am| FROM orders", "amount"),
+    (".watch 2 SELECT am| FROM orders", "amount"),
+    (".watch 0.5 s|", "show, suspend, select, set"),
+    (".mode table\n.watch SHOW JOBS l|", "like"),
     (".read |", ""),
     (".unheard |", ""),
-    ("  .jo|", ".jobs, .job"),
+    ("  .jo|", ".jobs"),
+    ("SELECT 1;\n.jo|", ".jobs"),
+    (".jobs\nSUSPEND JOB |", "totals"),
+    (".mode csv\n.jobs\nSUSPEND JOB |;\nSELECT 1", "totals"),
+    (".jobs\n.mode v|", "vertical"),
+    (".mode v|\nSELECT 1", "vertical"),
 ]  # fmt: skip
 
 
@@ -454,16 +455,21 @@ def test_every_option_and_value_is_offered_with_an_explanation() -> None:
     ("text", "found"),
     [
         (".read ", (Argument.FILE, 6)),
-        (".read a/b", (Argument.FILE, 6)),
+        (".read a b", (Argument.FILE, 6)),
+        (".output >>a", (Argument.FILE, 10)),
+        (".output >> a", (Argument.FILE, 11)),
         (".read", None),
-        (".jobs x", None),
         ("SELECT 1", None),
-        (".set keys v", None),
+        (".set keys v", (Argument.SETTING, 10)),
         (".nothing x", None),
     ],
 )
 def test_the_argument_at_the_cursor(text: str, found: tuple[Argument, int] | None) -> None:
-    assert argument_at(text, len(text), COMMANDS) == found
+    assert argument_at(text, len(text)) == found
+
+
+def test_every_command_is_offered_with_what_it_does() -> None:
+    assert {each.text: each.about for each in at(".|")} == {each.word: each.summary for each in COMMANDS}
 
 
 _PIECES = some.sampled_from(
@@ -478,13 +484,13 @@ _PIECES = some.sampled_from(
 def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
     """Whatever stands there: no error, and what is offered begins as what it would replace."""
     cursor = min(place, len(text))
-    for each in complete(text, cursor, NAMES, COMMANDS):
+    for each in complete(text, cursor, NAMES):
         assert 0 <= each.start <= cursor
         written = text[each.start : cursor].strip("'\"`").replace("``", "`").lower()
         assert each.text.strip("'\"`").lower().startswith(written) or each.display.lower().startswith(written)
 
 
-@pytest.mark.parametrize(("marked", "offered"), [case for case in WHOLE if not case[0].startswith((".", " "))])
+@pytest.mark.parametrize(("marked", "offered"), WHOLE)
 def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str, offered: str) -> None:
     if "`broken" in marked or "-- fr" in marked or marked.endswith(("/* fr|", "$$ fr|")):
         return

@@ -55,19 +55,32 @@ def at_cursor(text: str, cursor: int) -> AtCursor:
     )
 
 
+class _Ended:
+    """The statements before the last one that was looked at. Whoever types at the end of a script changes none of them,
+    so they need not be read again at every key."""
+
+    text = ""
+
+
 def _statement_before(text: str) -> tuple[list[Token], Blocks, Token | None]:
     """The tokens from the last statement's beginning on, and the very last token, a comment too."""
+    ended = _Ended.text
+    start = len(ended) if text.startswith(ended) else 0
     found: list[Token] = []
     blocks = Blocks()
     last: Token | None = None
-    for last in scan(text):
+    for last in scan(text, start):
         if last.kind is Kind.COMMENT:
             continue
         begins = blocks.take(last)
-        if begins or (last.text == ";" and not blocks.inside):
+        if last.text == ";":
             found.clear()
-        if last.text != ";":
+            start = start if blocks.inside else last.stop
+        elif begins:
+            found = [last]
+        else:
             found.append(last)
+    _Ended.text = text[:start]
     return found, blocks, last
 
 

@@ -7,7 +7,6 @@ raises; where nothing fits it offers nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +14,7 @@ from jetsql.language import AtCursor, Expected, at_cursor, expected_at
 from jetsql.language.intent import LEAD, is_ours
 from jetsql.language.tokens import Kind
 from jetsql.shell.candidates import Candidate, Offers, Sort
-from jetsql.shell.completion_commands import Command, command_candidates, is_command
+from jetsql.shell.completion_commands import command_candidates
 from jetsql.shell.completion_jobs import offer_slots, words_for
 from jetsql.shell.completion_sql import offer_sql
 from jetsql.shell.names import Names
@@ -32,16 +31,35 @@ _ORDER: Final = {
 }  # fmt: skip
 
 
-def complete(text: str, cursor: int, names: Names, commands: Sequence[Command] = ()) -> tuple[Candidate, ...]:
+def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     """What could stand at `cursor`, an offset of `text`; the likeliest first.
 
     Nothing in comments and strings (but for options and ids of jobs), nor within a word.
     """
-    if is_command(text):
-        return command_candidates(text, cursor, names, commands, complete)
+    line, at = entry_at(text, cursor)
+    if line is not None:
+        found = command_candidates(text[line.start : line.stop], cursor - line.start, names, complete)
+        return tuple(replace(each, start=each.start + line.start) for each in found)
+    return () if at.silent else _candidates(at, cursor, names)
+
+
+def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
+    """Where the line of the command is that the cursor stands in, None for none; and what stands at the cursor.
+
+    A command ends with its line, and the statement behind it begins anew.
+    """
     at = at_cursor(text, cursor)
-    if at.silent:
-        return ()
+    while at.before and at.before[0].text == ".":
+        start = at.before[0].start
+        stop = text.find("\n", start)
+        if stop < 0 or stop >= cursor:
+            return slice(start, len(text) if stop < 0 else stop), at
+        text = " " * stop + text[stop:]
+        at = at_cursor(text, cursor)
+    return None, at
+
+
+def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...]:
     offers = Offers(at, lower=bool(at.before) and at.before[0].text.islower())
     expected = expected_at(at.before, at.half, cursor)
     if expected.body is not None:

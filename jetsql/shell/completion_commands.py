@@ -1,114 +1,99 @@
-"""Completion of the shell's own commands, those with a dot: their names and their arguments."""
+"""Completion of the shell's own commands, those with a dot: their words and what stands behind them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Final
 
-from jetsql.shell.candidates import Candidate, Sort, name_text
+from jetsql.settings import SHELL_WORDS, ShellSettings
+from jetsql.shell.candidates import Candidate, Sort
+from jetsql.shell.command_table import COMMANDS, Argument, Command, command_of
+from jetsql.shell.config import EXPLAINED
 from jetsql.shell.names import Known, Names
-
-
-class Argument(Enum):
-    """What an argument of a command is."""
-
-    FILE = "file"
-    STATEMENT = "statement"
-    JOB = "job"
-    FAVOURITE = "favourite"
-    SETTING = "setting"
-    COMMAND = "command"
-    WORD = "word"  # one of the command's own
-    ANY = "anything"
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command as completion knows it. name: with its dot. words: what a WORD can be, each with what it means."""
-
-    name: str
-    about: str = ""
-    arguments: tuple[Argument, ...] = ()
-    words: tuple[Known, ...] = ()
-
 
 Completion = Callable[[str, int, Names], tuple[Candidate, ...]]
 
+_SWITCH: Final = (Known("on"), Known("off"))
+# Arguments that go to the line's end, and what may stand before them: seconds, and whether a file is written anew.
+_WHOLE: Final = {
+    Argument.STATEMENT: re.compile(r"\s*+(?:[\d.]+\s++)?"),
+    Argument.FILE: re.compile(r"\s*+(?:>>?\s*+)?"),
+}
+# What stands behind the first word of an argument.
+_SECOND: Final = {Argument.FAVOURITE: Argument.STATEMENT}
 
-def is_command(text: str) -> bool:
-    """Whether a text is a command of the shell and no SQL."""
-    return text.lstrip()[:1] == "." and not text.lstrip()[1:2].isdigit()
 
-
-def command_candidates(
-    text: str, cursor: int, names: Names, commands: Sequence[Command], complete: Completion
-) -> tuple[Candidate, ...]:
-    """complete: for the statement that a command takes as its argument."""
-    begin = len(text) - len(text.lstrip())
-    written = re.match(r"\S*", text[begin:cursor])
-    name = written.group() if written else ""
-    if cursor <= begin + len(name):
-        sort, known = Sort.COMMAND, [Known(command.name, command.about) for command in commands]
-        return _matching(known, name, begin, sort) if cursor > begin else ()
-    command = next((command for command in commands if command.name == name.lower()), None)
+def command_candidates(line: str, cursor: int, names: Names, complete: Completion) -> tuple[Candidate, ...]:
+    """line: begins with the dot. complete: for the statement that a command takes as its argument."""
+    word = line[:cursor].split()[0] if line[:cursor].strip() else ""
+    if not word or cursor <= len(word):
+        return _matching(_words(), word, 0, Sort.COMMAND) if word else ()
+    command = command_of(word)
     if command is None:
         return ()
-    at = begin + len(name)
-    argument, start = _argument(command, text, at, cursor)
+    argument, start = _argument(command, line, len(word), cursor)
     if argument is Argument.STATEMENT:
-        inner = complete(text[start:], cursor - start, names)
+        inner = complete(line[start:], cursor - start, names)
         return tuple(replace(each, start=each.start + start) for each in inner)
-    return _of_argument(command, argument, text[start:cursor], start, names, commands)
+    return _of_argument(argument, line[len(word) : start].strip(), line[start:cursor], start, names)
 
 
-def argument_at(text: str, cursor: int, commands: Sequence[Command]) -> tuple[Argument, int] | None:
+def argument_at(line: str, cursor: int) -> tuple[Argument, int] | None:
     """The kind of the argument at the cursor and where it begins; None where there is none."""
-    begin = len(text) - len(text.lstrip())
-    name = (text[begin:cursor].split() or [""])[0]
-    command = next((command for command in commands if command.name == name.lower()), None)
-    if not is_command(text) or command is None or cursor <= begin + len(name):
-        return None
-    found = _argument(command, text, begin + len(name), cursor)
-    return found if found[0] is not Argument.ANY else None
+    word = line[:cursor].split()[0] if line[:cursor].strip() else ""
+    command = command_of(word) if word.startswith(".") and cursor > len(word) else None
+    return _argument(command, line, len(word), cursor) if command else None
 
 
-def _argument(command: Command, text: str, at: int, cursor: int) -> tuple[Argument, int]:
-    """Which argument the cursor stands in, and where that begins."""
-    starts = [at + word.start() for word in re.finditer(r"`[^`]*`?|\S+", text[at:cursor])]
-    if not starts or text[cursor - 1].isspace():
-        starts.append(cursor)
-    arguments = command.arguments
-    if Argument.STATEMENT in arguments and len(starts) > arguments.index(Argument.STATEMENT):
-        return Argument.STATEMENT, starts[arguments.index(Argument.STATEMENT)]
-    if len(starts) > len(arguments):
-        return Argument.ANY, cursor
-    return arguments[len(starts) - 1], starts[-1]
+def _argument(command: Command, line: str, at: int, cursor: int) -> tuple[Argument, int]:
+    """What stands at the cursor, and where that begins."""
+    words = [at + word.start() for word in re.finditer(r"\S+", line[at:cursor])]
+    argument = command.argument
+    if argument in _WHOLE:
+        return argument, _WHOLE[argument].match(line, at, cursor).end()  # type: ignore[union-attr]
+    start = cursor if not words or line[cursor - 1].isspace() else words[-1]
+    if not words or start == words[0]:
+        return argument, start
+    if argument is Argument.SETTING and (len(words) == 1 or start == words[1]):
+        return argument, start
+    second = _SECOND.get(argument, Argument.NONE) if "STATEMENT" in command.usage else Argument.NONE
+    return (second, words[1] if len(words) > 1 else cursor) if second is not Argument.NONE else (second, cursor)
 
 
-def _of_argument(
-    command: Command, argument: Argument, written: str, start: int, names: Names, commands: Sequence[Command]
-) -> tuple[Candidate, ...]:
+def _of_argument(argument: Argument, before: str, written: str, start: int, names: Names) -> tuple[Candidate, ...]:
     match argument:
-        case Argument.WORD:
-            return _matching(command.words, written, start, Sort.VALUE)
+        case Argument.COMMAND:
+            words = [Known(each.name[0 if written.startswith(".") else 1 :], each.about) for each in _words()]
+            return _matching(words, written, start, Sort.COMMAND)
         case Argument.FAVOURITE:
             return _matching(names.favourites, written, start, Sort.FAVOURITE)
+        case Argument.MODE:
+            return _matching(_values("mode"), written, start, Sort.VALUE)
+        case Argument.SWITCH:
+            return _matching(_SWITCH, written, start, Sort.VALUE)
+        case Argument.SETTING if before:
+            return _matching(_values(before.rstrip(" =")), written, start, Sort.VALUE)
         case Argument.SETTING:
-            return _matching(names.settings, written, start, Sort.SETTING)
-        case Argument.COMMAND:
-            known = [Known(each.name, each.about) for each in commands]
-            bare = [Known(each.name.removeprefix("."), each.about) for each in commands]
-            return _matching(known if written.startswith(".") else bare, written, start, Sort.COMMAND)
-        case Argument.JOB:
-            jobs = [Known(job.name, job.status.value) for job in names.jobs if not job.status.final]
-            found = _matching(jobs, written.strip("`"), start, Sort.JOB)
-            return tuple(replace(each, text=name_text(each.text)) for each in found)
+            known = [Known(name, about) for name, about in EXPLAINED.items()]
+            return _matching(known, written, start, Sort.SETTING)
     return ()
 
 
-def _matching(known: Sequence[Known], written: str, start: int, sort: Sort) -> tuple[Candidate, ...]:
+def _words() -> list[Known]:
+    return [Known(command.word, command.summary) for command in COMMANDS]
+
+
+def _values(setting: str) -> tuple[Known, ...]:
+    """The fixed values of a setting."""
+    if setting in SHELL_WORDS:
+        return tuple(Known(word) for word in SHELL_WORDS[setting])
+    defaults = {each.name: each.default for each in fields(ShellSettings)}
+    return _SWITCH if isinstance(defaults.get(setting), bool) else ()
+
+
+def _matching(known: Iterable[Known], written: str, start: int, sort: Sort) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(each.name, start, each.name, sort, each.about)
         for each in known

@@ -21,10 +21,12 @@ from jetsql.script import Step
 from jetsql.settings import ShellSettings, shell_value
 from jetsql.shell import colours
 from jetsql.shell.commands import run_command
+from jetsql.shell.completer import ShellCompleter
 from jetsql.shell.drops import loss
 from jetsql.shell.entries import Dot, Sql, entries
 from jetsql.shell.favourites import Favourites
 from jetsql.shell.link import Link, Phase, Reach
+from jetsql.shell.name_keeper import NameKeeper
 from jetsql.shell.prompt import Prompt
 from jetsql.shell.statements import Outcome, Statements
 from jetsql.shell.status import JobWatch
@@ -59,13 +61,14 @@ class Shell:
         self._link = Link(reach, self._changed, self._tell_from_beside)
         self._watch = JobWatch(self._link, self._changed)
         self.views = Views(console, self._link, lambda: self.settings)
-        self.statements = Statements(self._link, console, self.views.show, lambda text: None)
+        self._names = NameKeeper(self._link, self._named)
+        self.statements = Statements(self._link, console, self.views.show, self._names.statement_done)
         self._prompt = Prompt(
             lambda: self.settings,
             lambda: self._link.state,
             lambda: self._watch.jobs,
             history if settings.history else None,
-            None,
+            ShellCompleter(self._names, self.favourites.names),
             self._watch.touch,
         )
 
@@ -77,6 +80,7 @@ class Shell:
         self._take_signals()
         self._link.begin()
         self._watch.begin()
+        self._names.begin()
         self.console.say(_GREETING)
         try:
             while not self._leaving:
@@ -85,6 +89,7 @@ class Shell:
                 self.console.say(_GOODBYE)
         finally:
             self._watch.close()
+            self._names.close()
             self._link.close()
             self.views.close()
         return not self._killed
@@ -178,7 +183,11 @@ class Shell:
         return self.run_steps(script.prepare([written], self.variables)[-1:])  # which says where it opens
 
     def _changed(self) -> None:
+        self._names.wake()
         self._prompt.redraw()
+
+    def _named(self) -> None:
+        self._prompt.complete_anew()
 
     def _tell_from_beside(self, words: str) -> None:
         if not self._prompt.above(words):

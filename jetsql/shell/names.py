@@ -66,7 +66,6 @@ class Names:
     jobs: tuple[JobName, ...] = ()
     snapshots: tuple[SnapshotName, ...] = ()
     favourites: tuple[Known, ...] = ()
-    settings: tuple[Known, ...] = ()
 
     def tables_of(self, schema: str) -> tuple[TableName, ...]:
         return self.tables.get(schema.lower(), ())

@@ -10,7 +10,7 @@ from prompt_toolkit import PromptSession, print_formatted_text
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggest, ConditionalAutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer
+from prompt_toolkit.completion import CompleteEvent, Completer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
@@ -66,6 +66,8 @@ class Prompt:
             reserve_space_for_menu=6,
             include_default_pygments_style=False,
         )
+        self._typed = ""
+        self._session.default_buffer.on_text_insert += self._insert
         self._session.default_buffer.on_text_changed += lambda buffer: touched()
 
     def read(self, default: str = "") -> str:
@@ -82,6 +84,27 @@ class Prompt:
     def redraw(self) -> None:
         """On any thread: something that is shown has changed."""
         self._session.app.invalidate()
+
+    def complete_anew(self) -> None:
+        """On any thread: names have come that the menu could not show when the last key was pressed."""
+        app = self._session.app
+        if app.is_running and app.loop is not None:
+            app.loop.call_soon_threadsafe(self._complete_anew)
+
+    def _complete_anew(self) -> None:
+        buffer = self._session.default_buffer
+        menu = buffer.complete_state
+        if self._settings().completion != "typing" or self._typed != buffer.text or buffer.completer is None:
+            return
+        if menu is not None and menu.current_completion is not None:
+            return  # somebody is choosing
+        event = CompleteEvent(text_inserted=True)
+        offered = [each.text for each in buffer.completer.get_completions(buffer.document, event)]
+        if offered != ([each.text for each in menu.completions] if menu is not None else []):
+            buffer.start_completion(complete_event=event)
+
+    def _insert(self, buffer: Buffer) -> None:
+        self._typed = buffer.text
 
     def ask(self, question: str) -> bool:
         """A question that is answered with y or n; anything else means no. Raises KeyboardInterrupt."""

@@ -1,0 +1,68 @@
+"""Completion in the prompt: candidates as prompt_toolkit's menu takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+
+from jetsql.shell.candidates import Candidate, Sort
+from jetsql.shell.command_table import Argument
+from jetsql.shell.completion import complete, entry_at
+from jetsql.shell.completion_commands import argument_at
+from jetsql.shell.name_keeper import NameKeeper
+from jetsql.shell.names import Known
+
+# The menu is measured whole at every key, and nobody scrolls further.
+_MOST: Final = 300
+# Their explanation says all.
+_SAYING: Final = frozenset({Sort.KEYWORD, Sort.OPTION, Sort.VALUE, Sort.COMMAND, Sort.SETTING})
+# Where a command could begin: no other text has to be looked through for one.
+_COMMAND: Final = re.compile(r"(?:^|[;\n])\s*+\.")
+_MANY: Final = frozenset({Sort.FUNCTION, Sort.CONF})
+
+
+class ShellCompleter(Completer):
+    """favourites: the names of those that there are at the moment."""
+
+    def __init__(self, keeper: NameKeeper, favourites: Callable[[], Sequence[str]]) -> None:
+        self._keeper = keeper
+        self._favourites = favourites
+        self._files = PathCompleter(expanduser=True)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text, cursor = document.text, document.cursor_position
+        self._keeper.want(text, cursor)
+        names = self._keeper.names
+        line = entry_at(text, cursor)[0] if _COMMAND.search(text) else None
+        if line is not None:
+            command, within = text[line], cursor - line.start
+            found = argument_at(command, within)
+            if found is not None and found[0] is Argument.FILE:
+                return self._files.get_completions(Document(command[found[1] : within]), complete_event)
+            names = replace(names, favourites=tuple(map(Known, self._favourites())))
+        candidates = complete(text, cursor, names)
+        if complete_event.text_inserted:
+            candidates = unasked(candidates, text, cursor)
+        return [shown(each, cursor) for each in islice(candidates, _MOST)]
+
+
+def unasked(candidates: Sequence[Candidate], text: str, cursor: int) -> tuple[Candidate, ...]:
+    """What is offered without being asked for: nothing that is written already, and where nothing is, names but no
+    words: a menu at every space would be in the way."""
+    begun = [each for each in candidates if each.start < cursor]
+    if begun:
+        return () if any(each.text == text[each.start : cursor] for each in begun[:1]) else tuple(begun)
+    few = tuple(each for each in candidates if each.sort not in _MANY)
+    return few if any(each.sort is not Sort.KEYWORD for each in few) else ()
+
+
+def shown(candidate: Candidate, cursor: int) -> Completion:
+    sort = "" if candidate.sort in _SAYING else candidate.sort.value
+    meta = f"{sort}, {candidate.about}" if sort and candidate.about else sort or candidate.about
+    return Completion(candidate.text, candidate.start - cursor, display=candidate.display, display_meta=meta)
