@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -23,12 +23,17 @@ def pieces(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
     The schema comes with the first rows, so that most errors come before everything else. The columns with Spark's
     types stand in its metadata, under `jetsql.columns`. Raises Spark's errors.
     """
-    java = bridge(frame.sparkSession)
-    jdf: Any = frame._jdf
-    waiting = bytes(java.arrowSchema(jdf, json.dumps([asdict(column) for column in columns])))
-    for batch in _batches(java, jdf) if columns else ():
-        yield waiting + batch
-        waiting = b""
+    return pieces_of(frame, [frame] if columns else (), columns)
+
+
+def pieces_of(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
+    """As `pieces`, with rows that come in parts. shape: one with their schema."""
+    java = bridge(shape.sparkSession)
+    waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
+    for part in parts:
+        for batch in _batches(java, part._jdf):
+            yield waiting + batch
+            waiting = b""
     yield waiting + _END
 
 

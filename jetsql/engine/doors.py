@@ -15,7 +15,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from jetsql.engine.failures import cause_of
-from jetsql.engine.jvm import class_beside
+from jetsql.engine.jvm import bridge, class_beside
 from jetsql.engine.startup import Session
 from jetsql.errors import EngineError
 
@@ -86,7 +86,14 @@ def open_thrift(spark: Session, plan: DoorPlan, scratch: Path) -> OpenDoor:
     except Py4JJavaError as error:
         raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
-    return OpenDoor(port, server.stop)
+    [sessions] = [service.getSessionManager() for service in server.getServices() if "CLI" in service.getName()]
+    bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())
+
+    def close() -> None:
+        bridge(spark).connectThrift(None)
+        server.stop()
+
+    return OpenDoor(port, close)
 
 
 def _hive_conf(spark: Session, confs: Mapping[str, str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta, timezone, tzinfo
 from typing import Any, TypeVar
@@ -64,7 +64,12 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
     """Run one statement of Spark's, its rows as the pieces of an Arrow stream. Raises as `run`, as they are read."""
     with _cancellable(spark):
         frame = _frame(spark, text, parameters)
-        yield from arrow.pieces(frame, tuple(_column(field) for field in frame.schema.fields))
+        columns = tuple(_column(field) for field in frame.schema.fields)
+        if frame.isStreaming:
+            with closing(Look(frame, live=False).frames()) as frames:
+                yield from arrow.pieces_of(frame, frames, columns)
+        else:
+            yield from arrow.pieces(frame, columns)
 
 
 def arrow_of(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -84,7 +89,16 @@ def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> Dat
 
 def _look(frame: DataFrame, live: bool) -> SparkRows:
     columns = tuple(_column(field) for field in frame.schema.fields)
-    return SparkRows(columns, iter(()), Look(frame, _fetched, live).live())
+    look = Look(frame, live)
+    if live:
+        return SparkRows(columns, iter(()), look.live(_fetched))
+    return SparkRows(columns, _looked(look.frames()))
+
+
+def _looked(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[Any, ...]]:
+    with closing(frames):
+        for frame in frames:
+            yield from _fetched(frame)
 
 
 def _rows(frame: DataFrame) -> SparkRows:

@@ -80,7 +80,7 @@ class EmbeddedEngine:
             spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
         )
         system_tables.install(spark, relations.RELATIONS)
-        looks.connect(spark, str(settings.home / "looks"))
+        looks.connect(spark, str(settings.home / "looks"), settings.look_seconds)
         self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
             self._manager.start()
@@ -137,6 +137,7 @@ class EmbeddedEngine:
                 yield addresses
             finally:
                 self._running.cancel_all()
+                looks.close_all(self.spark)
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""
@@ -146,6 +147,8 @@ class EmbeddedEngine:
         self._closed = True
         atexit.unregister(self.close)
         try:
+            if not is_stopped(self.spark):
+                looks.close_all(self.spark)
             self._manager.close()
             extension.disconnect(self.spark)
             if self._owns_spark:

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -133,11 +134,13 @@ public class Bridge {
     return Queries.stop(query, deadlineMillis);
   }
 
-  public void connectLooks(SparkSession session, String folder, String confs) throws Exception {
-    Looks.connect(session, folder, confs);
+  public void connectLooks(SparkSession session, String folder, String confs, long millis) throws Exception {
+    Looks.connect(session, folder, confs, millis);
   }
 
   public Looks.Look look(Dataset rows, boolean live) throws Exception { return Looks.of(rows, live); }
+
+  public void connectThrift(Map sessions) { Looks.connectThrift(sessions); }
 
   public void closeLooks() throws Exception { Looks.closeAll(); }
 

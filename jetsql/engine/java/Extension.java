@@ -68,6 +68,7 @@ public class Extension {
     extensions.injectHintResolutionRule(new Relations.FreshTables());
     extensions.injectCheckRule(new Relations.StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(new Secrets.InQueries());
+    extensions.injectPostHocResolutionRule(new Looks.InThriftSessions());
     extensions.injectPreCBORule(new Relations.StaticSides());
   }
 

@@ -30,12 +30,12 @@ class Parser implements ParserInterface {
 
   public LogicalPlan parsePlan(String text) throws ParseException {
     LogicalPlan command = Extension.command(session, text);
-    return command != null ? command : spark.parsePlan(text);
+    return command != null ? command : Looks.asked(spark.parsePlan(text));
   }
 
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
     LogicalPlan command = Extension.command(session, text);
-    return command != null ? command : spark.parsePlanWithParameters(text, parameters);
+    return command != null ? command : Looks.asked(spark.parsePlanWithParameters(text, parameters));
   }
 
   public LogicalPlan parseQuery(String text) throws ParseException {
