@@ -24,7 +24,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
 def steps(name: str) -> set[str]:
     """What a client is asked to do, as far as it is said here by name."""
     common = {"connect", "table", "create", "list", "relation", "deliver", "suspend_resume", "error", "drop"}
-    return common | {"wrong token"} | ({"cancel", "isolation"} if name != "beeline" else set())
+    own = {"spark-connect": {"cancel", "isolation", "stream"}, "jdbc": {"cancel", "isolation", "look"}}
+    return common | {"wrong token"} | own.get(name, set())
 
 
 @pytest.mark.spark

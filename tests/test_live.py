@@ -101,3 +101,22 @@ def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, serv
     with pytest.raises((ReportedError, EngineError)):
         for _ in answer.rows:
             pass
+
+
+def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: DoorEngine) -> None:
+    answer = remote.run("LOOK ENDLESS", live=True)
+    other = remote.beside()
+    next(answer.rows)
+    other.ask("DELETE", f"/v1/sessions/{remote.session}")
+    with pytest.raises(ReportedError, match="session was closed"):
+        for _ in answer.rows:
+            pass
+    assert engine.ended.wait(30)
+    other.close()
+
+
+def test_an_error_behind_the_first_batch(remote: RemoteEngine) -> None:
+    batches = remote.run("LOOK 1 BROKEN", live=True).batches
+    assert list(next(batches).rows) == [(0,)]
+    with pytest.raises(ReportedError, match="BROKEN"):
+        next(batches)

@@ -1,8 +1,8 @@
 """Looks: a SELECT over a stream as the doors of JetSQL answer it, without a job.
 
-What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in `Looks.java`. Here its
-batches become rows, on the thread of the statement that asked. A look ends with the statement, however that ends: its
-query is stopped and its folder is deleted; what a killed engine left of it goes at the next start.
+What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in `Looks.java` and
+`Look.java`. Here its batches become rows, on the thread of the statement that asked. A look ends with the statement,
+however that ends: its query is stopped and its folder is deleted; what a killed engine left goes at the next start.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
         **delivery_confs(place),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.streaming.minBatchesToRetain": "2",
+        # Rows that are dealt out to more partitions are not sorted for it.
+        "spark.sql.execution.sortBeforeRepartition": "false",
         "spark.sql.streaming.stopTimeout": "10s",
     }
     bridge(spark).connectLooks(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))

@@ -69,7 +69,7 @@ class ClientSessions:
         return made
 
     def close(self, session_id: str) -> None:
-        """Again is fine. What runs in it goes on to its end."""
+        """Again is fine. What runs in it goes on to its end, see also `RunningStatements.end_looks`."""
         with self._lock:
             self._sessions.pop(session_id, None)
 

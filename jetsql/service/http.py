@@ -128,6 +128,7 @@ class Door:
     async def _session(self, http: HttpRequest) -> Response:
         if http.method == "DELETE":
             self.sessions.close(http.path_params["id"])
+            await self._on_thread(self.running.end_looks, http.path_params["id"])
             return Response(status_code=204)
         found = self.sessions.get(http.path_params["id"])
         return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})

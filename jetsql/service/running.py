@@ -55,6 +55,7 @@ class RunningStatements:
         self._engine = engine
         self._sessions = sessions
         self._running: dict[str, Request] = {}
+        self._looks: set[str] = set()
         self._lock = Lock()
 
     def enter(self, request: Request) -> None:
@@ -67,12 +68,13 @@ class RunningStatements:
     def leave(self, request: Request) -> None:
         with self._lock:
             self._running.pop(request.id, None)
+            self._looks.discard(request.id)
 
     def run(self, request: Request, put: Put) -> None:
         """Run a statement on this thread, to its end."""
         try:
             with cancellable(request.cancellation), self._sessions.using(request.session) as session:
-                with closing(_answer(session, request)) as lines:
+                with closing(self._answer(session, request)) as lines:
                     for line in lines:
                         request.cancellation.check()
                         put(line)
@@ -90,6 +92,14 @@ class RunningStatements:
             raise StatementError("STATEMENT_NOT_FOUND", "No such statement is running; it may have ended.")
         found.cancellation.cancel()
 
+    def end_looks(self, session_id: str) -> None:
+        """Of a session that is closed: what has an end goes on to it, looks have none."""
+        with self._lock:
+            found = [self._running[look] for look in self._looks]
+        for request in found:
+            if request.session == session_id:
+                request.cancellation.cancel("The session was closed.")
+
     def cancel_all(self) -> None:
         """For the engine's end."""
         with self._lock:
@@ -100,19 +110,22 @@ class RunningStatements:
     def __len__(self) -> int:
         return len(self._running)
 
+    def _answer(self, session: Session, request: Request) -> Generator[bytes, None, None]:
+        if request.arrow:
+            yield from session.run_arrow(request.text, request.parameters)
+            return
+        result = session.run(request.text, request.parameters, request.live)
+        if result.live is not None:
+            with self._lock:
+                self._looks.add(request.id)
+        yield from wire.lines(result)
+
     def _fail(self, request: Request, error: Exception, put: Put) -> None:
         trace = "".join(traceback.format_exception(error)) if request.trace else ""
         try:
             put(replace(self._engine.error(error, request.text), trace=trace))
         except ReaderGone:
             _LOG.info("A client left before it heard how its statement failed")
-
-
-def _answer(session: Session, request: Request) -> Generator[bytes, None, None]:
-    if request.arrow:
-        yield from session.run_arrow(request.text, request.parameters)
-    else:
-        yield from wire.lines(session.run(request.text, request.parameters, request.live))
 
 
 class ReaderGone(Exception):

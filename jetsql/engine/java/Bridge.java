@@ -138,7 +138,7 @@ public class Bridge {
     Looks.connect(session, folder, confs, millis);
   }
 
-  public Looks.Look look(Dataset rows, boolean live) throws Exception { return Looks.of(rows, live); }
+  public Look look(Dataset rows, boolean live) throws Exception { return Looks.of(rows, live); }
 
   public void connectThrift(Map sessions) { Looks.connectThrift(sessions); }
 

@@ -58,6 +58,7 @@ import scala.runtime.BoxedUnit;
 public class Relations {
   /** Set in the sessions that runs of jobs use. */
   public static final String JOB_CONF = "spark.jetsql.job";
+  static final String ANY_AGE = "3650000d";
 
   private static final ConcurrentHashMap versions = new ConcurrentHashMap();
   private static final Map seen = new WeakHashMap();
@@ -234,7 +235,7 @@ public class Relations {
     private static UnresolvedRelation keepOldFiles(UnresolvedRelation relation) {
       if (relation.options().containsKey("maxFileAge")) return relation;
       Map options = new java.util.HashMap(relation.options().asCaseSensitiveMap());
-      options.put("maxFileAge", "3650000d");
+      options.put("maxFileAge", ANY_AGE);
       return relation.copy(relation.multipartIdentifier(), new CaseInsensitiveStringMap(options), true);
     }
   }

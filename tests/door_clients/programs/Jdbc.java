@@ -29,6 +29,7 @@ public class Jdbc {
     statement.execute("INSERT INTO orders VALUES (3, 990.00, now())");
     cell(statement, "WAIT FOR JOB " + JOB + " UNTIL IDLE", 1);
     say("deliver", same("2", cell(statement, "SELECT count(*) FROM big", 1)));
+    say("look", same("3", cell(statement, "SELECT count(*) FROM STREAM orders LIMIT 1", 1)));
     String suspended = cell(statement, "SUSPEND JOB " + JOB, 3);
     say("suspend_resume", same("SUSPENDED RUNNING", suspended + " " + cell(statement, "ALTER JOB " + JOB + " RESUME", 3)));
     try {

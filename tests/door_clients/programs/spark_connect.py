@@ -68,7 +68,13 @@ def wrong_token():
     raise AssertionError("came in with a wrong token")
 
 
-story = Story(run, explain, lambda: last, more=(cancel, isolation))
+def stream():
+    """A SELECT over a stream is what it is in Spark: programs go on to `writeStream`."""
+    assert session.sql(f"SELECT id FROM STREAM {story.schema}.orders LIMIT 1").isStreaming
+    return ""
+
+
+story = Story(run, explain, lambda: last, more=(cancel, isolation, stream))
 story.tell()
 said("pandas", frame)
 said("wrong token", wrong_token)

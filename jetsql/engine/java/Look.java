@@ -1,0 +1,236 @@
+package dev.jetsql;
+
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.function.VoidFunction2;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryException;
+import org.apache.spark.sql.streaming.Trigger;
+import org.apache.spark.storage.StorageLevel;
+
+/**
+ * One look. Its thread calls `start`, `next` until that gives null, and `close`, whatever happens in between. What Spark
+ * does for it on that thread ends with it, too.
+ */
+public class Look implements VoidFunction2 {
+  private static final String POOL = "spark.scheduler.pool";
+  private static final String EXECUTION = "spark.sql.execution.id";
+  private static final long TRIGGER_MILLIS = 200;
+  private static final long WAIT_MILLIS = 100;
+  private static final long LONG_SECONDS = 10;
+  private static final long PART_SECONDS = 2;
+  private static final long MOST_PARTS = 2000;
+  private static final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(new Daemons());
+
+  private final SparkSession session;
+  private final LogicalPlan plan;
+  private final OutputMode mode;
+  private final long limit;
+  private final long millis;
+  private final String id = "jetsql-look-" + UUID.randomUUID();
+  private final String checkpoint;
+  private StreamingQuery query;
+  private ScheduledFuture timer;
+  private Dataset batch;
+  private Properties ofBatch;
+  private Properties ofReader;
+  private Dataset part;
+  private long left;
+  private long number;
+  private long heldSeconds;
+  private boolean woken;
+  private boolean expired;
+  private boolean ended;
+
+  /** session: for it alone. place: the folder for what Spark notes of it. millis: its time; -1 without an end. */
+  Look(SparkSession session, LogicalPlan plan, OutputMode mode, long limit, String place, long millis) {
+    this.session = session;
+    this.plan = plan;
+    this.mode = mode;
+    this.limit = limit;
+    this.left = limit;
+    this.checkpoint = place + "/" + id;
+    this.millis = millis;
+  }
+
+  /** Whether each batch is the whole result. */
+  public boolean replaces() { return mode.equals(OutputMode.Complete()); }
+
+  /** How many rows it shows; -1 without a limit. */
+  public long limit() { return limit; }
+
+  public void start() throws Exception {
+    Looks.open.add(this);
+    SparkContext context = session.sparkContext();
+    if (millis >= 0) timer = clock.schedule(new Expiry(this), millis, TimeUnit.MILLISECONDS);
+    String pool = context.getLocalProperty(POOL);
+    String execution = context.getLocalProperty(EXECUTION);
+    // The query's thread takes these over from the one that starts it.
+    context.addJobTag(id);
+    context.setLocalProperty(POOL, "looks");
+    context.setLocalProperty(EXECUTION, null);
+    try {
+      query = Dataset.ofRows(session, plan).writeStream().foreachBatch((VoidFunction2) this)
+          .option("checkpointLocation", checkpoint).outputMode(mode)
+          .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS)).start();
+    } finally {
+      context.setLocalProperty(POOL, pool);
+      context.setLocalProperty(EXECUTION, execution);
+      context.removeJobTag(id);
+    }
+  }
+
+  /** On the query's thread: the batch is done when the reader has asked for the next one. */
+  public synchronized void call(Object rows, Object id) throws Exception {
+    batch = divided((Dataset) rows);
+    ofBatch = (Properties) session.sparkContext().getLocalProperties().clone();
+    number = ((Long) id).longValue();
+    notifyAll();
+    long began = System.nanoTime();
+    while (batch != null && !ended) wait();
+    heldSeconds = (System.nanoTime() - began) / 1000000000L;
+  }
+
+  /**
+   * A source that goes by the clock has gone on while a slow reader held up the query. Rows are fetched partition by
+   * partition, so those of a long time are dealt out to more of them, on disk.
+   */
+  private Dataset divided(Dataset rows) {
+    if (replaces() || heldSeconds < LONG_SECONDS) return rows;
+    return rows.repartition((int) Math.min(heldSeconds / PART_SECONDS, MOST_PARTS));
+  }
+
+  /** The next batch; null when the look was woken. Throws what ended the query. */
+  public synchronized Dataset next() throws Exception {
+    batch = null;
+    notifyAll();
+    while (batch == null && !woken) {
+      if (ended) throw Extension.Failure.closed();
+      if (!query.isActive()) throw Extension.Answers.raise(failure());
+      wait(WAIT_MILLIS);
+    }
+    return batch;
+  }
+
+  /**
+   * Instead of `next`, for a look that is not live: the next part of its rows, on disk until the one after that is asked
+   * for; null behind the last. Rows that are appended come until they are as many as the limit; of whole results, the
+   * first that is as large, else the newest. Both end with the time.
+   */
+  public Dataset part() throws Exception {
+    keep(null);
+    try {
+      boolean more = left > 0;
+      while (more && (replaces() || part == null)) more = take(next());
+    } catch (Exception e) {
+      if (!expired()) throw e;
+    }
+    if (replaces()) left = 0;
+    return part;
+  }
+
+  /** Whether there is more to come behind these rows. */
+  private boolean take(Dataset rows) {
+    if (rows == null) return false;
+    Dataset found = replaces() ? rows : rows.limit((int) left);
+    long count = count(found.persist(StorageLevel.DISK_ONLY()));
+    keep(found);
+    left = replaces() ? left : left - count;
+    return replaces() ? count < limit : left > 0;
+  }
+
+  private long count(Dataset kept) {
+    long count = -1;
+    enter();
+    try {
+      count = kept.count();
+    } finally {
+      leave();
+      if (count < 0) kept.unpersist();
+    }
+    return count;
+  }
+
+  private synchronized void keep(Dataset rows) {
+    if (part != null) part.unpersist();
+    part = rows;
+  }
+
+  /** The time is up: `next` gives null from now on, and a batch that is under way fails. */
+  void expire() {
+    synchronized (this) { expired = true; }
+    wake();
+    session.sparkContext().cancelJobsWithTag(id);
+  }
+
+  private synchronized boolean expired() { return expired; }
+
+  /**
+   * What the reader's thread has Spark do from now on is the query's, until `leave`: under its settings, without which
+   * state is not written as the query expects it, in its pool, and ended with it.
+   */
+  public void enter() {
+    ofReader = session.sparkContext().getLocalProperties();
+    session.sparkContext().setLocalProperties(ofBatch);
+  }
+
+  public void leave() { session.sparkContext().setLocalProperties(ofReader); }
+
+  /** Of the newest batch, from 0. */
+  public synchronized long number() { return number; }
+
+  /** From any thread: `next` gives null from now on. */
+  public synchronized void wake() {
+    woken = true;
+    notifyAll();
+  }
+
+  private Throwable failure() {
+    if (query.exception().isEmpty()) return Extension.Failure.closed();
+    StreamingQueryException told = (StreamingQueryException) query.exception().get();
+    return told.cause() == null ? told : told.cause();
+  }
+
+  /** End the query and leave nothing of it; again is fine. */
+  public void close() throws Exception {
+    if (!Looks.open.remove(this)) return;
+    synchronized (this) {
+      ended = true;
+      notifyAll();
+    }
+    if (timer != null) timer.cancel(false);
+    keep(null);
+    try {
+      if (query != null) query.stop();
+    } finally {
+      Queries.release(session);
+      Looks.delete(session, checkpoint);
+    }
+  }
+
+  static class Expiry implements Runnable {
+    private final Look look;
+
+    Expiry(Look look) { this.look = look; }
+
+    public void run() { look.expire(); }
+  }
+
+  static class Daemons implements ThreadFactory {
+    public Thread newThread(Runnable work) {
+      Thread thread = new Thread(null, work, "jetsql-looks", 0, false);
+      thread.setDaemon(true);
+      return thread;
+    }
+  }
+}
