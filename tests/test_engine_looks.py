@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow
 import pytest
 
+import jetsql
+import jetsql.client.dbapi
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote import RemoteEngine
 from jetsql.engine import looks
@@ -99,6 +101,7 @@ def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
     [
         ("SELECT 1 / (id - 5) FROM STREAM numbers LIMIT 9", "Division by zero"),
         ("SELECT sum(1 / (id - 5)) FROM STREAM numbers LIMIT 9", "Division by zero"),
+        ("SELECT sum(1 / (id - 5)) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 9", "Division by zero"),
         ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
         ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
         ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
@@ -129,6 +132,17 @@ def test_a_whole_result_replaces_the_one_before(stream: Sql) -> None:
         assert list(next(batches).rows) == [(0, 4), (1, 3)]
 
 
+def test_what_comes_later_counts_to_the_limit(stream: Sql) -> None:
+    found: list[Any] = []
+    text = "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 11"
+    thread = threading.Thread(target=lambda: found.extend(stream(text)))
+    thread.start()
+    until(lambda: any((look / "commits" / "0").exists() for look in left(stream.engine)))
+    stream("INSERT INTO numbers VALUES (9, NULL), (10, NULL), (11, NULL)")
+    thread.join(60)
+    assert len(found) == 11
+
+
 def test_a_limit_ends_a_live_look(stream: Sql) -> None:
     batches = live(stream, "SELECT id FROM STREAM numbers LIMIT 4").batches
     assert [len(list(batch.rows)) for batch in batches] == [4]
@@ -157,6 +171,16 @@ def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine
     os.makedirs(of_killed)
     looks.connect(engine.spark, str(engine.home / "looks"), 3.0)
     assert left(engine) == []
+
+
+def test_parameters_over_the_dbapi(stream: Sql) -> None:
+    schema = stream.value("SELECT current_schema()")
+    with serving(stream.engine) as server, jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT id, at FROM STREAM numbers WHERE id > ? LIMIT ?", [5, 2])
+        assert [row[0] for row in cursor.fetchall()] == [6, 7]
+        with pytest.raises(jetsql.client.dbapi.NotSupportedError, match="LIMIT"):
+            cursor.execute("SELECT id FROM STREAM numbers")
 
 
 def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
