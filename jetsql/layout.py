@@ -192,9 +192,9 @@ def _sized(columns: Sequence[Column], headers: tuple[str, ...], taken: tuple[int
 
 def _shared(sizes: Sequence[int], least: Sequence[int], room: int) -> tuple[int, ...]:
     """The sizes, the largest lowered to one common size so that all together have room; none below its least."""
-    low, high = 0, max(sizes)
     if sum(sizes) <= room:
         return tuple(sizes)
+    low, high = 0, max(sizes)
     while low < high:
         middle = (low + high + 1) // 2
         if sum(_lowered(sizes, least, middle)) <= room:

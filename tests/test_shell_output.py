@@ -12,6 +12,7 @@ import pytest
 
 from jetsql.client.answers import RemoteRows
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
+from jetsql.shell.outlets import pager_command
 from jetsql.shell.output import Output
 from jetsql.shell.screen import Frame
 from jetsql.shell.tally import Ended, Tally, duration, tally_words
@@ -124,10 +125,29 @@ def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
     assert shown is Ended.LEFT
 
 
-def test_a_pager_that_is_not_there_is_none() -> None:
+@pytest.mark.parametrize("pager", ["no-such-pager-anywhere", "less '", "A=b", " "])
+def test_a_pager_that_is_not_there_is_none(pager: str) -> None:
     terminal = Terminal(lines=30)
-    output(terminal, pager="no-such-pager-anywhere").show(numbers(50))
+    output(terminal, pager=pager).show(numbers(50))
     assert terminal.shown[-2:] == ["49", "50 rows"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "command"),
+    [
+        ("auto", {}, "less"),
+        ("auto", {"PAGER": "cat"}, "cat"),
+        ("auto", {"PAGER": "cat", "JETSQL_PAGER": "sort -r"}, "sort -r"),
+        ("auto", {"PAGER": ""}, "less"),
+        ("off", {"PAGER": "cat"}, ""),
+        ("LC_ALL=C sort", {}, "LC_ALL=C sort"),
+    ],
+)
+def test_the_pager_is_that_of_the_setting_or_of_the_environment(
+    setting: str, environ: dict[str, str], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: f"/bin/{program}")
+    assert pager_command(setting, environ) == command
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from prompt_toolkit.data_structures import Size as ToolkitSize
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from door_engine import DoorEngine
+from door_engine import DoorEngine, DoorSession
 from http_server import TOKEN, serving
 from jetsql.cells import width
 from jetsql.client.remote import RemoteEngine
@@ -20,11 +21,13 @@ from jetsql.jobs.measuring import Reading
 from jetsql.jobs.metrics import Measure, Totals
 from jetsql.jobs.model import Status
 from jetsql.jobs.pulses import Pulse
+from jetsql.service.results import Result
 from jetsql.shell.screen import Size
-from jetsql.shell.top import JobsOf, Top, record_of
+from jetsql.shell.top import JobsOf, Top
 from jetsql.shell.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
 from jetsql.shell.top_state import Act, Doing, Mode, Order, TopState, answered, detailed, lost, press, told, visible
-from jetsql.shell.top_view import draw
+from jetsql.shell.top_view import draw, facts
+from terminal import columns
 
 ORDERS = TopJob(
     "0001-0000-0000-0001", "orders", "RUNNING", 12345.6, (0, 5, 10), 7, 0.25, 1200, None, 5, 3 * 2**20, "it was slow"
@@ -196,10 +199,10 @@ def test_a_job_is_a_line() -> None:
     shown = lines(replace(selecting(ORDERS), order=Order.NAME))
     assert shown[0] == "1 failed, 1 running, 1 suspended; by name" + " " * 91 + "12:00:00"
     assert shown[1:5] == [
-        "STATUS       NAME    ROWS/S  LAST MINUTE              LAG   BATCH   STATE    MEMORY  LAST ERROR",
-        "SUSPENDED    delays          " + " " * 56 + "[JETSQL.SINK_CHANGED] The table is another now.",
-        "FAILED       old             " + " " * 56 + "cancelled by user",
-        "RUNNING      orders     12k  ▁▅█                     1.2k  250 ms       5   3.0 MiB  it was slow",
+        "STATUS       NAME    ROWS/S  LAST MINUTE         LAG   BATCH   STATE    MEMORY  LAST ERROR",
+        "SUSPENDED    delays          " + " " * 51 + "[JETSQL.SINK_CHANGED] The table is another now.",
+        "FAILED       old             " + " " * 51 + "cancelled by user",
+        "RUNNING      orders     12k  ▁▅█                1.2k  250 ms       5   3.0 MiB  it was slow",
     ]
     assert shown[-1].startswith("s suspend  r resume")
 
@@ -301,7 +304,7 @@ class Played:
             raise ReportedError(ErrorReport("JETSQL.WRONG_STATUS", "55000", "The job is being stopped."))
         return "the job was suspended"
 
-    def detail(self, job: str) -> tuple[str, ...]:
+    def detail(self, job: str, columns: int) -> tuple[str, ...]:
         return ("id  1", "name  orders")
 
 
@@ -313,7 +316,7 @@ class Screen(DummyOutput):
 @contextmanager
 def playing(jobs: Played) -> Iterator[tuple[Top, PipeInput]]:
     with create_pipe_input() as keys:
-        yield Top(jobs, 0.01, keys, Screen()), keys
+        yield Top(jobs, 0.01, keys=keys, screen=Screen()), keys
 
 
 def story(top: Top, keys: PipeInput, *steps: tuple[str, Callable[[TopState], bool]]) -> None:
@@ -386,6 +389,41 @@ def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     remote.leave()
 
 
-def test_facts_are_told_below_each_other() -> None:
-    facts = [("id", "1"), ("comment", None), ("statement", "INSERT INTO t\nSELECT\x1b 1")]
-    assert list(record_of(facts)) == ["id         1", "statement  INSERT INTO t", "           SELECT\\x1b 1"]
+class Described(DoorEngine):
+    """Tells of a job what the door's double does not know."""
+
+    def session(self) -> DoorSession:
+        return DescribedSession(self)
+
+
+class DescribedSession(DoorSession):
+    def run(self, text: str, parameters: object = None, live: bool = False) -> Result:
+        if text.startswith("DESCRIBE"):
+            return Result(columns(key="string", value="string"), iter([("id", "1"), ("comment", None)]))
+        kinds = columns(time="timestamp", event="string", to_status="string", message="string")
+        at = datetime(2026, 11, 21, 21, 13, 1, tzinfo=UTC)
+        return Result(kinds, iter([(at, "suspended", "SUSPENDED", "by user"), (at, "resumed", "RUNNING", None)]))
+
+
+def test_all_about_a_job_is_told_with_its_history() -> None:
+    with serving(Described()) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        assert JobsOf(lambda: remote, lambda engine: None).detail("1", 80) == (
+            "id  1",
+            "",
+            "2026-11-21 21:13:01  suspended, SUSPENDED. by user",
+            "2026-11-21 21:13:01  resumed, RUNNING.",
+        )
+        remote.leave()
+
+
+def test_facts_stand_beside_their_names() -> None:
+    told = [("id", "1"), ("comment", None), ("a name that is longer than the others are", "x"), ("sql", "a\nb\x1b c d")]
+    assert list(facts(told, 80)) == [
+        f"{'id':28}  1",
+        "a name that is longer than the others are",
+        f"{'':28}  x",
+        f"{'sql':28}  a",
+        f"{'':28}  b\\x1b c d",
+    ]
+    assert max(map(len, facts([("key", "word " * 100)], 40))) <= 40

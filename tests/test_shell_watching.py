@@ -157,6 +157,12 @@ def test_who_is_not_at_a_terminal_sees_it_once() -> None:
     assert plain.getvalue() == "id | n\n---+--\na  | 1\n"
 
 
+def test_what_has_no_columns_can_be_watched() -> None:
+    terminal = Terminal(60, 12)
+    watch(lambda: Result((), iter(())), AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None).key)
+    assert terminal.shown[0].startswith("every 0 s")
+
+
 def test_no_more_rows_are_read_than_are_counted() -> None:
     terminal = Terminal(60, 12)
     read = 0

@@ -119,8 +119,16 @@ def pager_command(setting: str, environ: Mapping[str, str] = os.environ) -> str:
     if setting == "off":
         return ""
     given = setting if setting != "auto" else environ.get("JETSQL_PAGER") or environ.get("PAGER") or "less"
-    words = shlex.split(given)
-    return given if words and shutil.which(words[0]) else ""
+    return given if shutil.which(_program(given)) else ""
+
+
+def _program(command: str) -> str:
+    """The program of a command, behind the variables that it is given; empty when there is none to be found."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quote that is not closed
+        return ""
+    return next((word for word in words if "=" not in word), "")
 
 
 def open_pager(command: str, left: Callable[[], None], environ: Mapping[str, str] = os.environ) -> CommandOutlet:

@@ -6,7 +6,7 @@ connection of its own. When the engine is gone, what was seen last stays, and it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Event, Lock, Thread
@@ -18,20 +18,19 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
-from prompt_toolkit.output import Output
+from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
-from jetsql.cells import padded, printable, width
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
-from jetsql.render import Format, lines
 from jetsql.shell.screen import Size
 from jetsql.shell.top_jobs import TopJob, top_job
 from jetsql.shell.top_state import Act, Doing, TopState, answered, detailed, lost, press, told
-from jetsql.shell.top_view import STYLE, draw, page_lines
-from jetsql.shell.watching import error_words
+from jetsql.shell.top_view import STYLE, draw, facts, page_lines
+from jetsql.shell.watching import error_words, loses_session
 
 EVERY_SECONDS: Final = 1.0
+_KEPT_LOOKS: Final = 60
 
 
 class Jobs(Protocol):
@@ -43,8 +42,8 @@ class Jobs(Protocol):
     def run(self, text: str) -> str:
         """Run a statement about a job; the message that it answers."""
 
-    def detail(self, job: str) -> tuple[str, ...]:
-        """Everything known of a job, in lines."""
+    def detail(self, job: str, columns: int) -> tuple[str, ...]:
+        """Everything known of a job and all that happened to it, in lines of so many cells."""
 
 
 class JobsOf:
@@ -53,9 +52,13 @@ class JobsOf:
     def __init__(self, connect: Callable[[], RemoteEngine], lost: Callable[[RemoteEngine], None]) -> None:
         self._connect = connect
         self._lost = lost
+        self._looks = 0
 
     def jobs(self) -> tuple[TopJob, ...]:
         with self._beside() as engine:
+            self._looks += 1
+            if self._looks % _KEPT_LOOKS == 0:
+                engine.schema()  # a session that nobody uses is closed, and it is the shell's
             return tuple(top_job(job) for job in engine.ask("GET", "/v1/metrics")["jobs"])
 
     def run(self, text: str) -> str:
@@ -64,12 +67,13 @@ class JobsOf:
             names = [column.name for column in rows.columns]
             return " ".join(str(dict(zip(names, row, strict=True)).get("message") or "done") for row in rows.rows)
 
-    def detail(self, job: str) -> tuple[str, ...]:
+    def detail(self, job: str, columns: int) -> tuple[str, ...]:
         with self._beside() as engine:
-            described = engine.run(f"DESCRIBE JOB EXTENDED '{job}'")
-            facts = list(record_of(described.rows))
-            history = list(lines(engine.run(f"SHOW JOB HISTORY '{job}'"), Format.TABLE))
-        return (*facts, "", *history)
+            described = tuple(facts(engine.run(f"DESCRIBE JOB EXTENDED '{job}'").rows, columns))
+            history = engine.run(f"SHOW JOB HISTORY '{job}'")
+            names = [column.name for column in history.columns]
+            events = tuple(facts((_event(dict(zip(names, row, strict=True))) for row in history.rows), columns))
+        return (*described, "", *events)
 
     @contextmanager
     def _beside(self) -> Iterator[RemoteEngine]:
@@ -78,27 +82,31 @@ class JobsOf:
         beside = engine.beside()
         try:
             yield beside
-        except EngineError:
-            self._lost(engine)  # the next one answers elsewhere
+        except (EngineError, ReportedError) as error:
+            if loses_session(error):
+                self._lost(engine)
             raise
         finally:
             beside.close()
 
 
-def record_of(facts: Iterable[tuple[Any, ...]]) -> Iterator[str]:
-    """Rows of a name and a value as lines, the values below each other; NULL is left out."""
-    told = [(printable(str(name)), str(value)) for name, value in facts if value is not None]
-    size = max((width(name) for name, _ in told), default=0)
-    for name, value in told:
-        for index, line in enumerate(value.split("\n")):
-            yield f"{padded(name if index == 0 else '', size)}  {printable(line)}".rstrip()
+def _event(row: Mapping[str, Any]) -> tuple[str, str]:
+    """What happened to a job: when, and what."""
+    time = row["time"]
+    when = f"{time:%Y-%m-%d %H:%M:%S}" if isinstance(time, datetime) else str(time)
+    return when, f"{row['event']}, {row['to_status']}. {row['message'] or ''}".rstrip()
 
 
 class Top:
     """The screen. jobs: asked on a thread, every so many seconds. keys, screen: of a test; else the terminal's."""
 
     def __init__(
-        self, jobs: Jobs, seconds: float = EVERY_SECONDS, keys: Input | None = None, screen: Output | None = None
+        self,
+        jobs: Jobs,
+        seconds: float = EVERY_SECONDS,
+        coloured: bool = True,
+        keys: Input | None = None,
+        screen: Output | None = None,
     ) -> None:
         self._jobs = jobs
         self._seconds = seconds
@@ -111,6 +119,7 @@ class Top:
             key_bindings=self._bindings(),
             style=Style.from_dict(dict(STYLE)),
             full_screen=True,
+            color_depth=None if coloured else ColorDepth.DEPTH_1_BIT,
             input=keys,
             output=screen,
         )
@@ -171,7 +180,7 @@ class Top:
     def _done(self, act: Act) -> Callable[[TopState], TopState]:
         """Raises EngineError, ReportedError."""
         if act.doing is Doing.DETAIL:
-            found = self._jobs.detail(act.job)
+            found = self._jobs.detail(act.job, self._size.columns)
             return lambda state: detailed(state, act.words, found)
         message = self._jobs.run(act.text)
         return lambda state: answered(state, f"{act.words}: {message}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from jetsql.cells import cut, padded, printable, width
+from jetsql.cells import cut, padded, printable, width, wrapped
 from jetsql.shell.screen import Size
 from jetsql.shell.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
 from jetsql.shell.top_state import Mode, TopState, visible
@@ -29,9 +29,11 @@ STYLE: Final = {
 
 _STATUS_STYLE: Final = {"RUNNING": "good", "FAILED": "bad", "SUSPENDED": "bad", "COMPLETED": "quiet"}
 _STATUS_WORDS: Final = {"SUSPENDED_EXPORTING_SNAPSHOT": "EXPORTING"}
-_SPARK: Final = 20
+_SPARK: Final = 15
 _NAME_MOST: Final = 40
 _ERROR_LEAST: Final = 16
+_FACT_MOST: Final = 28
+_VALUE_LEAST: Final = 20
 _AROUND: Final = 4
 """Lines that are no job: title, heads, message, keys."""
 
@@ -98,6 +100,19 @@ def draw(state: TopState, size: Size) -> list[Line]:
     body = [*body, *([[]] * (middle + 1 - len(body)))]
     lines = [_title(state, size.columns), *body, _message(state), _keys(state)]
     return [_cut_line(line, size.columns) for line in lines[: size.lines]]
+
+
+def facts(told: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
+    """Rows of a name and a value as lines of so many cells, the values beside the names; NULL is left out."""
+    shown = [(printable(str(name)), str(value)) for name, value in told if value is not None]
+    size = min(max((width(name) for name, _ in shown), default=0), _FACT_MOST)
+    room = max(columns - size - 2, _VALUE_LEAST)
+    for name, value in shown:
+        lines = [line for part in value.split("\n") for line in wrapped(printable(part), room)]
+        if width(name) > size:
+            yield name
+        for index, line in enumerate(lines):
+            yield f"{padded(name if index == 0 and width(name) <= size else '', size)}  {line}".rstrip()
 
 
 def page_lines(size: Size) -> int:

@@ -8,7 +8,7 @@ from time import monotonic
 from jetsql.client.answers import RemoteRows
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
-from jetsql.errors import EngineError
+from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.settings import ShellSettings
 from jetsql.shell.colours import colours_wanted
 from jetsql.shell.keyboard import pressed
@@ -17,7 +17,7 @@ from jetsql.shell.output import Output
 from jetsql.shell.screen import Screen, screen_of
 from jetsql.shell.tally import Ended
 from jetsql.shell.terminal import unechoed
-from jetsql.shell.watching import Watch, watch
+from jetsql.shell.watching import Watch, loses_session, watch
 
 
 class Views:
@@ -61,22 +61,28 @@ class Views:
                 self._link.now.leave()
 
     def top(self) -> None:
-        """The jobs on the whole screen, until q or Ctrl-C."""
+        """The jobs on the whole screen, until q or Ctrl-C. Raises ValueError, in words, where there is none."""
         from jetsql.shell.top import JobsOf, Top  # with the parts of prompt_toolkit that only it needs
 
-        Top(JobsOf(lambda: self._link.engine(starts=False), self._link.lost)).run()
+        if not self._colour().moves:
+            raise ValueError("it draws on a terminal, and this one can't be drawn on; `.jobs` lists the jobs.")
+        Top(JobsOf(lambda: self._link.engine(starts=False), self._link.lost), coloured=self._screen.coloured).run()
 
     def close(self) -> None:
-        """What was sent to a file is there."""
-        self._output.close()
+        """What was sent to a file is there, or it is told that it is not."""
+        try:
+            self._output.close()
+        except JetSQLError as error:
+            self._console.say(error.explanation)
 
     def _run(self, text: str) -> RemoteRows:
         """On the engine, should one run: who watches does not start it again."""
         engine = self._link.engine(starts=False)
         try:
             return engine.run(text)
-        except EngineError:
-            self._link.lost(engine)
+        except (EngineError, ReportedError) as error:
+            if loses_session(error):
+                self._link.lost(engine)
             raise
 
     def _colour(self) -> Screen:

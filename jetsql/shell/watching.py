@@ -116,6 +116,11 @@ def _looked(run: Callable[[], Rows], before: Seen, null: str) -> Seen:
     return Seen(Sheet(result.columns, rows, len(kept) + rest, rest < _COUNTED_MOST), tuple(kept), "", now)
 
 
+def loses_session(error: EngineError | ReportedError) -> bool:
+    """Whether the session is gone: with its engine, or forgotten by it. The next try takes another."""
+    return isinstance(error, EngineError) or error.report.condition == "JETSQL.SESSION_NOT_FOUND"
+
+
 def error_words(error: ReportedError | JetSQLError) -> str:
     """An error in a line."""
     condition = error.report.condition if isinstance(error, ReportedError) else error.condition
