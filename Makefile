@@ -43,6 +43,7 @@ bench:
 	@$(PYTHON) -m benchmarks.commands
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
+	@$(PYTHON) -m benchmarks.completion
 
 faults:
 	@tools/prepare java postgresql

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
         ("lifecycle", "--master"),
         ("startup", "--master"),
         ("commands", "--calls"),
+        ("completion", "--tables"),
         ("faults", "--only"),
     ],
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -15,8 +15,7 @@ from jetsql.shell.candidates import Candidate, Sort
 from jetsql.shell.command_table import Argument
 from jetsql.shell.completion import complete, entry_at
 from jetsql.shell.completion_commands import argument_at
-from jetsql.shell.name_keeper import NameKeeper
-from jetsql.shell.names import Known
+from jetsql.shell.names import Known, Names
 
 # The menu is measured whole at every key, and nobody scrolls further.
 _MOST: Final = 300
@@ -27,17 +26,31 @@ _COMMAND: Final = re.compile(r"(?:^|[;\n])\s*+\.")
 _MANY: Final = frozenset({Sort.FUNCTION, Sort.CONF})
 
 
+class Keeper(Protocol):
+    """Who knows the names: a `NameKeeper`."""
+
+    @property
+    def names(self) -> Names: ...
+
+    def want(self, text: str, cursor: int) -> None: ...
+
+
 class ShellCompleter(Completer):
     """favourites: the names of those that there are at the moment."""
 
-    def __init__(self, keeper: NameKeeper, favourites: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, keeper: Keeper, favourites: Callable[[], Sequence[str]]) -> None:
         self._keeper = keeper
         self._favourites = favourites
         self._files = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text, cursor = document.text, document.cursor_position
-        self._keeper.want(text, cursor)
+        try:
+            return self._menu(text, cursor, complete_event)
+        finally:
+            self._keeper.want(text, cursor)
+
+    def _menu(self, text: str, cursor: int, complete_event: CompleteEvent) -> Iterable[Completion]:
         names = self._keeper.names
         line = entry_at(text, cursor)[0] if _COMMAND.search(text) else None
         if line is not None:

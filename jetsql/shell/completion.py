@@ -8,6 +8,7 @@ raises; where nothing fits it offers nothing.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from jetsql.language import AtCursor, Expected, at_cursor, expected_at
@@ -43,6 +44,7 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     return () if at.silent else _candidates(at, cursor, names)
 
 
+@lru_cache(maxsize=4)  # who makes the menu and who looks for names ask for the same
 def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
     """Where the line of the command is that the cursor stands in, None for none; and what stands at the cursor.
 

@@ -121,6 +121,8 @@ def heads_after(before: Sequence[Token]) -> Heads:
         stepped = [following for node in nodes for following in _step(node, item)]
         nodes = [node for node in nodes if node.clauses] + stepped
         nodes += [_root() for node in stepped if node.statement]
+        if all(node.clauses and not node.words and not node.slots for node in nodes):
+            break  # whatever follows
     words = {word: None for node in nodes for word in node.words}
     slots = {slot: None for node in nodes for slot in node.slots}
     return Heads(tuple(words), tuple(slots), any(node.clauses for node in nodes), bool(nodes))

@@ -125,6 +125,9 @@ _NO_ALIAS: Final = (
     )
 )
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
+_WRITING: Final = frozenset({"INSERT", "SINK", "UPDATE", "DELETE", "MERGE"})
+# All words that can begin a clause.
+_OPENING: Final = frozenset(_CLAUSES) | _SET_OPERATIONS | _WRITING | {"FROM", "JOIN", "USING", "LATERAL", "WITH"}
 # Functions that have a FROM among their arguments.
 _WITH_FROM: Final = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 # Words before a table's name that are no part of it.
@@ -187,7 +190,9 @@ class _Reader:
 
     def take(self, index: int) -> None:
         token = self._tokens[index]
-        self._leave_unclosed(token, index)
+        word = token.word
+        if word == "FROM":
+            self._leave_unclosed(index)
         frame = self._open[-1]
         if token.text == "(" and token.kind is Kind.SYMBOL:
             self._open_parentheses(frame, index)
@@ -195,19 +200,21 @@ class _Reader:
             self._close()
         else:
             item = frame.item
-            self._count_cases(frame, token)
+            if word == "CASE":
+                frame.cases += 1
+            elif word == "END":
+                frame.cases = max(0, frame.cases - 1)
             if frame.clause is Clause.NAMES:
                 self._rename(frame, token)
             elif not frame.expression:
-                self._in_query(frame, token, index)
+                self._in_query(frame, token, word, index)
             if item is not None and frame.item is item:
                 item.append(token)
 
-    def _leave_unclosed(self, token: Token, index: int) -> None:
+    def _leave_unclosed(self, index: int) -> None:
         """A FROM that can't belong to an expression shows that its parentheses were only never closed."""
         while (
-            token.word == "FROM"
-            and self._open[-1].expression
+            self._open[-1].expression
             and self._open[-1].function not in _WITH_FROM
             and self._word(index - 1) != "DISTINCT"
         ):
@@ -218,12 +225,6 @@ class _Reader:
 
     def _word(self, index: int) -> str:
         return self._tokens[index].word if 0 <= index < len(self._tokens) else ""
-
-    def _count_cases(self, frame: _Frame, token: Token) -> None:
-        if token.word == "CASE":
-            frame.cases += 1
-        elif token.word == "END":
-            frame.cases = max(0, frame.cases - 1)
 
     def _rename(self, frame: _Frame, token: Token) -> None:
         if token.kind in _NAMES and frame.given is not None:
@@ -282,10 +283,12 @@ class _Reader:
         if frame.item is not None:
             frame.item.append(Token(Kind.SYMBOL, ")", 0, 0))
 
-    def _in_query(self, frame: _Frame, token: Token, index: int) -> None:
-        if self._continues_name(frame, token) or self._names_table(frame, token, index):
+    def _in_query(self, frame: _Frame, token: Token, word: str, index: int) -> None:
+        if frame.naming is not None and self._continues_name(frame, frame.naming, token):
             return
-        if self._opens_clause(frame, token, index):
+        if frame.wants is not Wants.NOTHING and self._names_table(frame, token, word, index):
+            return
+        if word in _OPENING and self._opens_clause(frame, word, index):
             return
         if token.text == ",":
             self._comma(frame)
@@ -293,40 +296,38 @@ class _Reader:
             self._in_with(frame, token)
         elif frame.clause is Clause.LATERAL:
             self._in_lateral(frame, token, index)
-        elif frame.given is not None and token.kind in _NAMES and token.word not in _NO_ALIAS:
+        elif frame.given is not None and token.kind in _NAMES and word not in _NO_ALIAS:
             if not frame.given.alias and frame.clause in (Clause.FROM, Clause.JOIN, Clause.TARGET):
                 frame.given.alias = value_of(token)
                 frame.wants = Wants.NOTHING
-        elif token.word == "AS" and frame.given is not None and not frame.given.alias:
+        elif word == "AS" and frame.given is not None and not frame.given.alias:
             frame.wants = Wants.NEW
-        elif token.word == "AS" and frame.clause is Clause.SELECT:
+        elif word == "AS" and frame.clause is Clause.SELECT:
             frame.wants = Wants.NEW
             return
         if frame.clause is Clause.SELECT:
             frame.wants = Wants.NOTHING
 
-    def _continues_name(self, frame: _Frame, token: Token) -> bool:
+    def _continues_name(self, frame: _Frame, naming: Relation, token: Token) -> bool:
         """Whether a token goes on with a table's name: a dot, or the part behind one."""
-        if frame.naming is None:
-            return False
         if token.text == "." and not frame.dotted:
             frame.dotted = True
             return True
         if frame.dotted and token.kind in _NAMES:
-            frame.naming.parts += (value_of(token),)
+            naming.parts += (value_of(token),)
             frame.dotted = False
             return True
         frame.naming, frame.dotted = None, False
         return False
 
-    def _names_table(self, frame: _Frame, token: Token, index: int) -> bool:
+    def _names_table(self, frame: _Frame, token: Token, word: str, index: int) -> bool:
         if frame.wants not in (Wants.TABLE, Wants.TARGET) or token.kind not in _NAMES:
             return False
-        if token.word in _BEFORE_TABLE:
+        if word in _BEFORE_TABLE:
             return True
-        if token.word == "STREAM" and self._streams(index + 1):
+        if word == "STREAM" and self._streams(index + 1):
             return True
-        if token.word in _NO_ALIAS - {"STREAM"}:
+        if word in _NO_ALIAS and word != "STREAM":
             frame.wants = Wants.NOTHING
             return False
         relation = Relation((value_of(token),), within=frame.query)
@@ -345,8 +346,7 @@ class _Reader:
         following = self._tokens[index]
         return following.text == "(" or (following.kind in _NAMES and following.word not in _NO_ALIAS)
 
-    def _opens_clause(self, frame: _Frame, token: Token, index: int) -> bool:
-        word = token.word
+    def _opens_clause(self, frame: _Frame, word: str, index: int) -> bool:
         if word == "FROM":
             if self._word(index - 1) != "DISTINCT" or self._word(index - 2) not in ("IS", "NOT"):
                 self._begin(frame, Clause.FROM, Wants.TABLE)
@@ -362,7 +362,7 @@ class _Reader:
         elif word in _SET_OPERATIONS:
             frame.query = Query(outer=frame.query.outer, ctes=frame.query.ctes)
             self._begin(frame, Clause.START)
-        elif word in ("INSERT", "SINK", "UPDATE", "DELETE", "MERGE") and frame.clause in (Clause.START, Clause.WITH):
+        elif word in _WRITING and frame.clause in (Clause.START, Clause.WITH):
             self._write(frame, word)
         elif word in _CLAUSES and not (word == "SET" and frame.clause is Clause.START):
             self._begin(frame, _CLAUSES[word])

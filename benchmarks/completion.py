@@ -1,0 +1,118 @@
+"""What completion adds to a key that is pressed in the shell.
+
+Statements are typed key by key into a buffer that holds a script of 300 lines already, before the cursor or around it,
+with many tables and functions known. A key costs what the menu is made of; what the names' keeper finds out about the
+same text happens on another thread, and is shown because that shares the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import quantiles
+from time import perf_counter
+from typing import Final
+
+import click
+
+from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
+
+GOAL: Final = Goal(most=20)
+_SCRIPT: Final = """CREATE JOB job_{0} OPTIONS ('trigger' = 'availableNow') AS
+INSERT INTO table_1 (column_1, column_2)
+WITH x AS (SELECT column_1, column_2 AS money FROM STREAM table_2 WHERE column_3 > 5)
+SELECT x.column_1, count(*) AS n FROM x JOIN table_3 t ON t.column_1 = x.column_1 -- the customer's
+GROUP BY x.column_1 /* one row each */
+HAVING count(*) > 10;
+"""
+_TYPED: Final = (
+    "SELECT t.column_1, function_1(u.column_2) FROM table_1 t JOIN table_2 u ON t.column_1 = u.column_1",
+    "WITH w AS (SELECT * FROM table_1) SELECT * FROM w WHERE column_7 IN (SELECT column_1 FROM table_1999)",
+    "ALTER JOB job_77 OPTIONS ('restartAttempts' = '5', 'trigger' = 'interval') RESUME",
+    "CREATE JOB more AS SINK INTO table_5 SELECT column_1, sum(column_2) FROM STREAM table_4 GROUP BY column_1",
+)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What stands before and behind what is typed."""
+
+    title: str
+    before: str
+    behind: str
+
+
+def keys(typed: str, buffer: Buffer) -> Iterator[tuple[str, int]]:
+    """The text and the cursor after each key."""
+    for count in range(1, len(typed) + 1):
+        yield buffer.before + typed[:count] + buffer.behind, len(buffer.before) + count
+
+
+def milliseconds(do: Callable[[str, int], object], typed: str, buffer: Buffer) -> list[float]:
+    found = []
+    for shown, cursor in keys(typed, buffer):
+        began = perf_counter()
+        do(shown, cursor)
+        found.append((perf_counter() - began) * 1000)
+    return found
+
+
+@click.command(help=__doc__)
+@click.option("--tables", type=click.IntRange(10), default=2000, show_default=True, help="Tables that are known.")
+@click.option("--functions", type=click.IntRange(10), default=500, show_default=True, help="Functions that are known.")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="How often each is typed.")
+def main(tables: int, functions: int, rounds: int) -> None:
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+
+    from jetsql.jobs.model import Status
+    from jetsql.shell.completer import ShellCompleter
+    from jetsql.shell.completion_needs import needs_of
+    from jetsql.shell.names import JobName, Known, Names, TableKey, TableName
+
+    columns = tuple(Known(f"column_{number}", "string") for number in range(50))
+    known = Names(
+        schemas=tuple(f"schema_{number}" for number in range(50)),
+        tables={"default": tuple(TableName(f"table_{number}") for number in range(tables))},
+        columns={TableKey("default", f"table_{number}"): columns for number in range(10)},
+        functions=tuple(Known(f"function_{number}") for number in range(functions)),
+        jobs=tuple(JobName(f"{number:04}", f"job_{number}", Status.SUSPENDED) for number in range(200)),
+    )
+
+    class Keeper:
+        names = known
+
+        def want(self, text: str, cursor: int) -> None: ...
+
+    completer, event = ShellCompleter(Keeper(), lambda: []), CompleteEvent(text_inserted=True)
+
+    def menu(shown: str, cursor: int) -> None:
+        list(completer.get_completions(Document(shown, cursor), event))
+
+    def needs(shown: str, cursor: int) -> None:
+        needs_of(shown, cursor, known)
+
+    script = "".join(_SCRIPT.format(number) for number in range(50))
+    buffers = (
+        Buffer("behind 300 lines", script, ""),
+        Buffer("between 300 and 300 lines", script, ";\n" + script),
+        Buffer("in a statement of 300 lines", script.replace(";", ",").replace("CREATE", "SELECT"), ""),
+    )
+    introduce(
+        "completion: what a key costs, milliseconds",
+        f"{tables} tables, {functions} functions, 200 jobs; {len(_TYPED)} statements typed {rounds} times",
+    )
+    menu("SHOW ", 5)  # loads the grammar
+    rows = []
+    for title, do in (("menu", menu), ("needs, on its thread", needs)):
+        for buffer in buffers:
+            taken = [each for _ in range(rounds) for typed in _TYPED for each in milliseconds(do, typed, buffer)]
+            *_, most = quantiles(taken, n=100)
+            rows.append((title, buffer.title, figure(middle(taken)), figure(most), figure(max(taken))))
+    table((text("what"), text("where"), *figures("median", "99 of 100", "worst")), rows)
+    worst = max(float(row[3]) for row in rows if row[0] == "menu")
+    say(f"99 of 100 keys within {worst:.1f} ms, goal {GOAL.words(worst)}")
+
+
+if __name__ == "__main__":
+    main()
