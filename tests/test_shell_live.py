@@ -286,8 +286,12 @@ def test_what_is_no_terminal_gets_every_row() -> None:
 
 
 def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
-    shows = Output(Terminal().screen(), Settings)
+    terminal = Terminal(200, 10)
+    shows = Output(terminal.screen(), Settings)
     shows.send_to(str(tmp_path / "out.csv"))
     shows.show(answer(interrupted(numbers(1, 2))))
+    [told] = terminal.shown
+    assert told.startswith("2 rows in 1 batch, ")
+    assert told.endswith(f", to {tmp_path / 'out.csv'}")
     assert (tmp_path / "out.csv").read_text() == "n,text\n1,x\n2,x\n"
     shows.close()

@@ -7,7 +7,8 @@ ahead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
@@ -18,7 +19,7 @@ from jetsql.jobs.tables import Column
 from jetsql.layout import Layout, cells, grown, natural
 from jetsql.live import Live, LiveBatch, LiveMode
 from jetsql.render import ROWS_LOOKED_AT, Format, Row
-from jetsql.shell.live_views import Replaced, Style, Tail, View
+from jetsql.shell.live_views import Course, Replaced, Style, Tail, View
 from jetsql.shell.painting import painted
 from jetsql.shell.screen import Screen
 
@@ -57,6 +58,23 @@ def show_live(
 def is_drawn(screen: Screen, form: Format) -> bool:
     """Whether a live result in this form is drawn on this screen; else every row of it is a line."""
     return screen.moves and form in _DRAWN
+
+
+def counting(live: Live, course: Course) -> Live:
+    """The same result, which tells how it goes as it is read."""
+
+    def rows(batch: LiveBatch) -> Iterator[Row]:
+        for row in batch.rows:
+            course.rows += 1
+            yield row
+
+    def batches() -> Generator[LiveBatch, None, None]:
+        with closing(live.batches) as given:
+            for batch in given:
+                yield LiveBatch(batch.number, rows(batch))
+                course.end_batch()
+
+    return Live(live.mode, batches())
 
 
 def plain_lines(

@@ -87,7 +87,7 @@ class Course:
         if not self.batches and not self.rows:
             return f"waiting for the first rows, {self.seconds:.0f} s · Ctrl-C ends"
         pace = [f"{self.pace():,.0f} rows/s"] if self.appends else []
-        parts = [f"batch {self.batches:,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
+        parts = [f"batch {max(self.batches, 1):,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
         return " · ".join([*parts, *told, "Ctrl-C ends"])
 
 

@@ -7,17 +7,20 @@ and how long they took; not counted is the time that somebody looked at them in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from time import monotonic
 from typing import Final, Protocol
 
 from jetsql import render
+from jetsql.cells import cut
 from jetsql.client.answers import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
-from jetsql.live import Live
+from jetsql.live import Live, LiveMode
 from jetsql.render import Format, Row, Rows
-from jetsql.shell.live import is_drawn, plain_lines, show_live
+from jetsql.shell.live import counting, is_drawn, plain_lines, show_live
+from jetsql.shell.live_views import Course
 from jetsql.shell.outlets import (
     CommandOutlet,
     FileOutlet,
@@ -30,6 +33,7 @@ from jetsql.shell.outlets import (
     target,
 )
 from jetsql.shell.pages import Look, page
+from jetsql.shell.painting import painted
 from jetsql.shell.screen import Frame, Screen
 from jetsql.shell.tally import Ended, Tally, counted_words, tally_words
 
@@ -119,10 +123,11 @@ class Output:
         return ended
 
     def _show_live(self, columns: tuple[Column, ...], live: Live) -> Ended:
-        form, null = self.form, self._settings().null_text
+        form, null, outlet = self.form, self._settings().null_text, self._outlet
         try:
-            if self._outlet is not None:
-                self._put(self._outlet, plain_lines(columns, live, form, self._outlet.flush), lambda: None)
+            if outlet is not None:
+                with self._counted(live) as counting:
+                    self._put(outlet, plain_lines(columns, counting, form, outlet.flush), lambda: None)
             elif is_drawn(self.screen, form):
                 show_live(columns, live, self.screen, form, null)
             else:
@@ -130,6 +135,19 @@ class Output:
         except (KeyboardInterrupt, ReaderLeft):
             return Ended.LEFT
         return Ended.DONE
+
+    @contextmanager
+    def _counted(self, live: Live) -> Iterator[Live]:
+        """The same result; how it goes is told in a line, for its rows are not seen."""
+        course, name = Course(monotonic, live.mode is LiveMode.APPEND), named(self._target)
+        if not self.screen.moves:
+            yield live
+            return
+        with painted(self.screen, lambda: Frame([cut(course.words(f"to {name}"), self.screen.size.columns)])):
+            try:
+                yield counting(live, course)
+            finally:
+                course.closed = True
 
     def send_to(self, text: str) -> str:
         """What `.output` does, with what stands behind it; what to tell of it.
