@@ -1,9 +1,9 @@
 """The columns of a table: how wide each is, what is cut or wrapped where the screen is too narrow, in which colours.
 
 A column that is cut loses what it says, so those stay whole of which a part would say something wrong: of numbers,
-moments and truth values nothing is cut but their header. Texts share what is left: the longest give way first, none
-goes below ten cells. What even so has no room is left out and counted (`hidden`), and whoever shows the table may
-choose another form then.
+moments and truth values nothing is cut but their header. Where it is enough, only headers that are wider than all below
+them give way; else texts share what is left: the longest give way first, none goes below ten cells. What even so has no
+room is left out and counted (`hidden`), and whoever shows the table may choose another form then.
 """
 
 from __future__ import annotations
@@ -99,12 +99,13 @@ def one_line(cell: Cell) -> Cell:
 
 @dataclass(frozen=True)
 class Layout:
-    """sizes: cells of each column that is shown. least: below which none of them goes. right, whole: which ones stand
-    to the right, are never cut. cuts: whether a longer cell of the others is cut; else it widens its own line. hidden:
-    how many columns there was no room for, the last ones."""
+    """sizes: cells of each column that is shown. needed: those that only a header would make wider. least: below which
+    none goes. right, whole: which ones stand to the right, are never cut. cuts: whether a longer cell of the others is
+    cut; else it widens its own line. hidden: how many columns there was no room for, the last ones."""
 
     headers: tuple[str, ...]
     sizes: tuple[int, ...]
+    needed: tuple[int, ...]
     least: tuple[int, ...]
     right: tuple[bool, ...]
     whole: tuple[bool, ...]
@@ -121,8 +122,9 @@ class Layout:
         while shown > 1 and sum(self.least[:shown]) + _BETWEEN * (shown - 1) > most:
             shown -= 1
         room = most - _BETWEEN * (shown - 1)
-        sizes = _shared(self.sizes[:shown], self.least[:shown], room)
-        return replace(self, sizes=sizes, least=self.least[:shown], cuts=True, hidden=len(self.headers) - shown)
+        floors = self.needed if sum(self.needed) <= room else self.least
+        sizes = _shared(self.sizes[:shown], floors[:shown], room)
+        return replace(self, sizes=sizes, cuts=True, hidden=len(self.headers) - shown)
 
     def head(self, paint: Paint = PLAIN) -> tuple[str, str]:
         """The line of the names and the one below it."""
@@ -174,8 +176,9 @@ def grown(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequence[Cel
         size if more <= size else max(more, size + size // 4)
         for size, more in zip(layout.sizes, found.sizes, strict=True)
     )
+    needed = tuple(max(pair) for pair in zip(layout.needed, found.needed, strict=True))
     least = tuple(max(pair) for pair in zip(layout.least, found.least, strict=True))
-    return replace(layout, sizes=sizes, least=least)
+    return replace(layout, sizes=sizes, needed=needed, least=least)
 
 
 def _sized(columns: Sequence[Column], headers: tuple[str, ...], taken: tuple[int, ...]) -> Layout:
@@ -187,7 +190,8 @@ def _sized(columns: Sequence[Column], headers: tuple[str, ...], taken: tuple[int
         for is_whole, size, name in zip(whole, taken, names, strict=True)
     )
     sizes = tuple(max(pair) for pair in zip(taken, names, strict=True))
-    return Layout(headers, sizes, least, tuple(kind in NUMERIC_TYPES for kind in kinds), whole)
+    needed = tuple(max(pair) for pair in zip(taken, least, strict=True))
+    return Layout(headers, sizes, needed, least, tuple(kind in NUMERIC_TYPES for kind in kinds), whole)
 
 
 def _shared(sizes: Sequence[int], least: Sequence[int], room: int) -> tuple[int, ...]:

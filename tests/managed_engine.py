@@ -18,6 +18,7 @@ from typing import Any
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.jobs.commands import execute
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.pulses import Pulse, pulses
 from jetsql.jobs.settings import JobSettings
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column
@@ -80,6 +81,9 @@ class Managed:
 
     def session(self) -> ManagedSession:
         return ManagedSession(self)
+
+    def pulses(self) -> tuple[Pulse, ...]:
+        return pulses(self.manager)
 
     def about(self) -> dict[str, Any]:
         statuses = Counter(view.job.status.value for view in self.manager.board.live())

@@ -113,7 +113,7 @@ def _lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> Iterator
 
 
 def _is_readable(layout: Layout, wide: Layout) -> bool:
-    narrowed = [size for size, wanted in zip(layout.sizes, wide.sizes, strict=False) if size < wanted]
+    narrowed = [size for size, wanted in zip(layout.sizes, wide.needed, strict=False) if size < wanted]
     return not layout.hidden and all(size >= _READABLE for size in narrowed)
 
 
