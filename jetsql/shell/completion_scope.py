@@ -125,6 +125,7 @@ _NO_ALIAS: Final = (
     )
 )
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
+_UNITS: Final = frozenset({"MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"})
 _WRITING: Final = frozenset({"INSERT", "SINK", "UPDATE", "DELETE", "MERGE"})
 # All words that can begin a clause.
 _OPENING: Final = frozenset(_CLAUSES) | _SET_OPERATIONS | _WRITING | {"FROM", "JOIN", "USING", "LATERAL", "WITH"}
@@ -297,7 +298,7 @@ class _Reader:
         elif frame.clause is Clause.LATERAL:
             self._in_lateral(frame, token, index)
         elif frame.given is not None and token.kind in _NAMES and word not in _NO_ALIAS:
-            if not frame.given.alias and frame.clause in (Clause.FROM, Clause.JOIN, Clause.TARGET):
+            if not frame.given.alias and not self._in_watermark(index):
                 frame.given.alias = value_of(token)
                 frame.wants = Wants.NOTHING
         elif word == "AS" and frame.given is not None and not frame.given.alias:
@@ -307,6 +308,12 @@ class _Reader:
             return
         if frame.clause is Clause.SELECT:
             frame.wants = Wants.NOTHING
+
+    def _in_watermark(self, index: int) -> bool:
+        """Whether a word behind a table belongs to `WATERMARK column DELAY OF INTERVAL 2 HOURS`, and is no alias."""
+        before, word = self._tokens[index - 1], self._word(index)
+        unit = word.removesuffix("S") in _UNITS and before.kind in (Kind.NUMBER, Kind.STRING)
+        return unit or before.word in ("WATERMARK", "OF", "INTERVAL") or word in ("OF", "INTERVAL")
 
     def _continues_name(self, frame: _Frame, naming: Relation, token: Token) -> bool:
         """Whether a token goes on with a table's name: a dot, or the part behind one."""
@@ -364,7 +371,7 @@ class _Reader:
             self._begin(frame, Clause.START)
         elif word in _WRITING and frame.clause in (Clause.START, Clause.WITH):
             self._write(frame, word)
-        elif word in _CLAUSES and not (word == "SET" and frame.clause is Clause.START):
+        elif word in _CLAUSES and not self._is_no_clause(frame, word, index):
             self._begin(frame, _CLAUSES[word])
             if word == "SELECT":
                 frame.item = []
@@ -372,6 +379,10 @@ class _Reader:
         else:
             return False
         return True
+
+    def _is_no_clause(self, frame: _Frame, word: str, index: int) -> bool:
+        """The statement SET, and the function window(...)."""
+        return (word == "SET" and frame.clause is Clause.START) or (word == "WINDOW" and self._text(index + 1) == "(")
 
     def _begin(self, frame: _Frame, clause: Clause, wants: Wants = Wants.NOTHING) -> None:
         frame.clause, frame.wants = clause, wants

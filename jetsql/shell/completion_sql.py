@@ -140,6 +140,8 @@ class _Clauses:
     def _followers(self, previous: Token) -> tuple[str, ...]:
         if self._qualifier or self._is_name(previous):
             return ()
+        if len(self._head) > 1 and self._head[-2].word == "WATERMARK":
+            return ("DELAY OF INTERVAL",)
         merging = self._head[0].word == "MERGE" and not self._position.cases
         more = MERGE_FOLLOWERS.get(previous.word, ()) if merging else ()
         return more or FOLLOWERS.get(previous.word, ())
