@@ -21,6 +21,7 @@ NUMERIC_TYPES: Final = ("tinyint", "smallint", "int", "bigint", "float", "double
 _WHOLE_TYPES: Final = (*NUMERIC_TYPES, "boolean", "date", "timestamp", "timestamp_ntz", "time")
 _TEXT_LEAST: Final = 10
 _HEADER_LEAST: Final = 6
+_GROWTH_LEAST: Final = 3
 _BETWEEN: Final = 3
 
 NULL: Final = "NULL"
@@ -169,11 +170,11 @@ def natural(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Layout
 
 
 def grown(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Layout:
-    """The natural layout with more rows. What grows grows by a quarter at least, so that it does not grow at every
-    row."""
+    """The natural layout with more rows. What grows grows by some cells and a quarter at least, so that it does not
+    grow with every row."""
     found = natural(columns, rows)
     sizes = tuple(
-        size if more <= size else max(more, size + size // 4)
+        size if more <= size else max(more, size + max(size // 4, _GROWTH_LEAST))
         for size, more in zip(layout.sizes, found.sizes, strict=True)
     )
     needed = tuple(max(pair) for pair in zip(layout.needed, found.needed, strict=True))

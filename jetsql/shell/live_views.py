@@ -107,7 +107,8 @@ class Tail:
         self._skipped = 0
         self._drawn = 0
         self._natural: Layout | None = None
-        self._layout: Layout | None = None
+        self._head: list[str] = []
+        self._hidden = 0
 
     def take(self, row: Row) -> None:
         with self._lock:
@@ -138,9 +139,10 @@ class Tail:
         newest = [cells(self._columns, row, style.null) for _, row in numbered[-_LINES_MOST:]]
         more = natural(self._columns, newest) if self._natural is None else grown(self._natural, self._columns, newest)
         layout = more.fitted(size.columns)
-        head = [] if layout == self._layout else list(layout.head(style.paint))
-        self._natural, self._layout = more, layout
-        return [*self._gap(numbered, len(newest)), *head, *(layout.line(row, style.paint) for row in newest)]
+        head = list(layout.head(style.paint))
+        shown, self._head = head if head != self._head else [], head
+        self._natural, self._hidden = more, layout.hidden
+        return [*self._gap(numbered, len(newest)), *shown, *(layout.line(row, style.paint) for row in newest)]
 
     def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         newest = numbered[-max(_LINES_MOST // (len(self._columns) + 1), 1) :]
@@ -158,7 +160,7 @@ class Tail:
         return [paint.put(paint.dim, f"… {counted_words(skipped)} not shown …")]
 
     def _skipped_words(self) -> list[str]:
-        hidden = self._layout.hidden if self._layout is not None else 0
+        hidden = self._hidden
         rows = f"{self._skipped:,} not shown" if self._skipped else ""
         return [rows, f"{hidden} more column{'s' if hidden > 1 else ''}" if hidden else ""]
 

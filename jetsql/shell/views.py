@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, islice
 from time import monotonic
 
 from jetsql.client.answers import RemoteRows
@@ -38,7 +40,7 @@ class Views:
         """
         began = monotonic()
         with self._console.waiting("Running"):
-            rows = engine.run(text, live=True)
+            rows = _begun(engine.run(text, live=True))
         self._colour()
         ended = self._output.show(rows, began, engine.cancel)
         if ended is not Ended.DONE:
@@ -88,3 +90,12 @@ class Views:
     def _colour(self) -> Screen:
         self._screen.coloured = colours_wanted(self._settings().colours)
         return self._screen
+
+
+def _begun(rows: RemoteRows) -> RemoteRows:
+    """The result with its first row read: columns come at once, and what takes long is the way to the first row. A live
+    result tells itself what it waits for."""
+    if rows.live is not None:
+        return rows
+    first = list(islice(rows.rows, 1))
+    return replace(rows, rows=chain(first, rows.rows))

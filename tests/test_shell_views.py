@@ -1,0 +1,56 @@
+"""What the shell does to show a statement's result."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from jetsql.client.answers import RemoteRows
+from jetsql.client.remote import RemoteEngine
+from jetsql.console import Console
+from jetsql.jobs.tables import Column
+from jetsql.settings import ShellSettings
+from jetsql.shell.link import Link
+from jetsql.shell.views import Views
+
+
+class Waiting(Console):
+    """Knows whether somebody is told what is waited for."""
+
+    now = False
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        self.now = True
+        yield
+        self.now = False
+
+
+class Slow:
+    """An engine that has its columns at once, and its rows when somebody waits for them."""
+
+    def __init__(self, console: Waiting) -> None:
+        self._console = console
+        self.waited: list[bool] = []
+
+    def run(self, text: str, live: bool) -> RemoteRows:
+        return RemoteRows((Column("n", "int"),), self._rows())
+
+    def cancel(self) -> None:
+        raise AssertionError
+
+    def _rows(self) -> Iterator[tuple[int]]:
+        for number in range(2):
+            self.waited.append(self._console.now)
+            yield (number,)
+
+
+def test_who_waits_for_the_first_row_is_told_so() -> None:
+    out = io.StringIO()
+    console = Waiting(out, out, terminal=False)
+    engine = Slow(console)
+    link = Link(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
+    Views(console, link, ShellSettings).show(engine, "SELECT n")  # type: ignore[arg-type]
+    assert engine.waited == [True, False]
+    assert out.getvalue() == "n\n-\n0\n1\n"
