@@ -41,12 +41,23 @@ def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
             # The protocol by its name: asyncio sends small answers without delay only over what it knows to be TCP.
             listening = undo.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _keep_alive(listening)
             listening.bind((host, port))
             listening.listen(128)
         except OSError as error:
             raise not_open(door, setting, host, port, error.strerror or str(error)) from error
         undo.pop_all()
         return listening
+
+
+def _keep_alive(listening: socket.socket) -> None:
+    """A client whose machine went away without a word is noticed within a minute or so, also where nothing is sent: a
+    look at a stream that is silent has no other end. Connections take this over from the socket that listens.
+    """
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):  # macOS has none of the first before Python 3.13, and its default of two hours then
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def check(doors: DoorSettings) -> None:
