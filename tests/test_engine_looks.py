@@ -76,6 +76,7 @@ def test_whole_results_may_be_sorted(stream: Sql) -> None:
     assert stream(f"{counted} 3") == [(0, 3), (1, 3), (2, 3)]
     assert stream(f"{counted} 2") == [(0, 3), (1, 3)]
     assert sorted(stream("SELECT DISTINCT third FROM thirds LIMIT 3")) == [(0,), (1,), (2,)]
+    assert stream("SELECT id, count(*) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 2") == [(0, 1), (1, 1)]
 
 
 def test_windows_are_seen_before_they_close(stream: Sql) -> None:

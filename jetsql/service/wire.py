@@ -12,7 +12,8 @@ A SELECT over a stream, from a request that says `"live": true`, is answered wit
     {"batch": {"number": 0, "rows": 2}}                         after each batch, also one without rows
 
 "append" has further rows in each batch; "replace" has the whole result, in place of that of the batch before. It ends
-with the line `end` when a LIMIT is reached, and with the client: by leaving, or by cancelling its statement.
+with the line `end` when a LIMIT is reached, and with the client: by leaving, by cancelling its statement, or by closing
+its session. Arrow is never live.
 
 Values are as Spark's own `to_json` writes them, so that every language's JSON reader does: decimals with all digits,
 timestamps as ISO 8601 with offset (TIMESTAMP_NTZ without), binary in base64, NaN and Infinity as texts, variants as the

@@ -142,11 +142,20 @@ public class Look implements VoidFunction2 {
   /** Whether there is more to come behind these rows. */
   private boolean take(Dataset rows) {
     if (rows == null) return false;
-    Dataset found = replaces() ? rows : rows.limit((int) left);
+    Dataset found = replaces() ? plain(rows) : plain(rows).limit((int) left);
     long count = count(found.persist(StorageLevel.DISK_ONLY()));
     keep(found);
     left = replaces() ? left : left - count;
     return replaces() ? count < limit : left > 0;
+  }
+
+  /**
+   * Spark says of a batch that is sorted by a column of its source that it is so by one that the batch does not have, and
+   * then fails to keep it (`LogicalRDD.fromDataset`). So it is told nothing but the rows.
+   */
+  private static Dataset plain(Dataset rows) {
+    SparkSession of = (SparkSession) rows.sparkSession();
+    return of.internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
   }
 
   private long count(Dataset kept) {
