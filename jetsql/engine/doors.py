@@ -86,7 +86,7 @@ def open_thrift(spark: Session, plan: DoorPlan, scratch: Path) -> OpenDoor:
     except Py4JJavaError as error:
         raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
-    [sessions] = [service.getSessionManager() for service in server.getServices() if "CLI" in service.getName()]
+    [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
     bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())
 
     def close() -> None:
