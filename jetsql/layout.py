@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 class Paint:
     """What a terminal is told before a stretch of text to colour it, and after it; nothing where there are no colours.
 
-    changed: a value that was another one before. good, busy, bad: of statuses.
+    changed: a value that was another one before. bad: an error.
     """
 
     header: str = ""
@@ -48,8 +48,6 @@ class Paint:
     null: str = ""
     changed: str = ""
     dim: str = ""
-    good: str = ""
-    busy: str = ""
     bad: str = ""
     off: str = ""
 
@@ -68,8 +66,6 @@ COLOURS: Final = Paint(
     null="\x1b[2;3m",
     changed="\x1b[1;33m",
     dim="\x1b[2m",
-    good="\x1b[32m",
-    busy="\x1b[33m",
     bad="\x1b[31m",
     off="\x1b[0m",
 )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from typing import Final
 
 from jetsql import render
+from jetsql.client.answers import RemoteRows
 from jetsql.jobs.tables import Column
 from jetsql.layout import Layout, cells, grown, natural
 from jetsql.live import Live, LiveBatch, LiveMode
@@ -24,12 +24,6 @@ from jetsql.shell.painting import painted
 from jetsql.shell.screen import Screen
 
 _DRAWN: Final = (Format.TABLE, Format.VERTICAL)
-
-
-@dataclass(frozen=True)
-class _Result:
-    columns: tuple[Column, ...]
-    rows: Iterator[Row]
 
 
 def show_live(
@@ -90,7 +84,7 @@ def plain_lines(
     elif form is Format.TABLE:
         yield from _table_lines(columns, batches)
     else:
-        yield from render.lines(_Result(columns, (row for batch in batches for row in batch.rows)), form)
+        yield from render.lines(RemoteRows(columns, (row for batch in batches for row in batch.rows)), form)
 
 
 def _flushing(batches: Iterator[LiveBatch], flush: Callable[[], None]) -> Iterator[LiveBatch]:
@@ -103,7 +97,7 @@ def _whole_results(columns: tuple[Column, ...], batches: Iterator[LiveBatch], fo
     for index, batch in enumerate(batches):
         if index and form is not Format.JSON:
             yield ""
-        yield from render.lines(_Result(columns, batch.rows), form)
+        yield from render.lines(RemoteRows(columns, batch.rows), form)
 
 
 def _table_lines(columns: tuple[Column, ...], batches: Iterator[LiveBatch]) -> Iterator[str]:

@@ -34,6 +34,9 @@ class Outlet(Protocol):
     def line(self, text: str) -> None:
         """Raises ReaderLeft, JetSQLError OUTPUT_NOT_WRITABLE."""
 
+    def flush(self) -> None:
+        """What was written so far can be read. Raises as `line`."""
+
     def close(self) -> None:
         """Whatever was written is there when this returns. Raises as `line`."""
 
@@ -165,12 +168,12 @@ def target(text: str) -> Target:
     return Target(kind, os.path.expanduser(name[1:-1] if quoted else name))
 
 
-def opened(wanted: Target, left: Callable[[], None] = lambda: None) -> FileOutlet | CommandOutlet:
+def opened(wanted: Target) -> Outlet:
     """Raises JetSQLError OUTPUT_NOT_WRITABLE."""
     if not wanted.name:
         raise JetSQLError("OUTPUT_NOT_WRITABLE", "There is no name of a file or command.", hint="Write .output FILE.")
     if wanted.kind is Kind.COMMAND:
-        return CommandOutlet(wanted.name, left)
+        return CommandOutlet(wanted.name)
     return FileOutlet(Path(wanted.name), wanted.kind is Kind.APPENDED)
 
 

@@ -22,9 +22,8 @@ from jetsql.render import Format, Row, Rows
 from jetsql.shell.live import counting, is_drawn, plain_lines, show_live
 from jetsql.shell.live_views import Course
 from jetsql.shell.outlets import (
-    CommandOutlet,
-    FileOutlet,
     Kind,
+    Outlet,
     ReaderLeft,
     Target,
     open_pager,
@@ -95,7 +94,7 @@ class Output:
     def __init__(self, screen: Screen, settings: Callable[[], Wanted]) -> None:
         self.screen = screen
         self._settings = settings
-        self._outlet: FileOutlet | CommandOutlet | None = None
+        self._outlet: Outlet | None = None
         self._target = Target(Kind.SCREEN)
         self._written = False
 
@@ -203,7 +202,7 @@ class Output:
         finally:
             self.screen.flush()
 
-    def _export(self, result: Counted, outlet: FileOutlet | CommandOutlet) -> None:
+    def _export(self, result: Counted, outlet: Outlet) -> None:
         written = render.lines(result, self.form)
         if self.screen.moves:
             with self.screen.drawing(keep=False):
@@ -211,7 +210,7 @@ class Output:
         else:
             self._put(outlet, written, lambda: None)
 
-    def _put(self, outlet: FileOutlet | CommandOutlet, lines: Iterator[str], progress: Callable[[], None]) -> None:
+    def _put(self, outlet: Outlet, lines: Iterator[str], progress: Callable[[], None]) -> None:
         """Lines into what `.output` named, parted from those before."""
         try:
             for index, line in enumerate(lines):
