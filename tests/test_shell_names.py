@@ -60,7 +60,7 @@ class CatalogSession(DoorSession):
             case ["SHOW", "SCHEMAS"]:
                 return result(("namespace",), [("default",), ("sales",)])
             case ["SHOW", "FUNCTIONS"]:
-                return result(("function",), [("upper",), ("!=",), ("spark_catalog.default.mine",)])
+                return result(("function",), [("upper",), ("!=",), ("not",), ("spark_catalog.default.mine",)])
             case ["SHOW", "SNAPSHOTS"]:
                 return result(("name", "job"), [("noon", "totals")])
             case ["SET", "-v"]:

@@ -18,6 +18,7 @@ from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.model import Status, quoted_name
 from jetsql.shell.completion import complete
 from jetsql.shell.completion_needs import Fact, Topic, needs_of
+from jetsql.shell.completion_words import BEFORE_OPERAND
 from jetsql.shell.link import Link
 from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableName
 from jetsql.shell.session_state import words
@@ -206,8 +207,9 @@ def _columns(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
 
 
 def _functions(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    told = (row["function"].rsplit(".", 1)[-1] for row in _rows(engine, "SHOW FUNCTIONS"))
-    return replace(names, functions=tuple(Known(name) for name in sorted(set(told))))
+    told = {row["function"].rsplit(".", 1)[-1] for row in _rows(engine, "SHOW FUNCTIONS")}
+    called = (name for name in told if name.upper() not in BEFORE_OPERAND)  # Spark lists NOT, AND and LIKE too
+    return replace(names, functions=tuple(Known(name) for name in sorted(called)))
 
 
 def _confs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
