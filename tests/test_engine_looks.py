@@ -222,6 +222,12 @@ def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream
         assert theirs.sql("SELECT count(*) FROM numbers").collect()[0][0] == 9
         with pytest.raises(Exception, match=r"JETSQL\.STREAM_WITHOUT_LIMIT"):
             theirs.sql("SELECT id FROM thirds")
+        theirs.sql("CREATE TABLE copied (id BIGINT) USING json")
+        for insert in ("INSERT INTO copied", "WITH one AS (SELECT 1) INSERT INTO copied"):
+            with pytest.raises(Exception, match=r"JETSQL\.STREAM_OUTSIDE_JOB"):
+                theirs.sql(f"{insert} SELECT id FROM STREAM numbers")
+            theirs.sql(f"CREATE OR REPLACE JOB copy AS {insert} SELECT id FROM STREAM numbers")
+        assert stream.status("copy") == "RUNNING"
     finally:
         java.connectThrift(None)
     assert theirs.sql(text).isStreaming

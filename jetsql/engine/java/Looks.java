@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ParsedStatement;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -134,13 +135,14 @@ public class Looks {
 
   static class Aggregates extends scala.runtime.AbstractFunction1 {
     public Object apply(Object node) {
-      return Boolean.valueOf((node instanceof Aggregate || node instanceof Distinct) && ((LogicalPlan) node).isStreaming());
+      boolean aggregates = node instanceof Aggregate || node instanceof Distinct;
+      return Boolean.valueOf(aggregates && ((LogicalPlan) node).isStreaming());
     }
   }
 
-  /** A statement as its client sent it, apart from the texts of views, which are parsed on the way. */
+  /** A statement as its client sent it, unlike the texts of views and the bodies of jobs. */
   static LogicalPlan asked(LogicalPlan statement) {
-    if (thriftSessions != null && !(statement instanceof Command)) statement.setTagValue(ASKED, Boolean.TRUE);
+    if (thriftSessions != null && !Relations.forJob()) statement.setTagValue(ASKED, Boolean.TRUE);
     return statement;
   }
 
@@ -164,8 +166,15 @@ public class Looks {
       LogicalPlan plan = (LogicalPlan) node;
       Map sessions = thriftSessions;
       boolean looks = sessions != null && plan.getTagValue(ASKED).isDefined() && plan.resolved() && plan.isStreaming()
-          && sessions.containsValue(session);
+          && sessions.containsValue(session) && !plan.exists(new Changes());
       return looks ? new Shown(plan) : plan;
+    }
+  }
+
+  /** An INSERT is a command only when it is resolved, and may stand below the queries that it names. */
+  static class Changes extends scala.runtime.AbstractFunction1 {
+    public Object apply(Object node) {
+      return Boolean.valueOf(node instanceof Command || node instanceof ParsedStatement);
     }
   }
 

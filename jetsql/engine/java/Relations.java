@@ -98,6 +98,8 @@ public class Relations {
     analysing.set(on ? Boolean.TRUE : null);
   }
 
+  static boolean forJob() { return analysing.get() != null; }
+
   public static class FreshTables extends AbstractFunction1 {
     public Object apply(Object session) {
       return new FreshTablesRule((org.apache.spark.sql.classic.SparkSession) session);
