@@ -1,16 +1,15 @@
-"""Rows of a DataFrame as an Arrow stream, partition by partition: Spark makes it, and Python only hands it on."""
+"""Rows of a DataFrame as an Arrow stream: Spark makes it, and Python only hands it on."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
-from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame
-from pyspark.util import _local_iterator_from_socket
 
+from jetsql.engine import served
 from jetsql.engine.jvm import bridge
 from jetsql.jobs.tables import Column
 
@@ -18,7 +17,7 @@ _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def pieces(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
-    """The stream, at least one batch of rows a piece; memory holds one partition.
+    """The stream, at least one batch of rows a piece; memory holds one.
 
     The schema comes with the first rows, so that most errors come before everything else. The columns with Spark's
     types stand in its metadata, under `jetsql.columns`. Raises Spark's errors.
@@ -31,11 +30,7 @@ def pieces_of(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Colum
     java = bridge(shape.sparkSession)
     waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
     for part in parts:
-        for batch in _batches(java, part._jdf):
+        for batch in served.arrow_batches(part):
             yield waiting + batch
             waiting = b""
     yield waiting + _END
-
-
-def _batches(java: Any, jdf: Any) -> Iterator[bytes]:
-    return _local_iterator_from_socket(java.arrowBatches(jdf), NoOpSerializer())

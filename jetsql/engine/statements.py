@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from jetsql import cancellation
-from jetsql.engine import arrow
+from jetsql.engine import arrow, served
 from jetsql.engine.failures import cause_of, plain_message
 from jetsql.engine.jvm import bridge
 from jetsql.engine.looks import Look
@@ -112,9 +112,7 @@ def _rows(frame: DataFrame) -> SparkRows:
 
 def _fetched(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
     with _values_told():
-        # Not the frame's own iterator: Spark's jobs for it come after the query counts as ended, and Spark keeps what
-        # it knows of such a job for good, 25 KiB a statement.
-        fetched = iter(frame.collect()) if small else frame.rdd.toLocalIterator(prefetchPartitions=False)
+        fetched = iter(frame.collect()) if small else served.rows(frame)
     return _read(with_offsets(fetched, frame.schema, session_zone(frame.sparkSession)))
 
 

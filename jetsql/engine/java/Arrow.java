@@ -7,7 +7,6 @@ import java.util.Map;
 import org.apache.arrow.vector.ipc.WriteChannel;
 import org.apache.arrow.vector.ipc.message.MessageSerializer;
 import org.apache.arrow.vector.types.pojo.Schema;
-import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.util.ArrowUtils;
 
@@ -23,9 +22,6 @@ public class Arrow {
     MessageSerializer.serialize(new WriteChannel(Channels.newChannel(written)), new Schema(plain.getFields(), told));
     return written.toByteArray();
   }
-
-  /** Where Python reads the batches: [port, secret, server], partition by partition. */
-  static Object[] serve(Dataset rows) { return PythonRDD.toLocalIteratorAndServe(rows.toArrowBatchRdd(), false); }
 
   private static String zone(Dataset rows) { return rows.sparkSession().sessionState().conf().sessionLocalTimeZone(); }
 }

@@ -77,7 +77,10 @@ public class Bridge {
 
   public byte[] arrowSchema(Dataset rows, String columns) throws Exception { return Arrow.schema(rows, columns); }
 
-  public Object[] arrowBatches(Dataset rows) { return Arrow.serve(rows); }
+  /** The rows as batches of Arrow, and as pickled ones, see `Rows`. */
+  public Object[] arrowBatches(Dataset rows) { return Rows.serve(rows.toArrowBatchRdd()); }
+
+  public Object[] pickledRows(Dataset rows) { return Rows.serve(rows.javaToPython().rdd()); }
 
   public String table(SparkSession session, String schema, String name) throws Exception {
     return Tables.facts(session, schema, name);

@@ -1,0 +1,42 @@
+"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `Rows.java` keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from pyspark.serializers import BatchedSerializer, CPickleSerializer, NoOpSerializer, Serializer
+from pyspark.sql import DataFrame
+from pyspark.util import _create_local_socket
+
+from jetsql.engine.jvm import bridge
+
+
+def rows(frame: DataFrame) -> Iterator[Any]:
+    """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
+    return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), BatchedSerializer(CPickleSerializer()))
+
+
+def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
+    """The rows as messages of an Arrow stream. Raises Spark's errors."""
+    return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), NoOpSerializer())
+
+
+def _read(served: Any, serializer: Serializer) -> Iterator[Any]:
+    port, secret, server, java_rows = served
+    with _leaving(java_rows):
+        file, socket = _create_local_socket((port, secret))
+        with closing(socket), closing(file):
+            yield from serializer.load_stream(file)
+        server.getResult()  # raises what ended the rows early
+
+
+@contextmanager
+def _leaving(java_rows: Any) -> Iterator[None]:
+    """Whoever stops in the middle wants no more rows to be made."""
+    try:
+        yield
+    except BaseException:
+        java_rows.leave()
+        raise
