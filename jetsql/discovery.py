@@ -6,6 +6,7 @@ a home and kept beside it, so that what was set up with it goes on working after
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
 from collections.abc import Mapping
@@ -61,6 +62,16 @@ def write_note(home: Path, note: EngineNote) -> None:
 
 def remove_note(home: Path) -> None:
     (home / NOTE).unlink(missing_ok=True)
+
+
+def new_nonce() -> str:
+    """What a client asks an engine to show its knowledge of the token with; never the same again."""
+    return secrets.token_urlsafe(16)
+
+
+def proof(token: str, nonce: str) -> str:
+    """What only somebody who knows the token can answer to a nonce; it tells nothing of the token."""
+    return hmac.digest(token.encode(), nonce.encode(), "sha256").hex()
 
 
 def token(home: Path) -> str:

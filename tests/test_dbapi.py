@@ -238,7 +238,7 @@ def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
 
 
 def test_no_engine_and_a_wrong_token(server: Server) -> None:
-    with pytest.raises(dbapi.OperationalError, match="token is missing or wrong"):
+    with pytest.raises(dbapi.OperationalError, match="token is wrong"):
         jetsql.connect(server.url, token="wrong")
     with pytest.raises(dbapi.OperationalError, match="No engine answers"):
         jetsql.connect("http://127.0.0.1:9")

@@ -215,6 +215,30 @@ def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
     assert request(server, "GET", "/healthz", Authorization="").status == 503
 
 
+def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
+    """The address of an engine that was killed is anybody's, also a program's that answers as an engine does."""
+    heard: list[bytes] = []
+
+    def listen(listening: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            with connection:
+                heard.append(connection.recv(65536))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n" + b'{"proof": "0", "schema": 1}')
+                heard.append(connection.recv(65536))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=listen, args=(listening,))
+        thread.start()
+        remote = RemoteEngine(f"http://127.0.0.1:{listening.getsockname()[1]}", TOKEN)
+        for _ in range(2):
+            with pytest.raises(EngineError, match=r"NOT_AUTHORIZED.*does not know the token"):
+                remote.run("COUNT 1")
+        thread.join(30)
+    assert [part.split()[0] if part else part for part in heard] == [b"GET", b"", b"GET", b""]
+    assert TOKEN.encode() not in b"".join(heard)
+
+
 BAD_BODIES = [
     ("", "no JSON"),
     ("{", "no JSON"),

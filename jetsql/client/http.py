@@ -10,11 +10,13 @@ import json
 import socket
 from collections.abc import Generator, Mapping
 from contextlib import suppress
+from hmac import compare_digest
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from jetsql.discovery import new_nonce, proof
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 
 ANSWER_SECONDS: Final = 10.0
@@ -23,6 +25,9 @@ ANSWER_SECONDS: Final = 10.0
 # The engine closes a connection that nobody used for five seconds. A request on its way just then would be lost, and
 # nobody could tell whether it was done.
 _KEPT_SECONDS: Final = 3.0
+
+# What nobody vouches for yet is not read further.
+_HEALTH_BYTES: Final = 4096
 
 # Not the statement's fault: the next one would meet the same.
 _OF_THE_ENGINE: Final = frozenset(
@@ -106,8 +111,25 @@ class HttpDoor:
             connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
             with _told(self.url, "ENGINE_NOT_REACHABLE"):
                 connection.connect()
+                self._check_engine(connection)
             self._connection = kept = connection
         return kept
+
+    def _check_engine(self, connection: HTTPConnection) -> None:
+        """The token is for the engine alone: who listens has to know it, and to show that, before it is told.
+
+        An engine that was killed leaves its address to whoever takes it. Raises EngineError NOT_AUTHORIZED.
+        """
+        nonce = new_nonce()
+        connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
+        told = connection.getresponse().read(_HEALTH_BYTES)
+        if not compare_digest(_shown_proof(told).encode(), proof(self._token, nonce).encode()):
+            connection.close()
+            raise EngineError(
+                "NOT_AUTHORIZED",
+                f"What answers at {self.url} does not know the token, so nothing was sent to it.",
+                hint="Either the token is wrong, or another program has the address that the engine had.",
+            )
 
     def _closing_on_failure(self) -> _Closing:
         return _Closing(self)
@@ -138,6 +160,14 @@ class _told:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError | HTTPException):
             raise _lost(self._url, self._condition, error) from error
+
+
+def _shown_proof(content: bytes) -> str:
+    try:
+        told = json.loads(content)
+        return str(told["proof"]) if isinstance(told, dict) else ""
+    except (ValueError, KeyError):
+        return ""
 
 
 def _lost(url: str, condition: str, error: BaseException) -> EngineError:

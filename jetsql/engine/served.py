@@ -6,24 +6,27 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from pyspark.serializers import BatchedSerializer, CPickleSerializer, NoOpSerializer, Serializer
+import pyspark.serializers
 from pyspark.sql import DataFrame
 from pyspark.util import _create_local_socket
 
 from jetsql.engine.jvm import bridge
 
+_serializers: Any = pyspark.serializers
+
 
 def rows(frame: DataFrame) -> Iterator[Any]:
     """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
-    return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), BatchedSerializer(CPickleSerializer()))
+    pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
+    return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), pickled)
 
 
 def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """The rows as messages of an Arrow stream. Raises Spark's errors."""
-    return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), NoOpSerializer())
+    return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
-def _read(served: Any, serializer: Serializer) -> Iterator[Any]:
+def _read(served: Any, serializer: Any) -> Iterator[Any]:
     port, secret, server, java_rows = served
     with _leaving(java_rows):
         file, socket = _create_local_socket((port, secret))

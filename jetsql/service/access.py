@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from jetsql.discovery import proof
 from jetsql.errors import StatementError
 from jetsql.service.answering import error_response
 
@@ -39,6 +40,10 @@ class Access:
             await (app if refusal is None else refusal)(scope, receive, send)
 
         return guarded
+
+    def proof(self, nonce: str) -> str:
+        """Shows a client that this is the engine whose token it has, before it sends that."""
+        return proof(self._token.decode(), nonce)
 
     def _refusal(self, headers: Headers, path: str) -> Response | None:
         host = _without_port(headers.get("host", ""))

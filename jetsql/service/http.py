@@ -11,7 +11,8 @@
     POST   /v1/engine/stop              end it gracefully
     GET    /metrics                     all that can be counted, for Prometheus
     GET    /openapi.json                all of this for programs
-    GET    /healthz                     whether it is up; the only answer that needs no token
+    GET    /healthz[?nonce=...]         whether it is up; the only answer that needs no token. proof: HMAC-SHA256 of the
+                                        nonce under the token, by which a client knows the engine before it sends that
 
 The event loop never waits for Spark: whatever may is done on threads. An error has a status of HTTP by its kind and a
 body by which clients tell it exactly.
@@ -85,6 +86,7 @@ class Door:
         sessions_most: int,
     ) -> None:
         self._engine = engine
+        self._access = access
         self._ask_to_stop = stop
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
@@ -158,7 +160,11 @@ class Door:
 
     async def _health(self, http: HttpRequest) -> Response:
         closed = await self._on_thread(lambda: self._engine.closed)
-        return JSONResponse({"status": "down" if closed else "up"}, 503 if closed else 200)
+        told = {"status": "down" if closed else "up"}
+        nonce = http.query_params.get("nonce")
+        if nonce is not None:
+            told["proof"] = self._access.proof(nonce)
+        return JSONResponse(told, 503 if closed else 200)
 
     async def _on_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
