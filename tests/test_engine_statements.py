@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from pyspark.errors import ArithmeticException
 
-from tests.conftest import Sql
+from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
 
@@ -67,6 +69,32 @@ def test_a_large_result_is_read_part_by_part(sql: Sql) -> None:
     rows = sql.engine.run("SELECT id FROM range(0, 100000, 1, 4)").rows
     assert next(rows) == (0,)
     assert sum(1 for _ in rows) == 99999
+
+
+def test_rows_leave_nothing_behind_in_spark(sql: Sql) -> None:
+    assert len(sql("SELECT id FROM range(0, 100000, 1, 4)")) == 100000
+    until(lambda: nothing_is_left(sql))
+
+
+def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sql) -> None:
+    rows = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
+    assert next(rows) == (0,)
+    rows.close()  # type: ignore[attr-defined]
+    until(lambda: nothing_is_left(sql))
+
+
+def test_rows_come_up_to_an_error(sql: Sql) -> None:
+    rows = sql.engine.run("SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)").rows
+    read: list[Any] = []
+    with pytest.raises(ArithmeticException):
+        read.extend(rows)
+    assert len(read) >= 50000
+    until(lambda: nothing_is_left(sql))
+
+
+def nothing_is_left(sql: Sql) -> bool:
+    context: Any = sql.engine.spark.sparkContext._jsc.sc()
+    return bool(context.getPersistentRDDs().isEmpty() and context.dagScheduler().activeQueryToJobs().isEmpty())
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pyspark.serializers
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.util import _create_local_socket
 
@@ -41,5 +42,6 @@ def _leaving(java_rows: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        java_rows.leave()
+        with suppress(Py4JError):  # Spark has ended, and the rows with it
+            java_rows.leave()
         raise
