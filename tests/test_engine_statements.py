@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pyspark.errors import ArithmeticException
 
+from jetsql.cancellation import Cancellation, cancellable
 from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
@@ -84,12 +85,39 @@ def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sq
 
 
 def test_rows_come_up_to_an_error(sql: Sql) -> None:
-    rows = sql.engine.run("SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)").rows
+    text = "SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)"
+    rows = sql.engine.run(text).rows
     read: list[Any] = []
-    with pytest.raises(ArithmeticException):
+    with pytest.raises(Exception) as error:
         read.extend(rows)
+    assert sql.engine.error(error.value, text).condition == "DIVIDE_BY_ZERO"
     assert len(read) >= 50000
     until(lambda: nothing_is_left(sql))
+
+
+ENDLESS = [
+    "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE id < 0",
+    "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = rand()",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "when it runs"])
+def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, at_once: bool) -> None:
+    token, errors = Cancellation(), []
+
+    def read() -> None:
+        with cancellable(token):
+            errors.append(sql.error(text).condition)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    tracker = sql.engine.spark.sparkContext.statusTracker()
+    until(lambda: at_once or tracker.getActiveJobsIds() != [])
+    token.cancel()
+    thread.join(60)
+    assert errors == ["JETSQL.STATEMENT_CANCELLED"]
+    until(lambda: nothing_is_left(sql) and tracker.getActiveJobsIds() == [])
 
 
 def nothing_is_left(sql: Sql) -> bool:

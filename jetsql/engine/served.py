@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.util import _create_local_socket
 
+from jetsql import cancellation
 from jetsql.engine.jvm import bridge
 
 _serializers: Any = pyspark.serializers
@@ -29,7 +30,7 @@ def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
 
 def _read(served: Any, serializer: Any) -> Iterator[Any]:
     port, secret, server, java_rows = served
-    with _leaving(java_rows):
+    with cancellation.current().waking(java_rows.leave), _leaving(java_rows):
         file, socket = _create_local_socket((port, secret))
         with closing(socket), closing(file):
             yield from serializer.load_stream(file)

@@ -129,18 +129,18 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     if statement is cancellation.NEVER:
         yield
         return
-    context = spark.sparkContext
-    tag = f"jetsql-{uuid.uuid4()}"
-    context.addJobTag(tag)
-    context.setInterruptOnCancel(True)
+    context: Any = spark.sparkContext._jsc.sc()
+    group = f"jetsql-{uuid.uuid4()}"
+    context.setJobGroup(group, "", True)
     try:
-        with statement.waking(lambda: context.cancelJobsWithTag(tag)):
+        # A group and no tag: those jobs too that Spark is only about to submit.
+        with statement.waking(lambda: context.cancelJobGroupAndFutureJobs(group)):
             yield
     except Exception:
         statement.check()
         raise
     finally:
-        context.removeJobTag(tag)
+        context.clearJobGroup()
 
 
 def _cancellable_rows(spark: SparkSession, rows: Iterator[Row]) -> Generator[Row, None, None]:

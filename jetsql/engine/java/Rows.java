@@ -36,10 +36,9 @@ public class Rows extends AbstractIterator {
   private final RDD pieces;
   private final SparkContext context;
   private final BlockManager blocks;
-  private final String tag = "jetsql-rows-" + UUID.randomUUID();
+  private final String group = "jetsql-rows-" + UUID.randomUUID();
   private int partition = -1;
   private Iterator current = Iterator$.MODULE$.empty();
-  private volatile boolean left = false;
 
   private Rows(RDD pieces) {
     this.pieces = pieces;
@@ -55,15 +54,12 @@ public class Rows extends AbstractIterator {
   }
 
   /** Python reads no more. */
-  public void leave() {
-    left = true;
-    context.cancelJobsWithTag(tag);
-  }
+  public void leave() { context.cancelJobGroupAndFutureJobs(group); }
 
   public boolean hasNext() {
     while (!current.hasNext()) {
       forget();
-      if (left || partition + 1 >= pieces.getNumPartitions()) return false;
+      if (partition + 1 >= pieces.getNumPartitions()) return false;
       current = read(++partition);
     }
     return true;
@@ -108,7 +104,7 @@ public class Rows extends AbstractIterator {
     Serving(Rows rows) { this.rows = rows; }
 
     public Object apply(Object stream) {
-      rows.context.addJobTag(rows.tag);
+      rows.context.setJobGroup(rows.group, "", true);
       try {
         DataOutputStream out = new DataOutputStream((OutputStream) stream);
         PythonRDD.writeIteratorToStream(rows, out);
