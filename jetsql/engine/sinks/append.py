@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from jetsql.engine.sinks import SinkContext
 
 
-class PlainAppend:
-    """Writer of one job's batches into any table that Spark can insert into."""
+class WithoutRecord:
+    """What writers have in common that keep no record of the batches that are in."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -20,6 +20,16 @@ class PlainAppend:
 
     def recover(self) -> None:
         self._context.catalog.same(self._sink)
+
+    def holds(self, batch: int) -> bool:
+        return False  # it can't be told
+
+    def discard(self) -> None:
+        """Nothing is staged."""
+
+
+class PlainAppend(WithoutRecord):
+    """Writer of one job's batches into any table that Spark can insert into."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.same(self._sink)
@@ -27,31 +37,12 @@ class PlainAppend:
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
 
-    def holds(self, batch: int) -> bool:
-        return False  # it can't be told
 
-    def discard(self) -> None:
-        """Nothing is staged."""
-
-
-class PartitionOverwrite:
+class PartitionOverwrite(WithoutRecord):
     """Writer of a batch job that replaces partitions: the job's own statement, run by Spark."""
-
-    def __init__(self, context: SinkContext) -> None:
-        self._context = context
-        self._sink = context.job.plan.analysis.sink
-
-    def recover(self) -> None:
-        self._context.catalog.same(self._sink)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.same(self._sink)
         self._context.spark.sql(self._context.job.spark_text)
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
-
-    def holds(self, batch: int) -> bool:
-        return False  # it can't be told
-
-    def discard(self) -> None:
-        """Nothing is staged."""

@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.databases import Database, DatabaseError, Step
 from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.append import WithoutRecord
 from jetsql.engine.sinks.dialects import LEDGER_TABLE, LedgerSql, TargetSql, dialect_of, quoted, sibling
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -193,26 +194,13 @@ class JdbcTransactions:
         return refusal
 
 
-class JdbcAppend:
+class JdbcAppend(WithoutRecord):
     """At least once: Spark's JDBC writer appends each batch, partition by partition. A replayed batch comes again."""
-
-    def __init__(self, context: SinkContext) -> None:
-        self._context = context
-        self._sink = context.job.plan.analysis.sink
-
-    def recover(self) -> None:
-        self._context.catalog.same(self._sink)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         database = Database(self._context.spark, self._context.catalog.same(self._sink).options)
         dialect = dialect_of(database.driver)
         return stage(rows, database, database.table, {} if dialect is None else dialect.writer)
-
-    def holds(self, batch: int) -> bool:
-        return False  # it can't be told
-
-    def discard(self) -> None:
-        """Nothing is staged."""
 
 
 def stage(rows: DataFrame, database: Database, table: str, more: dict[str, str]) -> int:
