@@ -84,6 +84,11 @@ def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sq
     until(lambda: nothing_is_left(sql))
 
 
+def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql) -> None:
+    assert len(list(sql.engine.spark.sql("SELECT id FROM range(0, 1000, 1, 4)").toLocalIterator())) == 1000
+    until(lambda: nothing_is_left(sql))
+
+
 def test_rows_come_up_to_an_error(sql: Sql) -> None:
     text = "SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)"
     rows = sql.engine.run(text).rows

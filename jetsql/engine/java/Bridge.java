@@ -20,6 +20,7 @@ public class Bridge {
   /** Teach `session`, and every session made from it later, our statements; one used before gets a new parser. */
   public void enable(SparkSession session) throws Exception {
     Secrets.install();
+    LateJobs.watch(session.sparkContext());
     if (Extension.taught(session)) return;
     Extension.inject(session.extensions());
     Sessions.renewState(session);
