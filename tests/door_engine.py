@@ -23,8 +23,8 @@ from jetsql.service.results import Result
 
 @dataclass
 class DoorSession:
-    """WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the parameters. LOOK: batches of these numbers
-    of rows, or of ENDLESS ones, then an end. All else as `FakeEngine`.
+    """USE: another schema. SET: nothing. WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the
+    parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as `FakeEngine`.
     """
 
     engine: DoorEngine
@@ -34,7 +34,9 @@ class DoorSession:
         verb, _, rest = text.strip().partition(" ")
         match verb:
             case "USE":
-                self.current = rest
+                self.current = rest.strip("`")
+                return Result((), iter(()))
+            case "SET":
                 return Result((), iter(()))
             case "WAIT":
                 self._wait()

@@ -70,6 +70,7 @@ class Link:
         self._settled = threading.Event()
         self._settled.set()
         self._had_one = False
+        self._waiting = False
         self.state = State(Phase.GONE)
 
     def begin(self, starts: bool = True) -> None:
@@ -87,11 +88,20 @@ class Link:
 
         Raises what `reach` raised, and KeyboardInterrupt; then the search goes on.
         """
-        self.begin(starts)
-        self._settled.wait()
+        with self._awaited():
+            self.begin(starts)
+            self._settled.wait()
         if self._engine is None:
             raise self._failure or EngineError("ENGINE_NOT_REACHABLE", "The engine is gone.")
         return self._engine
+
+    @contextmanager
+    def _awaited(self) -> Iterator[None]:
+        self._waiting = True
+        try:
+            yield
+        finally:
+            self._waiting = False
 
     @property
     def now(self) -> RemoteEngine | None:
@@ -129,9 +139,10 @@ class Link:
             # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
             self._failure = error
             self._set(State(Phase.GONE, "", self.state.schema))
+            if not self._waiting:
+                self.tell(str(error))
         finally:
             self._settled.set()
-            self._changed()
 
     def _in_schema(self, engine: RemoteEngine) -> str:
         """The new session's schema, which is that of the session before it where that can be."""

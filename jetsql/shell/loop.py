@@ -78,10 +78,10 @@ class Shell:
         Raises SurfaceLost when there is nobody to show anything.
         """
         self._take_signals()
+        self.console.say(_GREETING)
         self._link.begin()
         self._watch.begin()
         self._names.begin()
-        self.console.say(_GREETING)
         try:
             while not self._leaving:
                 self._turn()
@@ -147,7 +147,10 @@ class Shell:
 
     def _turn(self) -> None:
         try:
-            self._do(self._read())
+            text = self._read()
+            if trouble := self._prompt.trouble():
+                self.console.say(trouble)
+            self._do(text)
         except KeyboardInterrupt:
             return
         except EOFError:
@@ -190,7 +193,7 @@ class Shell:
         self._prompt.complete_anew()
 
     def _tell_from_beside(self, words: str) -> None:
-        if not self._prompt.above(words):
+        if not self._prompt.above(lambda: self.console.say(words)):
             self.console.say(words)
 
     def _take_signals(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from prompt_toolkit import PromptSession, print_formatted_text
+from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggest, ConditionalAutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
@@ -15,7 +15,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import History, InMemoryHistory, ThreadedHistory
+from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
@@ -46,8 +46,9 @@ class Prompt:
         self._settings = settings
         self._state = state
         self._jobs = jobs
-        self.file = None if history is None else FileHistory(history)
-        kept: History = InMemoryHistory() if self.file is None else ThreadedHistory(self.file)
+        self._file = None if history is None else FileHistory(history)
+        self._told = False
+        kept: History = InMemoryHistory() if self._file is None else self._file
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
@@ -80,6 +81,14 @@ class Prompt:
             self._session.color_depth = None
         self._session.editing_mode = EditingMode.VI if settings.keys == "vi" else EditingMode.EMACS
         return self._session.prompt(default=default)
+
+    def trouble(self) -> str:
+        """What keeps the history from being read or written, once; empty when nothing does."""
+        if self._file is None or self._file.trouble is None or self._told:
+            return ""
+        self._told = True
+        error = self._file.trouble
+        return f"The history can't be used: {error.filename}: {error.strerror}. It lasts as long as this shell."
 
     def redraw(self) -> None:
         """On any thread: something that is shown has changed."""
@@ -114,12 +123,12 @@ class Prompt:
         except EOFError:
             return False
 
-    def above(self, words: str) -> bool:
-        """On any thread: tell something above what is being entered; False when nothing is."""
+    def above(self, tell: Callable[[], None]) -> bool:
+        """On any thread: do what tells something, above what is being entered; False when nothing is."""
         app = self._session.app
         if not app.is_running or app.loop is None:
             return False
-        app.loop.call_soon_threadsafe(lambda: run_in_terminal(lambda: print_formatted_text(words)))
+        app.loop.call_soon_threadsafe(lambda: run_in_terminal(tell))
         return True
 
     def leave(self) -> bool:

@@ -50,6 +50,7 @@ class Statements:
         self._console = console
         self._show = show
         self._done = done
+        self._session: RemoteEngine | None = None
         self.memory = Memory()
 
     def run(self, step: Step | Mistake) -> Outcome:
@@ -66,6 +67,8 @@ class Statements:
     def _run(self, step: Step) -> Outcome:
         """Raises EngineError when there is no engine to run it."""
         engine = self._engine()
+        if not self._may_run(engine):
+            return Outcome.FAILED
         try:
             return self._answered(engine, step)
         except EngineError as error:
@@ -73,7 +76,7 @@ class Statements:
                 return self._lost_in_the_middle(engine, step, error)
             if error.condition != "JETSQL.ENGINE_NOT_REACHABLE":
                 raise
-        return self._again(engine, step, "The engine has ended")
+        return self._again(engine, step)
 
     def _engine(self) -> RemoteEngine:
         with self._console.waiting("Waiting for the engine, which is being looked for or started"):
@@ -88,7 +91,7 @@ class Statements:
             raise
         except ReportedError as error:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
-                return self._again(engine, step, "The engine has closed the session, which nobody had used for long")
+                return self._again(engine, step)
             return self._fail(mistake_of(step, error.report), step.fragment.text, error.report)
         self._note(engine, step.fragment.text)
         return Outcome.FINE
@@ -99,22 +102,28 @@ class Statements:
             self._link.in_schema(engine.schema())
         self._done(text)
 
-    def _again(self, engine: RemoteEngine, step: Step, why: str) -> Outcome:
-        """In a new session, a statement that the old one never got; unless that meant something to it."""
+    def _again(self, engine: RemoteEngine, step: Step) -> Outcome:
+        """In a new session, a statement that the old one never got."""
         self._link.lost(engine)
         engine.leave()
-        touched, self.memory.touched = self.memory.touched, False
         new = self._engine()
-        self._console.say(f"{why}; this is a new session. {_GONE}")
+        return self._answered(new, step) if self._may_run(new) else Outcome.FAILED
+
+    def _may_run(self, engine: RemoteEngine) -> bool:
+        """Tell when the session is another than before; whether a statement means the same in it all the same."""
+        before, self._session = self._session, engine
+        if before in (None, engine):
+            return True
+        touched, self.memory.touched = self.memory.touched, False
+        self._console.say(f"The engine has ended, or has closed the session: this is a new one. {_GONE}")
         if touched:
             self._console.say("The statement was not run, for it may rest on these. Enter it again when they are back.")
-            return Outcome.FAILED
-        return self._answered(new, step)
+        return not touched
 
     def _lost_in_the_middle(self, engine: RemoteEngine, step: Step, error: EngineError) -> Outcome:
         self._link.lost(engine)
         self._link.begin()
-        self.memory.touched = False
+        self._session, self.memory.touched = None, False
         text = step.fragment.text
         fate = (
             "It only reads, so it can be repeated."
@@ -128,8 +137,10 @@ class Statements:
 
     def _break_off(self, step: Step) -> Outcome:
         engine = self._link.now
-        if engine is not None:
-            engine.leave()
+        if engine is None:
+            self._console.say("Cancelled: the engine was not there yet, and the statement was not run.")
+            return Outcome.INTERRUPTED
+        engine.leave()
         text = step.fragment.text
         more = "" if session_state.only_reads(text) else " What it had begun on a job goes on: SHOW JOBS tells."
         self._console.say(f"Cancelled.{more}")
