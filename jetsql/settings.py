@@ -365,6 +365,13 @@ def _words(value: object) -> str:
     return value.strip()
 
 
+def _colours(value: object) -> str:
+    """Names of styles are looked up where they are used: Pygments takes its time to load."""
+    if not isinstance(value, str) or not re.fullmatch(r"[\w-]+", value.strip()):
+        raise ValueError("auto, off, or a style of Pygments such as monokai")
+    return value.strip().lower()
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError("a text on one line")
@@ -429,7 +436,7 @@ SHELL_READERS: Mapping[str, Callable[[object], object]] = {
     "pager": _words,
     "timing": _switch,
     "ask_before_drop": _switch,
-    "colours": _words,
+    "colours": _colours,
     "null_text": _text,
     "suggest": _switch,
     "history": _switch,

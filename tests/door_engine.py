@@ -34,7 +34,7 @@ class DoorSession:
         verb, _, rest = text.strip().partition(" ")
         match verb:
             case "USE":
-                self.current = rest.strip("`")
+                self.current = rest
                 return Result((), iter(()))
             case "SET":
                 return Result((), iter(()))

@@ -56,6 +56,7 @@ def _shell(flags: Flags) -> ExitCode:
     import platformdirs
 
     from jetsql.console import process_console
+    from jetsql.errors import EngineError
     from jetsql.settings import config_file
     from jetsql.shell.loop import Shell
     from jetsql.surface import SurfaceLost
@@ -68,6 +69,8 @@ def _shell(flags: Flags) -> ExitCode:
     except SurfaceLost:
         console.give_up()
         return ExitCode.OUTPUT_CLOSED
+    except EngineError as error:
+        raise click.UsageError(error.explanation) from error
 
 
 def _shell_settings(flags: Flags) -> ShellSettings:

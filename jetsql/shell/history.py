@@ -27,7 +27,7 @@ _GROWN: Final = 2 * MOST
 
 
 class FileHistory(History):
-    """file: made with its folder at the first entry. tell: takes a line for the user when it can't be used."""
+    """file: made with its folder at the first entry. trouble: what keeps it from being used."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class FileHistory(History):
     def load_history_strings(self) -> Iterator[str]:
         """Newest first."""
         try:
-            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").splitlines()))
+            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
             if len(found) > _GROWN:
                 self._cut()
         except FileNotFoundError:
@@ -60,7 +60,7 @@ class FileHistory(History):
         """Under the lock, and in the same file: others append to what they opened."""
         with open(self._file, "r+", encoding="utf-8", errors="replace", opener=private) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            kept = list(_entries(file.read().splitlines()))[-MOST:]
+            kept = list(_entries(file.read().split("\n")))[-MOST:]
             file.seek(0)
             file.truncate()
             file.writelines(_record(entry).decode() for entry in kept)

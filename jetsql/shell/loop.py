@@ -16,6 +16,7 @@ from typing import Final
 
 from jetsql import script
 from jetsql.console import Console
+from jetsql.errors import EngineError
 from jetsql.mistakes import Mistake, Script
 from jetsql.script import Step
 from jetsql.settings import ShellSettings, shell_value
@@ -40,7 +41,10 @@ _GOODBYE: Final = "The engine and its jobs go on; `jetsql stop` stops them."
 
 
 class Shell:
-    """variables: of scripts (`--set`). files: where history and favourites are kept."""
+    """variables: of scripts (`--set`). history: a file. favourites: a folder.
+
+    Raises EngineError INVALID_SETTING for a style that there isn't.
+    """
 
     def __init__(
         self,
@@ -52,7 +56,7 @@ class Shell:
         favourites: Path,
     ) -> None:
         self.console = console
-        self.settings = settings
+        self.settings = _known_colours(settings)
         self.variables = variables
         self.favourites = Favourites(favourites)
         self.last = ""
@@ -103,11 +107,9 @@ class Shell:
         self._next = text
 
     def set(self, name: str, value: str) -> None:
-        """Raises EngineError INVALID_SETTING, ValueError."""
+        """Raises EngineError INVALID_SETTING."""
         read = shell_value(name, value, f".set {name}")
-        if name == "colours":
-            colours.style(read)
-        self.settings = replace(self.settings, **{name: read})
+        self.settings = _known_colours(replace(self.settings, **{name: read}))
 
     def tell(self, told: Iterable[str]) -> None:
         """Lines that were asked for."""
@@ -205,3 +207,12 @@ class Shell:
         self._leaving = self._killed = True
         if not self._prompt.leave():
             raise KeyboardInterrupt
+
+
+def _known_colours(settings: ShellSettings) -> ShellSettings:
+    try:
+        colours.style(settings.colours)
+    except ValueError as wrong:
+        words = f"The shell's setting colours is {settings.colours!r}."
+        raise EngineError("INVALID_SETTING", words, hint=f"It must be {wrong}.") from None
+    return settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,7 @@ class Prompt:
             key_bindings=bindings(settings),
             input_processors=[HighlightMatchingBracketProcessor()],
             enable_open_in_editor=True,
+            enable_suspend=True,
             tempfile_suffix=".sql",
             reserve_space_for_menu=6,
             include_default_pygments_style=False,
@@ -116,11 +117,11 @@ class Prompt:
         self._typed = buffer.text
 
     def ask(self, question: str) -> bool:
-        """A question that is answered with y or n; anything else means no. Raises KeyboardInterrupt."""
+        """A question that is answered with y or n; anything else means no, Ctrl-C and Ctrl-D too."""
         asking: PromptSession[str] = PromptSession()
         try:
             return asking.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):
             return False
 
     def above(self, tell: Callable[[], None]) -> bool:
@@ -163,14 +164,13 @@ class StatementSuggest(AutoSuggest):
         text = document.text
         if not text.strip() or not document.is_cursor_at_the_end:
             return None
-        return _suggestion(text, buffer.history.get_strings())
+        rest = suggestion(text, buffer.history.get_strings())
+        return None if rest is None else Suggestion(rest)
 
 
-def _suggestion(text: str, entries: Iterable[str]) -> Suggestion | None:
-    for entry in reversed(list(entries)):
-        if entry.startswith(text) and entry != text:
-            return Suggestion(entry[len(text) :])
-    return None
+def suggestion(text: str, entries: Sequence[str]) -> str | None:
+    """What the newest entry that begins with the text goes on with. entries: oldest first."""
+    return next((entry[len(text) :] for entry in reversed(entries) if entry.startswith(text) and entry != text), None)
 
 
 def _shown(schema: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -99,7 +100,8 @@ class Statements:
     def _note(self, engine: RemoteEngine, text: str) -> None:
         self.memory.touched |= session_state.leaves_something(text)
         if session_state.may_change_schema(text):
-            self._link.in_schema(engine.schema())
+            with suppress(EngineError, ReportedError):  # it was done all the same; the next statement meets the reason
+                self._link.in_schema(engine.schema())
         self._done(text)
 
     def _again(self, engine: RemoteEngine, step: Step) -> Outcome:

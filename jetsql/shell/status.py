@@ -112,8 +112,9 @@ class JobWatch:
         try:
             self._tell(counted(self._asking[1].ask("GET", "/v1/jobs?all=true")["jobs"]))
             self._asking[1].schema()  # which keeps the session
-        except EngineError:
-            self._link.lost(engine)
+        except EngineError as error:
+            if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # not one that is only busy
+                self._link.lost(engine)
         except ReportedError:
             self._tell(None)
 

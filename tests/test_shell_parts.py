@@ -1,0 +1,335 @@
+"""The parts of the shell that need no prompt: colours, secrets, questions, history, settings, the bar, commands."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetsql.errors import EngineError
+from jetsql.language.grammar import grammar_text
+from jetsql.settings import SHELL_READERS, ShellSettings, load, load_shell
+from jetsql.shell import colours, config, history
+from jetsql.shell.command_table import COMMANDS, advice, command_of
+from jetsql.shell.commands import ACTIONS
+from jetsql.shell.drops import loss
+from jetsql.shell.hiding import hide_secrets
+from jetsql.shell.highlighting import SqlLexer, styled
+from jetsql.shell.history import FileHistory
+from jetsql.shell.keywords import KEYWORDS
+from jetsql.shell.link import Phase, State
+from jetsql.shell.prompt import suggestion
+from jetsql.shell.session_state import leaves_something, may_change_schema, only_reads
+from jetsql.shell.status import Jobs, bar, counted
+
+
+def classes(text: str) -> list[tuple[str, str]]:
+    return [(style.removeprefix("class:"), piece) for style, piece, *_ in styled(text) if style]
+
+
+# Colours
+
+
+def test_words_are_coloured_by_what_they_are() -> None:
+    assert classes("SELECT count(a), 'x', 1.5 FROM `t` -- why") == [
+        ("keyword", "SELECT"),
+        ("function", "count"),
+        ("symbol", "("),
+        ("symbol", ")"),
+        ("symbol", ","),
+        ("string", "'x'"),
+        ("symbol", ","),
+        ("number", "1.5"),
+        ("keyword", "FROM"),
+        ("name", "`t`"),
+        ("comment", "-- why"),
+    ]
+    assert [piece for style, piece in classes("create job j as sink into t") if style == "keyword"] == [
+        *("create", "job", "as", "sink", "into")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT 'ab", ("string.open", "'ab")),
+        ("SELECT /* ab", ("comment", "/* ab")),
+        (".mode csv", ("command", ".mode")),
+    ],
+)
+def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> None:
+    assert expected in classes(text)
+
+
+@given(st.text(st.sampled_from("aS '\"`\n\r-/*;.()$\t世"), max_size=60))
+def test_colours_change_no_text(text: str) -> None:
+    assert "".join(piece for _, piece, *_ in styled(text)) == text
+    from prompt_toolkit.document import Document
+
+    line = SqlLexer().lex_document(Document(text))
+    lines = text.split("\n")
+    assert ["".join(piece for _, piece, *_ in line(number)) for number in range(len(lines))] == lines
+
+
+def test_every_word_of_the_grammar_is_a_keyword() -> None:
+    declared = re.findall(r"^%declare (.*)$", grammar_text(), re.MULTILINE)
+    words = {word for line in declared for word in line.split() if "_" not in word}
+    assert words - {"BODY", "SEMICOLON", "LPAR", "RPAR", "COMMA", "EQUAL"} <= KEYWORDS
+
+
+def test_styles_of_pygments_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    colours.style("monokai")
+    with pytest.raises(ValueError, match="'nothing' is none"):
+        colours.style("nothing")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert [colours.colours_wanted(setting) for setting in ("auto", "off", "monokai")] == [False, False, True]
+
+
+# Secrets
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("SELECT 'a' = 'b';", "SELECT 'a' = 'b';"),
+        ("OPTIONS (user 'ann', password 'hush')", "OPTIONS (user 'ann', password '***')"),
+        ("OPTIONS ('password' = 'hush', 'a' = 'b')", "OPTIONS ('password' = '***', 'a' = 'b')"),
+        ('OPTIONS (kafka.sasl.jaas.config "hush")', "OPTIONS (kafka.sasl.jaas.config '***')"),
+        ("OPTIONS (`access.key` = 'hush')", "OPTIONS (`access.key` = '***')"),
+        ("OPTIONS ('key.columns' 'a', token 'secret:env:A')", "OPTIONS ('key.columns' 'a', token 'secret:env:A')"),
+        ("OPTIONS (url 'jdbc:postgresql://ann:hush@h/db')", "OPTIONS (url 'jdbc:postgresql://***@h/db')"),
+        ("OPTIONS (url 'jdbc:x://h/db?password=hush&a=b')", "OPTIONS (url 'jdbc:x://h/db?password=***&a=b')"),
+        ("SET some.token = hush hush;", "SET some.token = ***;"),
+        ("SET spark.sql.ansi.enabled=true;", "SET spark.sql.ansi.enabled=true;"),
+        ("OPTIONS ('password' = 'hush", "OPTIONS ('password' = '***'"),
+        ("SELECT password, 'x' FROM t", "SELECT password, 'x' FROM t"),
+    ],
+)
+def test_secrets_are_hidden(text: str, hidden: str) -> None:
+    assert hide_secrets(text) == hidden
+
+
+@given(st.text(max_size=80))
+def test_hiding_takes_any_text(text: str) -> None:
+    hide_secrets(text)
+
+
+# What is lost
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("DROP JOB j", "Stop and drop job j for good? Its state is lost."),
+        ("drop job if exists `a b` with snapshot s", "Stop and drop job a b for good? Snapshot s keeps its state."),
+        ("DROP TABLE IF EXISTS sales.`o r` PURGE", "Drop table sales.`o r`?"),
+        ("/* x */ DROP VIEW v", "Drop view v?"),
+        ("DROP DATABASE d CASCADE", "Drop schema d with everything in it?"),
+        ("DROP SCHEMA d", "Drop schema d?"),
+        ("DROP SNAPSHOT s", None),
+        ("DROP JOB", None),
+        ("DROP TABLE", None),
+        ("DROP", None),
+        ("SELECT 'DROP TABLE t'", None),
+        ("", None),
+    ],
+)
+def test_what_a_drop_takes_away(text: str, question: str | None) -> None:
+    assert loss(text) == question
+
+
+def test_what_statements_leave_and_need() -> None:
+    assert [leaves_something(text) for text in ("SET a=b", "CREATE OR REPLACE TEMP VIEW v AS", "CREATE TABLE t")] == [
+        *(True, True, False)
+    ]
+    assert [only_reads(text) for text in ("/* */ select 1", "SHOW JOBS", "INSERT", "")] == [True, True, False, False]
+    assert [may_change_schema(text) for text in ("USE a", "SELECT 1")] == [True, False]
+
+
+# History
+
+
+def written(file: Path, *entries: str) -> None:
+    for entry in entries:
+        FileHistory(file).store_string(entry)
+
+
+def kept(file: Path) -> list[str]:
+    return list(FileHistory(file).load_history_strings())
+
+
+def test_the_history_keeps_whole_entries(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "history"
+    assert kept(file) == []
+    written(file, "SELECT\n  1;\n", "a", "a", "+ odd\n# 世界\n\u2028\nend", "b")
+    assert kept(file) == ["b", "+ odd\n# 世界\n\u2028\nend", "a", "a", "SELECT\n  1;"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_several_shells_write_at_the_same_time(tmp_path: Path) -> None:
+    file = tmp_path / "history"
+    names = [f"shell {number}\nline" for number in range(4)]
+    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(kept(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
+
+
+def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST", 3)
+    monkeypatch.setattr(history, "_GROWN", 6)
+    file = tmp_path / "history"
+    written(file, *map(str, range(7)))
+    assert kept(file) == ["6", "5", "4"]
+    assert file.read_text().count("\n+") == 3
+
+
+def test_a_damaged_history_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+    file = tmp_path / "history"
+    file.write_bytes(b"\xff\xfe\n+a\n+b\nnonsense\n+c")
+    assert kept(file) == ["c", "a\nb"]
+
+
+def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
+    entries = ["SELECT 1;", "SELECT a\nFROM t;", "SHOW JOBS;"]
+    assert [suggestion(text, entries) for text in ("SEL", "SELECT 1", "SELECT 1;", "FROM")] == [
+        *("ECT a\nFROM t;", ";", None, None)
+    ]
+
+
+# Settings
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in SHELL_READERS:
+        monkeypatch.delenv(f"JETSQL_SHELL_{name.upper()}", raising=False)
+    return tmp_path / "config.toml"
+
+
+def shell_settings(file: Path, text: str, **environ: str) -> ShellSettings:
+    file.write_text(text)
+    return load_shell({"JETSQL_CONFIG": str(file), **environ})
+
+
+def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
+    found = shell_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
+    assert found == ShellSettings(keys="vi", timing=False, mode="csv")
+    assert load(environ={"JETSQL_CONFIG": str(file)}).home == file.parent / "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "told"),
+    [
+        ("[shell]\nkey = 1", {}, "key of [shell] in {file}: the shell has no setting 'key'. Did you mean keys?"),
+        ('[shell]\nkeys = "nano"', {}, "keys of [shell] in {file} is 'nano'. It must be one of emacs, vi."),
+        ("[shell]\ntiming = 3", {}, "timing of [shell] in {file} is 3. It must be true or false."),
+        ('[shell]\ncolours = "a b"', {}, "colours of [shell] in {file} is 'a b'. It must be auto, off, or"),
+        ("shell = 1", {}, "{file}: shell is 1. Write a table: [shell]."),
+        ("", {"JETSQL_SHELL_KEYS": "nano"}, "JETSQL_SHELL_KEYS in the environment is 'nano'. It must be"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_place(file: Path, text: str, environ: dict[str, str], told: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        shell_settings(file, text, **environ)
+    assert caught.value.explanation.startswith(told.format(file=file))
+
+
+def test_the_commented_file_says_what_holds(file: Path) -> None:
+    file.write_text('master = "local[2]"')
+    assert config.add_table(file)
+    assert not config.add_table(file)
+    text = file.read_text()
+    assert text.startswith('master = "local[2]"\n\n')
+    uncommented = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
+    assert shell_settings(file, uncommented) == ShellSettings()
+
+
+def test_every_setting_is_explained_and_read() -> None:
+    names = [each.name for each in fields(ShellSettings)]
+    assert names == list(config.EXPLAINED) == list(SHELL_READERS)
+    assert len(config.listed(ShellSettings())) == len(names)
+
+
+# The bar
+
+
+def job(name: str, status: str, error: str | None = None) -> dict[str, str | None]:
+    return {"name": name, "status": status, "last_error": error}
+
+
+def test_jobs_are_counted_by_how_they_are() -> None:
+    jobs = [
+        job("a", "RUNNING"),
+        job("b", "RUNNING", "an old error"),
+        job("c", "SUSPENDED"),
+        job("d", "SUSPENDED", "disk full"),
+        job("e", "SUSPENDED_EXPORTING_SNAPSHOT"),
+        job("f", "STARTING"),
+        job("g", "FAILED", "no such table"),
+        job("h", "FAILED", "cancelled by user"),
+        job("i", "COMPLETED"),
+        job("A", "FAILED", "another a, before it was made anew"),
+    ]
+    assert counted(jobs) == Jobs(running=2, suspended=2, troubled=1, failed=1, moving=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "jobs", "shown"),
+    [
+        (State(Phase.UP), None, " engine up"),
+        (State(Phase.UP), Jobs(), " engine up · 0 running"),
+        (State(Phase.UP), Jobs(2, 1), " engine up · 2 running · 1 suspended"),
+        (State(Phase.UP), Jobs(0, 1, 2), " engine up · 0 running · 3 suspended (2 by an error)"),
+        (State(Phase.UP), Jobs(failed=3, moving=4), " engine up · 0 running · 4 on the way · 3 failed"),
+        (State(Phase.STARTING, "starting the engine"), Jobs(1), " engine: starting the engine ..."),
+        (State(Phase.GONE), Jobs(1), " engine gone (the next statement connects anew)"),
+    ],
+)
+def test_the_bar_tells_what_matters(state: State, jobs: Jobs | None, shown: str) -> None:
+    assert "".join(piece for _, piece, *_ in bar(state, jobs, "")) == shown
+
+
+# Commands
+
+
+def test_every_command_of_the_table_can_be_done() -> None:
+    assert {command.word for command in COMMANDS} == set(ACTIONS)
+    words = [word for command in COMMANDS for word in (command.word, *command.others)]
+    assert len(words) == len(set(words))
+    for command in COMMANDS:
+        assert command_of(command.word.upper()) is command
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [(r"\q", "Enter .quit"), (r"\dt", "Enter SHOW TABLES;"), (".jbos", "Did you mean .jobs?"), (".xyz", ".help lists")],
+)
+def test_words_that_are_no_commands_get_advice(word: str, told: str) -> None:
+    assert advice(word).startswith(told)
+
+
+def test_commands_that_need_no_shell_load_none_of_it() -> None:
+    program = (
+        "import sys; from jetsql.cli import main; code = main(sys.argv[1:]);"
+        "print(code, [name for name in sys.modules if name.startswith(('prompt_toolkit', 'pygments', 'jetsql.shell'))])"
+    )
+    for arguments in (["--help"], ["list-jobs", "--no-start", "--home", "nowhere"]):
+        ended = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "JETSQL_CONFIG": os.devnull},
+        )
+        assert ended.stdout.splitlines()[-1].endswith(" []")
