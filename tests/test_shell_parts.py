@@ -293,7 +293,7 @@ def test_jobs_are_counted_by_how_they_are() -> None:
         (State(Phase.UP), Jobs(0, 1, 2), " engine up · 0 running · 3 suspended (2 by an error)"),
         (State(Phase.UP), Jobs(failed=3, moving=4), " engine up · 0 running · 4 on the way · 3 failed"),
         (State(Phase.STARTING, "starting the engine"), Jobs(1), " engine: starting the engine ..."),
-        (State(Phase.GONE), Jobs(1), " engine gone (the next statement connects anew)"),
+        (State(Phase.GONE, "engine gone"), Jobs(1), " engine gone (the next statement connects anew)"),
     ],
 )
 def test_the_bar_tells_what_matters(state: State, jobs: Jobs | None, shown: str) -> None:

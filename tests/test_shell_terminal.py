@@ -94,7 +94,7 @@ def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
         assert "Whether it was done is not known: look before you repeat it." in shown
         shell.until("engine up")
         shell.press("SHOW JOBS;\r")
-        shell.until("rows_per_second")
+        shell.until("submission_time")
         shell.until("engine up")
         kill_engine(home)
         shell.until("engine gone")
@@ -109,7 +109,7 @@ def test_an_engine_that_may_not_be_started_is_told_and_can_come_later(tmp_path: 
     environ = environment(tmp_path)
     with terminal(environ, "--no-start") as shell:
         shell.until("No engine runs on")
-        shell.until("engine gone")
+        shell.until("no engine (the next statement connects anew)")
         subprocess.run([sys.executable, PROGRAM, "start"], env=environ, check=True, capture_output=True)
         shell.press("SELECT 1;\r")
         shell.until("0\n1 row\ndefault>")

@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from jetsql.cells import printable
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
+
+_GONE: Final = "engine gone"
+_NONE: Final = "no engine"
 
 
 class Phase(Enum):
@@ -25,7 +29,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """doing: what is under way, in words. schema: the session's current one, as far as is known."""
+    """doing: what is under way, or how it is, in words. schema: the session's current one, as far as is known."""
 
     phase: Phase
     doing: str = ""
@@ -71,7 +75,7 @@ class Link:
         self._settled.set()
         self._had_one = False
         self._waiting = False
-        self.state = State(Phase.GONE)
+        self.state = State(Phase.GONE, _NONE)
 
     def begin(self, starts: bool = True) -> None:
         """Look for the engine, unless that is under way or done. starts: one, where none runs."""
@@ -120,7 +124,7 @@ class Link:
             if self._engine is not engine:
                 return
             self._engine = None
-        self._set(State(Phase.GONE, "", self.state.schema))
+        self._set(State(Phase.GONE, _GONE, self.state.schema))
 
     def close(self) -> None:
         """Close the session, should there be one."""
@@ -138,7 +142,7 @@ class Link:
         except Exception as error:
             # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
             self._failure = error
-            self._set(State(Phase.GONE, "", self.state.schema))
+            self._set(State(Phase.GONE, _GONE if self._had_one else _NONE, self.state.schema))
             if not self._waiting:
                 self.tell(str(error))
         finally:

@@ -57,13 +57,13 @@ class Statements:
     def run(self, step: Step | Mistake) -> Outcome:
         """Run one to its end, or tell what is wrong with it. Raises SurfaceLost."""
         if isinstance(step, Mistake):
-            return self._fail(step, step.script.text, None)
+            return self._mistaken(step, step.script.text, None)
         try:
             return self._run(step)
         except KeyboardInterrupt:
             return self._break_off(step)
         except JetSQLError as error:
-            return self._fail(_mistake(step, error), step.fragment.text, error.report())
+            return self._fail(error.condition, _told(error), step.fragment.text, error.report())
 
     def _run(self, step: Step) -> Outcome:
         """Raises EngineError when there is no engine to run it."""
@@ -93,7 +93,7 @@ class Statements:
         except ReportedError as error:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
                 return self._again(engine, step)
-            return self._fail(mistake_of(step, error.report), step.fragment.text, error.report)
+            return self._mistaken(mistake_of(step, error.report), step.fragment.text, error.report)
         self._note(engine, step.fragment.text)
         return Outcome.FINE
 
@@ -133,7 +133,7 @@ class Statements:
             else "Whether it was done is not known: look before you repeat it."
         )
         words = f"The engine has ended, or the connection to it broke, while this ran: {_short(text)}"
-        self._fail(Mistake(step.script, step.start, error.condition, words, fate), text, error.report())
+        self._fail(error.condition, f"[{error.condition}] {words}\n{fate}", text, error.report())
         self._console.say(f"The shell connects anew. {_GONE}")
         return Outcome.FAILED
 
@@ -148,17 +148,21 @@ class Statements:
         self._console.say(f"Cancelled.{more}")
         return Outcome.INTERRUPTED
 
-    def _fail(self, mistake: Mistake, text: str, report: ErrorReport | None) -> Outcome:
-        self.memory.failure = Failure(mistake, text, datetime.now(), report)
-        self._console.mistake(str(mistake))
+    def _mistaken(self, mistake: Mistake, text: str, report: ErrorReport | None) -> Outcome:
+        return self._fail(mistake.condition, str(mistake), text, report)
+
+    def _fail(self, condition: str, shown: str, text: str, report: ErrorReport | None) -> Outcome:
+        self.memory.failure = Failure(condition, shown, text, datetime.now(), report)
+        self._console.mistake(shown)
         return Outcome.FAILED
 
 
 _GONE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
 
 
-def _mistake(step: Step, error: JetSQLError) -> Mistake:
-    return Mistake(step.script, step.start, error.condition, error.message, error.hint)
+def _told(error: JetSQLError) -> str:
+    """An error that is not the statement's: it has no place in there."""
+    return f"[{error.condition}] {error.explanation}"
 
 
 def _short(text: str) -> str:

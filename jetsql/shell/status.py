@@ -141,7 +141,7 @@ def _engine(state: State) -> StyleAndTextTuples:
             return [("class:bar.good", "engine up")]
         case Phase.STARTING:
             return [("class:bar.moving", f"engine: {state.doing or 'starting'} ...")]
-    return [("class:bar.bad", "engine gone"), ("class:bar.hint", " (the next statement connects anew)")]
+    return [("class:bar.bad", state.doing), ("class:bar.hint", " (the next statement connects anew)")]
 
 
 def _job_words(jobs: Jobs) -> list[tuple[str, str]]:
