@@ -7,7 +7,9 @@ import pytest
 
 from jetsql.cli.flags import ExitCode
 from jetsql.jobs.options import OPTIONS
-from jetsql.settings import READERS
+from jetsql.settings import READERS, ShellSettings
+from jetsql.shell.command_table import COMMANDS
+from jetsql.shell.config import EXPLAINED, shown
 
 TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -26,6 +28,13 @@ def test_options() -> None:
 def test_settings() -> None:
     named = [name for row in rows("setting") for name in re.findall(r"`(\w+)`", row[0])]
     assert named == list(READERS)
+
+
+def test_commands_and_settings_of_the_shell() -> None:
+    named = [[f"{command.word} {command.usage}".strip(), command.summary] for command in COMMANDS]
+    assert [[cell.replace("\\|", "|").strip("`") for cell in row] for row in rows("command")] == named
+    settings = [[f"`{name}`", shown(ShellSettings(), name), told] for name, told in EXPLAINED.items()]
+    assert rows("`[shell]`") == settings
 
 
 def test_exit_codes() -> None:
