@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -101,9 +102,11 @@ def through_the_wire(value: Any, kind: Type) -> Any:
 
 
 def told(value: Any, structure: Any) -> Any:
-    """What is compared: a FLOAT by its bits and a timestamp with its offset; equality alone says less, or more."""
+    """What is compared: a FLOAT by its bits and a timestamp with its offset; equality alone says less, or more. A NaN
+    is one as any other: Spark tells none from another."""
     match value:
         case float():
+            value = math.nan if math.isnan(value) else value
             return struct.pack("f" if structure == "float" else "d", value)
         case datetime():
             return value.isoformat()
