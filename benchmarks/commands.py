@@ -1,4 +1,5 @@
-"""How long a command takes from the start of its process to its end, with an engine that runs already.
+"""How long a command takes from the start of its process to its end, and the shell to its prompt, with an engine that
+runs already.
 
 The engine has a streaming job that finds nothing to do, as most of the time. Calls of all commands take turns, so that
 what else the machine does meets all of them alike.
@@ -7,6 +8,7 @@ what else the machine does meets all of them alike.
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ _SET_UP = (
     "CREATE JOB copy AS INSERT INTO copies SELECT id FROM STREAM numbers"
 )
 _COMMANDS = (("list-jobs",), ("-e", "SHOW JOBS"), ("describe", "copy"), ("status",), ("--version",))
+_PROMPT = "jetsql, to its prompt"
 
 
 def jetsql(home: str, *arguments: str) -> float:
@@ -42,6 +45,37 @@ def jetsql(home: str, *arguments: str) -> float:
     return time.perf_counter() - began
 
 
+def prompt(home: str) -> float:
+    """The shell on a terminal of its own. Returns the seconds until its prompt is there; raises ClickException when it
+    ends before."""
+    began = time.perf_counter()
+    process, terminal = pty.fork()
+    if process == 0:
+        environ = {**os.environ, "JETSQL_HOME": home, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        os.chdir(_ROOT)
+        os.execve(sys.executable, [sys.executable, "-m", "jetsql"], environ)
+    shown = b""
+    while b"default" not in shown:
+        if not (came := _read(terminal)):
+            raise click.ClickException(shown.decode(errors="replace"))
+        shown += came
+    seconds = time.perf_counter() - began
+    os.write(terminal, b"\x04")
+    while _read(terminal):
+        continue
+    os.waitpid(process, 0)
+    os.close(terminal)
+    return seconds
+
+
+def _read(terminal: int) -> bytes:
+    """What has come; nothing at the end, which Linux tells as an error."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
 def bare() -> float:
     """Python alone, which no command can be faster than."""
     began = time.perf_counter()
@@ -54,6 +88,8 @@ def report(times: dict[str, list[float]]) -> None:
     table((text("command"), *figures("median, s", "least, s", "most, s")), rows)
     listing = middle(times["jetsql list-jobs"])
     say(f"list-jobs: median {listing:.3f} s, goal {GOAL.words(listing)}")
+    shell = middle(times[_PROMPT])
+    say(f"the shell's prompt: median {shell:.3f} s, goal {GOAL.words(shell)}")
 
 
 @click.command(help=__doc__)
@@ -62,7 +98,7 @@ def report(times: dict[str, list[float]]) -> None:
 def main(calls: int, master: str) -> None:
     introduce("commands: from the process to its end", "an engine runs, with one job that is idle")
     times: dict[str, list[float]] = {f"jetsql {' '.join(command)}": [] for command in _COMMANDS}
-    times["python -c pass"] = []
+    times |= {_PROMPT: [], "python -c pass": []}
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as home:
         jetsql(home, "start", "--master", master)
         try:
@@ -70,6 +106,7 @@ def main(calls: int, master: str) -> None:
             for _ in range(calls):
                 for command in _COMMANDS:
                     times[f"jetsql {' '.join(command)}"].append(jetsql(home, *command))
+                times[_PROMPT].append(prompt(home))
                 times["python -c pass"].append(bare())
         finally:
             jetsql(home, "stop")
