@@ -41,8 +41,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _shell(flags: Flags) -> ExitCode:
-    settings = settings_of(flags)
-    url_of(flags)  # a wrong address is told before there is a prompt
+    settings, here = settings_of(flags), url_of(flags) is None  # what is wrong is told before there is a prompt
     shell_settings, values = _shell_settings(flags), variables_of(flags)
 
     def reached(talk: Talk) -> RemoteEngine:
@@ -63,8 +62,9 @@ def _shell(flags: Flags) -> ExitCode:
 
     console = process_console()
     history = Path(platformdirs.user_state_path("jetsql", appauthor=False)) / "history"
+    favourites = config_file().parent / "favourites"
     try:
-        shell = Shell(reached, console, shell_settings, values, history, config_file().parent / "favourites")
+        shell = Shell(reached, console, shell_settings, values, history, favourites, here)
         return ExitCode.FINE if shell.run() else ExitCode.INTERRUPTED
     except SurfaceLost:
         console.give_up()

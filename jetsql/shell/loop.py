@@ -38,10 +38,12 @@ from jetsql.version import VERSION
 
 _GREETING: Final = f"JetSQL {VERSION}. Statements end with ; and .help lists the commands."
 _GOODBYE: Final = "The engine and its jobs go on; `jetsql stop` stops them."
+_GOODBYE_FROM_AFAR: Final = "The engine and its jobs go on."
 
 
 class Shell:
-    """variables: of scripts (`--set`). history: a file. favourites: a folder.
+    """variables: of scripts (`--set`). history: a file. favourites: a folder. here: whether the engine is one of this
+    machine, which `jetsql stop` ends.
 
     Raises EngineError INVALID_SETTING for a style that there isn't.
     """
@@ -54,12 +56,14 @@ class Shell:
         variables: Mapping[str, str],
         history: Path,
         favourites: Path,
+        here: bool = True,
     ) -> None:
         self.console = console
         self.settings = _known_colours(settings)
         self.variables = variables
         self.favourites = Favourites(favourites)
         self.last = ""
+        self._here = here
         self._leaving = self._killed = False
         self._next = ""
         self._link = Link(reach, self._changed, self._tell_from_beside)
@@ -89,8 +93,8 @@ class Shell:
         try:
             while not self._leaving:
                 self._turn()
-            if self._link.state.phase is Phase.UP and not self._killed:
-                self.console.say(_GOODBYE)
+            if self._link.state.phase is not Phase.GONE and not self._killed:
+                self.console.say(_GOODBYE if self._here else _GOODBYE_FROM_AFAR)
         finally:
             self._watch.close()
             self._names.close()
