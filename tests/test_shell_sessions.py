@@ -5,7 +5,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -231,33 +231,39 @@ def test_a_history_that_cannot_be_written_is_told_once(server: Server, tmp_path:
 # The engine
 
 
-def signalling(engine: ShellEngine, number: signal.Signals) -> threading.Thread:
-    """Again when it was lost: Python does not notice a signal that comes just before the system call that waits."""
+@contextmanager
+def signalled(engine: ShellEngine, number: signal.Signals) -> Iterator[None]:
+    """A signal comes while a statement waits; again when it was lost: Python does not notice one that comes just before
+    the system call that waits."""
+    over = threading.Event()
 
     def press() -> None:
         assert engine.waiting.wait(30)
         os.kill(os.getpid(), number)
-        while not engine.woken.wait(5):
+        while not (over.wait(5) or engine.woken.is_set()):
             os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=press)
     thread.start()
-    return thread
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_ctrl_c_cancels_the_statement_and_not_the_session(shell: Session, engine: ShellEngine) -> None:
-    thread = signalling(engine, signal.SIGINT)
-    assert shell("WAIT; SELECT a;\r", "SELECT b;\r") == (
+    with signalled(engine, signal.SIGINT):
+        shown = shell("WAIT; SELECT a;\r", "SELECT b;\r")
+    assert shown == (
         "Cancelled. What it had begun on a job goes on: SHOW JOBS tells.\n1 more was not run.\n" + TABLE.format("b")
     )
-    thread.join()
     assert engine.woken.wait(30)
 
 
 def test_a_terminal_that_is_gone_ends_the_shell(shell: Session, engine: ShellEngine) -> None:
-    thread = signalling(engine, signal.SIGHUP)
-    shell("WAIT;\r", "SELECT b;\r")
-    thread.join()
+    with signalled(engine, signal.SIGHUP):
+        shell("WAIT;\r", "SELECT b;\r")
     assert not shell.fine
     assert engine.entered == []
 
