@@ -93,7 +93,7 @@ def session(
         reached.append(url())
         return RemoteEngine(reached[-1], TOKEN)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         console = Console(out, out, terminal=False)
         files = folder / "state" / "history", folder / "config" / "favourites"

@@ -203,6 +203,7 @@ class Shell:
             self.console.say(words)
 
     def _take_signals(self) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever it was to whoever started this process
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._end)
 
