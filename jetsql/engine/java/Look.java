@@ -27,9 +27,6 @@ public class Look implements VoidFunction2 {
   private static final String EXECUTION = "spark.sql.execution.id";
   private static final long TRIGGER_MILLIS = 200;
   private static final long WAIT_MILLIS = 100;
-  private static final long LONG_SECONDS = 10;
-  private static final long PART_SECONDS = 2;
-  private static final long MOST_PARTS = 2000;
   private static final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(new Daemons());
 
   private final SparkSession session;
@@ -47,7 +44,6 @@ public class Look implements VoidFunction2 {
   private Dataset part;
   private long left;
   private long number;
-  private long heldSeconds;
   private boolean woken;
   private boolean expired;
   private boolean ended;
@@ -92,22 +88,11 @@ public class Look implements VoidFunction2 {
 
   /** On the query's thread: the batch is done when the reader has asked for the next one. */
   public synchronized void call(Object rows, Object id) throws Exception {
-    batch = divided((Dataset) rows);
+    batch = (Dataset) rows;
     ofBatch = (Properties) session.sparkContext().getLocalProperties().clone();
     number = ((Long) id).longValue();
     notifyAll();
-    long began = System.nanoTime();
     while (batch != null && !ended) wait();
-    heldSeconds = (System.nanoTime() - began) / 1000000000L;
-  }
-
-  /**
-   * A source that goes by the clock has gone on while a slow reader held up the query. Rows are fetched partition by
-   * partition, so those of a long time are dealt out to more of them, on disk.
-   */
-  private Dataset divided(Dataset rows) {
-    if (replaces() || heldSeconds < LONG_SECONDS) return rows;
-    return rows.repartition((int) Math.min(heldSeconds / PART_SECONDS, MOST_PARTS));
   }
 
   /** The next batch; null when the look was woken. Throws what ended the query. */
