@@ -1,0 +1,89 @@
+"""What the shell shows, as a person has it before them: streams, a pager, a statement that is watched, the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from door_engine import DoorEngine
+from http_server import TOKEN, serving
+from jetsql.jobs.measuring import Reading
+from jetsql.jobs.metrics import Totals
+from jetsql.jobs.model import Status
+from jetsql.jobs.pulses import Pulse
+from jetsql.jobs.tables import Column
+from jetsql.service.results import Result
+from shell_terminal import ShellTerminal, environment, terminal
+
+
+class Engine(DoorEngine):
+    def run(self, text: str) -> Result:
+        return Result((Column("name"), Column("status"), Column("last_error")), iter([("orders", "RUNNING", None)]))
+
+
+@pytest.fixture
+def engine() -> Engine:
+    reading = Reading("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
+    return Engine(jobs_now=[Pulse(reading, 12345.0, (1.0, 2.0))])
+
+
+@pytest.fixture
+def shell(engine: DoorEngine, tmp_path: Path) -> Iterator[ShellTerminal]:
+    environ = environment(tmp_path, JETSQL_TOKEN=TOKEN, PAGER="head -n 3")
+    with serving(engine) as server, terminal(environ, "--url", server.url) as shell:
+        shell.until("default>")
+        yield shell
+        shell.press("\x04")
+        assert shell.ended() == 0
+
+
+def test_a_stream_is_seen_until_ctrl_c_which_ends_it_on_the_engine(shell: ShellTerminal, engine: DoorEngine) -> None:
+    shell.press("LOOK 2 ENDLESS;\r")
+    shell.until("not shown")
+    shell.until("Ctrl-C ends")
+    shell.press("\x03")
+    shell.until("batch, ")
+    shell.until("default>", times=1)
+    assert engine.ended.wait(60)
+    shell.press("SELECT still;\r")
+    shell.until("still")
+
+
+def test_who_ends_the_pager_has_the_prompt_back(shell: ShellTerminal, engine: DoorEngine) -> None:
+    shell.press("ENDLESS;\r")
+    shell.until("rows read")
+    assert engine.ended.wait(60)
+    shell.press("SELECT still;\r")
+    shell.until("1 row")
+
+
+def test_a_statement_is_watched_until_q_or_ctrl_c(shell: ShellTerminal) -> None:
+    shell.press(".watch 0.1 SELECT something\r")
+    shell.until("until q: SELECT something")
+    shell.press("q")
+    shell.until("default>", times=2)
+    shell.press(".watch WAIT\r")
+    shell.until("WAIT may change something")
+    shell.press(".watch 60 SELECT more\r")
+    shell.until("until q: SELECT more")
+    shell.press("\x03")
+    shell.until("default>", times=4)
+
+
+def test_the_jobs_are_on_the_whole_screen_until_q(shell: ShellTerminal, engine: DoorEngine) -> None:
+    shell.press(".top\r")
+    shell.until("orders")
+    assert "default>" not in shell.shown
+    shell.press("d")
+    shell.until("Drop the job orders? Its state is lost, its table stays. [y/N]")
+    shell.press("y")
+    shell.until("unknown: DROP")  # what this engine answers
+    assert engine.statements.texts == ["DROP JOB '0001-0000-0000-0001'"]
+    shell.resize(60, 10)
+    shell.until("12k")
+    shell.press("q")
+    shell.until("default>")
+    shell.press("SELECT still;\r")
+    shell.until("1 row")
