@@ -8,7 +8,7 @@ one waits, one says how to be woken and asks whether to go on. A thread that car
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from typing import Final
@@ -35,8 +35,9 @@ class Cancellation:
             self._asked = True
             self._words = words or self._words
             wakes = list(self._wakes)
-        for wake in wakes:
-            wake()
+        with ExitStack() as all_of_them:  # also when one of them fails
+            for wake in wakes:
+                all_of_them.callback(wake)
 
     def check(self) -> None:
         """Raises StatementError STATEMENT_CANCELLED when it was asked for."""

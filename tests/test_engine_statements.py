@@ -84,6 +84,19 @@ def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sq
     until(lambda: nothing_is_left(sql))
 
 
+def test_rows_that_nobody_begins_to_read_leave_nothing_behind_either(sql: Sql) -> None:
+    threads = sql.engine.spark.sparkContext._jvm.Thread
+    unread = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
+    until(lambda: rows_threads(threads) == 1)
+    del unread
+    until(lambda: rows_threads(threads) == 0 and nothing_is_left(sql))
+
+
+def rows_threads(threads: Any) -> int:
+    """How many of Spark's threads hand out rows."""
+    return sum(thread.getName() == "rows" for thread in threads.getAllStackTraces().keySet())
+
+
 def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql) -> None:
     assert len(list(sql.engine.spark.sql("SELECT id FROM range(0, 1000, 1, 4)").toLocalIterator())) == 1000
     until(lambda: nothing_is_left(sql))

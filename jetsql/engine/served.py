@@ -28,12 +28,32 @@ def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
+class _Pipe:
+    """What Spark's thread writes the rows into. It is opened at once: that thread waits for it, for good."""
+
+    def __init__(self, port: int, secret: str) -> None:
+        self.file: Any = None
+        self._socket: Any = None
+        self.file, self._socket = _create_local_socket((port, secret))
+
+    def close(self) -> None:
+        for each in (self.file, self._socket):
+            if each is not None:
+                each.close()
+
+    def __del__(self) -> None:
+        self.close()  # rows that nobody began to read
+
+
 def _read(served: Any, serializer: Any) -> Iterator[Any]:
     port, secret, server, java_rows = served
+    return _pieces(_Pipe(port, secret), serializer, server, java_rows)
+
+
+def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
     with cancellation.current().waking(java_rows.leave), _leaving(java_rows):
-        file, socket = _create_local_socket((port, secret))
-        with closing(socket), closing(file):
-            yield from serializer.load_stream(file)
+        with closing(pipe):
+            yield from serializer.load_stream(pipe.file)
         server.getResult()  # raises what ended the rows early
 
 

@@ -92,6 +92,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.hadoop.hive.metastore.schema.verification": "false",
         # A client of JDBC gets a large result part by part: whole, it would take the engine's memory, and the engine.
         "spark.sql.thriftServer.incrementalCollect": "true",
+        # Rows of a result that an executor of another machine has come through a file, and not through memory.
+        "spark.network.maxRemoteBlockSizeFetchToMem": "8m",
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",

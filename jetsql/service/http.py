@@ -50,6 +50,8 @@ BODY_MOST: Final = 32 * 1024 * 1024
 """Bytes of a request. Scripts are sent statement by statement, so this is one statement and its parameters."""
 
 _THREADS: Final = 256
+# For all else, so that statements can be cancelled, and the engine stopped, however many go on.
+_SHORT_THREADS: Final = 16
 
 
 class Engine(SessionMaker, Reporter, Protocol):
@@ -91,6 +93,7 @@ class Door:
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
+        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="door")
         app = Starlette(routes=self._routes(), exception_handlers={JetSQLError: _refuse, HTTPException: _no_such_thing})
         self.app = access.guard(app)
 
@@ -99,6 +102,7 @@ class Door:
         self.running.cancel_all()
         self.sessions.stop()
         self._threads.shutdown()
+        self._short.shutdown()
 
     def _routes(self) -> list[Route]:
         return [
@@ -167,7 +171,7 @@ class Door:
         return JSONResponse(told, 503 if closed else 200)
 
     async def _on_thread(self, work: Any, *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
 
 
 async def _description(http: HttpRequest) -> Response:

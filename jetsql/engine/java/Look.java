@@ -2,11 +2,11 @@ package dev.jetsql;
 
 import java.util.Properties;
 import java.util.UUID;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -17,6 +17,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryException;
 import org.apache.spark.sql.streaming.Trigger;
 import org.apache.spark.storage.StorageLevel;
+import org.slf4j.LoggerFactory;
 
 /**
  * One look. Its thread calls `start`, `next` until that gives null, and `close`, whatever happens in between. What Spark
@@ -27,7 +28,9 @@ public class Look implements VoidFunction2 {
   private static final String EXECUTION = "spark.sql.execution.id";
   private static final long TRIGGER_MILLIS = 200;
   private static final long WAIT_MILLIS = 100;
-  private static final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(new Daemons());
+  private static final ScheduledThreadPoolExecutor clock = new ScheduledThreadPoolExecutor(1, new Daemons());
+
+  static { clock.setRemoveOnCancelPolicy(true); }
 
   private final SparkSession session;
   private final LogicalPlan plan;
@@ -39,6 +42,7 @@ public class Look implements VoidFunction2 {
   private StreamingQuery query;
   private ScheduledFuture timer;
   private Dataset batch;
+  private boolean handedOut;
   private Properties ofBatch;
   private Properties ofReader;
   private Dataset part;
@@ -89,6 +93,7 @@ public class Look implements VoidFunction2 {
   /** On the query's thread: the batch is done when the reader has asked for the next one. */
   public synchronized void call(Object rows, Object id) throws Exception {
     batch = (Dataset) rows;
+    handedOut = false;
     ofBatch = (Properties) session.sparkContext().getLocalProperties().clone();
     number = ((Long) id).longValue();
     notifyAll();
@@ -97,13 +102,14 @@ public class Look implements VoidFunction2 {
 
   /** The next batch; null when the look was woken. Throws what ended the query. */
   public synchronized Dataset next() throws Exception {
-    batch = null;
+    if (handedOut) batch = null;
     notifyAll();
     while (batch == null && !woken) {
       if (ended) throw Extension.Failure.closed();
       if (!query.isActive()) throw Extension.Answers.raise(failure());
       wait(WAIT_MILLIS);
     }
+    handedOut = batch != null;
     return batch;
   }
 
@@ -146,6 +152,7 @@ public class Look implements VoidFunction2 {
   private long count(Dataset kept) {
     long count = -1;
     enter();
+    session.sparkContext().setJobGroup(id, "", true); // which `wake` cancels, also before the count has begun
     try {
       count = kept.count();
     } finally {
@@ -183,10 +190,13 @@ public class Look implements VoidFunction2 {
   /** Of the newest batch, from 0. */
   public synchronized long number() { return number; }
 
-  /** From any thread: `next` gives null from now on. */
-  public synchronized void wake() {
-    woken = true;
-    notifyAll();
+  /** From any thread: `next` gives null from now on, and rows are not counted to their end. */
+  public void wake() {
+    synchronized (this) {
+      woken = true;
+      notifyAll();
+    }
+    session.sparkContext().cancelJobGroupAndFutureJobs(id);
   }
 
   private Throwable failure() {
@@ -203,9 +213,12 @@ public class Look implements VoidFunction2 {
       notifyAll();
     }
     if (timer != null) timer.cancel(false);
+    session.sparkContext().cancelJobGroupAndFutureJobs(id);
     keep(null);
     try {
       if (query != null) query.stop();
+    } catch (TimeoutException slow) {
+      LoggerFactory.getLogger(Look.class).warn("A look did not end in time; what it does goes on until it notices", slow);
     } finally {
       Queries.release(session);
       Looks.delete(session, checkpoint);

@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.slf4j.LoggerFactory;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -68,7 +69,15 @@ public class Looks {
   /** End all looks; whoever reads one is told that the engine was closed. */
   static void closeAll() throws Exception {
     Iterator each = open.iterator();
-    while (each.hasNext()) ((Look) each.next()).close();
+    while (each.hasNext()) close((Look) each.next());
+  }
+
+  private static void close(Look look) {
+    try {
+      look.close();
+    } catch (Exception error) { // whatever it is, the others and the jobs are to be ended well
+      LoggerFactory.getLogger(Looks.class).warn("A look could not be ended", error);
+    }
   }
 
   static void delete(SparkSession session, String place) throws Exception {

@@ -76,12 +76,17 @@ public class Rows extends AbstractIterator {
   }
 
   private void forget() {
-    if (partition >= 0) blocks.removeBlock(block(partition), true);
+    if (partition >= 0) blocks.master().removeBlock(block(partition));
   }
 
   private void close() {
-    if (current.hasNext()) blocks.releaseLock(block(partition), Option.empty());
-    pieces.unpersist(false);
+    try {
+      if (current.hasNext() && blocks.getStatus(block(partition)).isDefined()) {
+        blocks.releaseLock(block(partition), Option.empty());
+      }
+    } finally {
+      pieces.unpersist(false);
+    }
   }
 
   private RDDBlockId block(int number) { return new RDDBlockId(pieces.id(), number); }
