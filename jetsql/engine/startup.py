@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark.java_gateway
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of
@@ -189,7 +189,8 @@ def is_stopped(spark: Session) -> bool:
 
 def is_lost(error: BaseException) -> bool:
     """Whether an error means that the process that Spark runs in does not answer any more."""
-    return isinstance(error, Py4JNetworkError | ConnectionError)
+    unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J tells no reason then
+    return unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
 
 
 def wait_for_end(spark: Session) -> int:
