@@ -42,7 +42,7 @@ class FakeEngine:
     FAIL WORD         a JetSQL error at WORD          SPARK WORD        Spark's error at WORD
     LATE              an error behind the first row   NOTHING           no columns
     NOWHERE           an error without a place        CRASH             the engine is gone
-    INTERRUPT         a person presses Ctrl-C
+    INTERRUPT         a person presses Ctrl-C     DIE               Spark's process ends while it runs
     """
 
     texts: list[str] = field(default_factory=list)
@@ -90,6 +90,8 @@ class FakeEngine:
                 return SparkError("There is no such table.", place.line(text), place.column(text) + 1)
             case "CRASH":
                 return EngineError("ENGINE_NOT_STARTED", "The engine is gone.")
+            case "DIE":
+                return EngineError("ENGINE_NOT_REACHABLE", "Spark's process has ended, and the engine with it.")
             case "INTERRUPT":
                 return KeyboardInterrupt()
         return ValueError(f"unknown: {verb}")

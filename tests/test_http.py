@@ -16,7 +16,7 @@ import pytest
 
 from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
-from jetsql.client.http import HttpDoor
+from jetsql.client.http import HttpDoor, NothingSent
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from tests.conftest import until
@@ -274,9 +274,22 @@ def test_stop_is_asked_for(server: Server) -> None:
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with pytest.raises(EngineError) as told:
+    with pytest.raises(NothingSent) as told:
         HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+
+
+def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
+    with pytest.raises(NothingSent) as told:
+        HttpDoor(shared.url, "another").ask("GET", "/v1/engine")
+    assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
+
+
+def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -> None:
+    with pytest.raises(EngineError) as told:
+        remote.run("DIE")
+    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+    assert not isinstance(told.value, NothingSent)
 
 
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:

@@ -377,3 +377,10 @@ def test_a_session_that_the_engine_has_closed_is_opened_anew(shell: Session, ser
     shown = entered_then(shell, "SELECT a;", forget, "SELECT b;")
     assert "The engine has ended, or has closed the session: this is a new one." in shown
     assert shown.endswith(TABLE.format("b"))
+
+
+def test_a_statement_that_an_engine_got_is_not_sent_again(shell: Session, engine: ShellEngine) -> None:
+    shown = shell("DIE here;\r", "SELECT a;\r")
+    assert "Whether it was done is not known: look before you repeat it." in shown
+    assert shown.endswith(TABLE.format("a"))
+    assert engine.entered == ["DIE here", "SELECT a"]

@@ -35,6 +35,10 @@ _OF_THE_ENGINE: Final = frozenset(
 )
 
 
+class NothingSent(EngineError):
+    """There was no connection to an engine: it never got what was to be asked of it."""
+
+
 class HttpDoor:
     """Requests one after the other; an answer has to be read to its end, or given up, before the next."""
 
@@ -48,8 +52,8 @@ class HttpDoor:
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON of a short answer; None where there is none.
 
-        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED, and ReportedError for what the engine
-        refuses.
+        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED (as NothingSent when the engine never
+        got it), and ReportedError for what the engine refuses.
         """
         response = self._send(method, path, body, self._connect_seconds)
         with _told(self.url, "CONNECTION_LOST"):
@@ -118,7 +122,7 @@ class HttpDoor:
     def _check_engine(self, connection: HTTPConnection) -> None:
         """The token is for the engine alone: who listens has to know it, and to show that, before it is told.
 
-        An engine that was killed leaves its address to whoever takes it. Raises EngineError NOT_AUTHORIZED.
+        An engine that was killed leaves its address to whoever takes it. Raises NothingSent NOT_AUTHORIZED.
         """
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
@@ -126,7 +130,7 @@ class HttpDoor:
         told = connection.getresponse().read(_HEALTH_BYTES)
         if not compare_digest(_shown_proof(told).encode(errors="replace"), proof(self._token, nonce).encode()):
             connection.close()
-            raise EngineError(
+            raise NothingSent(
                 "NOT_AUTHORIZED",
                 f"What answers at {self.url} does not know the token, so nothing was sent to it.",
                 hint="Either the token is wrong, or another program has the address that the engine had.",
@@ -173,7 +177,7 @@ def _shown_proof(content: bytes) -> str:
 
 def _lost(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
-        return EngineError(condition, f"No engine answers at {url}: {_words(error)}.", hint="Is it running?")
+        return NothingSent(condition, f"No engine answers at {url}: {_words(error)}.", hint="Is it running?")
     if isinstance(error, TimeoutError):
         return EngineError(condition, f"The engine at {url} took too long to answer.")
     return EngineError(

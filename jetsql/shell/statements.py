@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from jetsql.cells import printable
+from jetsql.client.http import NothingSent
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
@@ -21,6 +22,9 @@ from jetsql.shell.link import Link
 from jetsql.surface import SurfaceLost
 
 _ONE_LINE: Final = 70
+
+# Also an engine whose Spark has died tells that it is not reachable, and by then it may have done the statement.
+_LOST: Final = frozenset({"JETSQL.CONNECTION_LOST", "JETSQL.ENGINE_NOT_REACHABLE"})
 
 
 class Outcome(Enum):
@@ -72,12 +76,12 @@ class Statements:
             return Outcome.FAILED
         try:
             return self._answered(engine, step)
+        except NothingSent:
+            return self._again(engine, step)
         except EngineError as error:
-            if error.condition == "JETSQL.CONNECTION_LOST":
-                return self._lost_in_the_middle(engine, step, error)
-            if error.condition != "JETSQL.ENGINE_NOT_REACHABLE":
+            if error.condition not in _LOST:
                 raise
-        return self._again(engine, step)
+            return self._lost_in_the_middle(engine, step, error)
 
     def _engine(self) -> RemoteEngine:
         with self._console.waiting("Waiting for the engine, which is being looked for or started"):
