@@ -237,6 +237,12 @@ def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
     connection.close()
 
 
+def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    with pytest.raises(dbapi.OperationalError, match="Spark's process"):
+        connection.cursor().execute("DIE")
+    assert engine.statements.texts == ["DIE"]
+
+
 def test_no_engine_and_a_wrong_token(server: Server) -> None:
     with pytest.raises(dbapi.OperationalError, match="token is wrong"):
         jetsql.connect(server.url, token="wrong")

@@ -20,6 +20,7 @@ from jetsql.client import dbapi_errors
 from jetsql.client.addresses import Address
 from jetsql.client.dbapi_cursor import ArrowCursor, Cursor
 from jetsql.client.dbapi_errors import misuse, told
+from jetsql.client.http import NothingSent
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 
@@ -170,8 +171,9 @@ class Connection:
 
 def _was_not_begun(error: EngineError | ReportedError) -> bool:
     """Whether the session is gone, and the statement has certainly not begun."""
-    condition = error.report.condition if isinstance(error, ReportedError) else error.condition
-    return condition in ("JETSQL.SESSION_NOT_FOUND", "JETSQL.ENGINE_NOT_REACHABLE")
+    if isinstance(error, ReportedError):
+        return error.report.condition == "JETSQL.SESSION_NOT_FOUND"
+    return isinstance(error, NothingSent)
 
 
 def _session_lost(why: EngineError | ReportedError) -> EngineError:
