@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 import click
 
@@ -54,11 +55,24 @@ def url_of(flags: Flags) -> str | None:
         return None
     if not url.startswith(("http://", "https://")):
         raise click.UsageError(f"The engine's address {url!r} begins with neither http:// nor https://.")
+    if wrong := _wrong_place(url):
+        raise click.UsageError(f"The engine's address {url!r} is no address: {wrong}. Write http://HOST:PORT.")
     here = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
     for name, given in here.items():
         if given:
             raise click.UsageError(f"{name} is about an engine of this machine, and {url} is one that runs already.")
     return url
+
+
+def _wrong_place(url: str) -> str:
+    """What is wrong with its host or its port, which nothing could connect to; empty when nothing is."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError as error:
+        return str(error).rstrip(".")
+    return "" if host else "it names no host"
 
 
 def settings_here(flags: Flags) -> Settings:
