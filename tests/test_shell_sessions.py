@@ -149,6 +149,7 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: Session, engine: ShellEng
     [
         (".read", ".read: name the file to read.\n"),
         (".read nowhere.sql", ".read: nowhere.sql: No such file or directory.\n"),
+        (".read ~nosuchuser/x.sql", ".read: ~nosuchuser/x.sql: No such file or directory.\n"),
         (".save", ".save: give it a name: .save NAME [STATEMENT].\n"),
         (".save x", ".save: there is no statement yet.\n"),
         (".save ../x SELECT a;", ".save: '../x' is no name for a favourite: letters, digits, and _ - . within.\n"),
@@ -384,3 +385,20 @@ def test_a_statement_that_an_engine_got_is_not_sent_again(shell: Session, engine
     assert "Whether it was done is not known: look before you repeat it." in shown
     assert shown.endswith(TABLE.format("a"))
     assert engine.entered == ["DIE here", "SELECT a"]
+
+
+def test_what_nobody_foresaw_is_told_and_the_prompt_comes_back(shell: Session) -> None:
+    def fault() -> None:
+        raise LookupError("two\nlines")
+
+    shown = entered_then(shell, "SELECT a;", fault, "SELECT b;")
+    assert shown == TABLE.format("a") + "This failed, and the shell goes on. LookupError: two lines\n"
+
+
+def test_what_keeps_the_engine_from_being_reached_is_told_whatever_it_is(tmp_path: Path) -> None:
+    def url() -> str:
+        raise LookupError("no such thing")
+
+    with session(url, tmp_path) as shell:
+        shown = shell("SELECT a;\r")
+    assert shown.endswith("[JETSQL.ENGINE_NOT_REACHABLE] The engine could not be reached: LookupError: no such thing\n")

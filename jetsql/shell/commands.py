@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -62,7 +63,7 @@ def _jobs(shell: Shell, rest: str) -> bool:
 def _read(shell: Shell, rest: str) -> bool:
     if not rest:
         raise ValueError("name the file to read.")
-    file = Path(rest.strip("'\"")).expanduser()
+    file = Path(os.path.expanduser(rest.strip("'\"")))  # Path.expanduser raises for a user that there isn't
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:

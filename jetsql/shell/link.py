@@ -15,7 +15,7 @@ from typing import Final
 
 from jetsql.cells import printable
 from jetsql.client.remote import RemoteEngine
-from jetsql.errors import EngineError, ReportedError
+from jetsql.errors import EngineError, JetSQLError, ReportedError
 
 _GONE: Final = "engine gone"
 _NONE: Final = "no engine"
@@ -57,8 +57,7 @@ class Talk:
 
 
 Reach = Callable[[Talk], RemoteEngine]
-"""A session on the engine, which is found or started. Raises EngineError, and whatever is wrong with how it is to be
-started."""
+"""A session on the engine, which is found or started. Raises EngineError."""
 
 
 class Link:
@@ -70,7 +69,7 @@ class Link:
         self.tell = tell
         self._lock = threading.Lock()
         self._engine: RemoteEngine | None = None
-        self._failure: Exception | None = None
+        self._failure: JetSQLError | None = None
         self._settled = threading.Event()
         self._settled.set()
         self._had_one = False
@@ -90,7 +89,7 @@ class Link:
     def engine(self, starts: bool = True) -> RemoteEngine:
         """The engine, waited for. starts: one, where none runs.
 
-        Raises what `reach` raised, and KeyboardInterrupt; then the search goes on.
+        Raises EngineError, whatever kept it from being reached, and KeyboardInterrupt; then the search goes on.
         """
         with self._awaited():
             self.begin(starts)
@@ -141,10 +140,10 @@ class Link:
             self._set(State(Phase.UP, "", schema))
         except Exception as error:
             # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
-            self._failure = error
+            self._failure = _as_ours(error)
             self._set(State(Phase.GONE, _GONE if self._had_one else _NONE, self.state.schema))
             if not self._waiting:
-                self.tell(str(error))
+                self.tell(str(self._failure))
         finally:
             self._settled.set()
 
@@ -164,3 +163,11 @@ class Link:
     def _set(self, state: State) -> None:
         self.state = state
         self._changed()
+
+
+def _as_ours(error: Exception) -> JetSQLError:
+    """Who waits for the engine knows our errors alone."""
+    if isinstance(error, JetSQLError):
+        return error
+    told = error.report.message if isinstance(error, ReportedError) else f"{type(error).__name__}: {error}"
+    return EngineError("ENGINE_NOT_REACHABLE", f"The engine could not be reached: {told}")

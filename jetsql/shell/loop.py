@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Final
 
 from jetsql import script
+from jetsql.cells import printable
 from jetsql.console import Console
 from jetsql.errors import EngineError
 from jetsql.mistakes import Mistake, Script
@@ -156,11 +157,24 @@ class Shell:
             text = self._read()
             if trouble := self._prompt.trouble():
                 self.console.say(trouble)
-            self._do(text)
+            self._do_at_any_rate(text)
         except KeyboardInterrupt:
             return
         except EOFError:
             self._leaving = True
+
+    def _do_at_any_rate(self, text: str) -> None:
+        try:
+            self._do(text)
+        except (SurfaceLost, EOFError):
+            raise
+        except Exception as error:
+            # The outermost frame of what was entered: a fault in one thing that is done must not cost the user the
+            # session with its settings and views. What reading the prompt raises is not met here: it would come again.
+            if self._link.now is not None:
+                self._link.now.leave()
+            words = printable(" ".join(str(error).split()))
+            self.console.say(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
 
     def _read(self) -> str:
         """Raises KeyboardInterrupt, EOFError, SurfaceLost."""
