@@ -292,6 +292,14 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
     assert not isinstance(told.value, NothingSent)
 
 
+def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        list(remote.run("COUNT 1").rows)
+    remote.cancel()
+    remote.close()
+
+
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:
     with serving(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)

@@ -61,11 +61,11 @@ class RemoteEngine:
         self._door.close()
 
     def cancel(self) -> None:
-        """From another thread: end what runs. Nothing running is fine."""
+        """From another thread: end what runs. Nothing running is fine, and an engine that is gone."""
         if self._running is None:
             return
         door = HttpDoor(self.url, self._token)
-        with suppress(ReportedError):  # it has ended meanwhile
+        with suppress(ReportedError, EngineError):  # it has ended meanwhile, or its engine has
             door.ask("DELETE", f"/v1/statements/{self._running}")
         door.close()
 
