@@ -150,6 +150,10 @@ def test_what_statements_leave_and_need() -> None:
         *(True, True, False)
     ]
     assert [only_reads(text) for text in ("/* */ select 1", "SHOW JOBS", "INSERT", "")] == [True, True, False, False]
+    read = ("(SELECT 1) UNION SELECT 2", "WITH a AS (SELECT 1) SELECT * FROM a", "FROM t SELECT *")
+    assert all(only_reads(text) for text in read)
+    written = ("FROM t INSERT INTO u SELECT *", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a")
+    assert not any(only_reads(text) for text in written)
     assert [may_change_schema(text) for text in ("USE a", "SELECT 1")] == [True, False]
 
 

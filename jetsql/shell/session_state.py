@@ -1,4 +1,4 @@
-"""What a statement leaves in the engine's session, which goes with it when the engine ends."""
+"""What a statement changes: the engine's session, which goes with the engine, or what is outside of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 from jetsql.language.tokens import tokens
 
 _SETTING: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
-_READING: Final = frozenset({"SELECT", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "VALUES", "TABLE", "FROM", "LIST"})
+_READING: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
+_WRITING: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
 _MOVING: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
 
 
@@ -26,8 +27,17 @@ def leaves_something(text: str) -> bool:
 
 def only_reads(text: str) -> bool:
     """Whether it can be repeated without a thought."""
-    first = words(text, 1)
-    return bool(first) and first[0] in _READING
+    return bool(text.split()) and not change(text)
+
+
+def change(text: str) -> str:
+    """The word by which a statement, which must not be empty, is more than reading; empty when it only reads."""
+    found = [token.word for token in tokens(text)]
+    first = next((word for word in found if word), "")
+    if first not in _READING:
+        return first or text.split()[0]
+    writing = (word for word in found if word in _WRITING)
+    return next(writing, "") if first in ("WITH", "FROM") else ""
 
 
 def may_change_schema(text: str) -> bool:

@@ -16,18 +16,16 @@ from typing import Final
 
 from jetsql.cells import cut, padded, printable, width
 from jetsql.errors import EngineError, JetSQLError, ReportedError
-from jetsql.language.tokens import tokens
 from jetsql.layout import NULL, Paint, cells
 from jetsql.render import Format, Rows, lines
 from jetsql.shell.screen import Frame, Screen, Size
+from jetsql.shell.session_state import change
 from jetsql.shell.sheets import ROWS_KEPT, Line, Sheet, marked
 
 EVERY_SECONDS: Final = 2.0
 _LEAST_SECONDS: Final = 0.1
 _COUNTED_MOST: Final = 10_000
 _LOOK_SECONDS: Final = 0.25
-_READING: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
-_WRITING: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
 _SECONDS: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s+(.*)", re.DOTALL)
 
 Key = Callable[[float], str]
@@ -48,20 +46,10 @@ def wish(argument: str) -> Watch:
     text = (found[2] if found else argument).strip().rstrip(";").rstrip()
     if not text:
         raise ValueError("it takes a statement: .watch [SECONDS] STATEMENT.")
-    refused = _change(text)
+    refused = change(text)
     if refused:
         raise ValueError(f"{refused} may change something, and would at each turn; what reads can be watched.")
     return Watch(text, max(float(found[1]), _LEAST_SECONDS) if found else EVERY_SECONDS)
-
-
-def _change(text: str) -> str:
-    """The word by which a statement is more than reading; empty when it only reads."""
-    words = [token.word for token in tokens(text)]
-    first = next((word for word in words if word), "")
-    if first not in _READING:
-        return first or text.split()[0]
-    writing = (word for word in words if word in _WRITING)
-    return next(writing, "") if first in ("WITH", "FROM") else ""
 
 
 @dataclass(frozen=True)
