@@ -13,6 +13,7 @@ from jetsql.jobs.tables import Column
 from jetsql.settings import ShellSettings
 from jetsql.shell.link import Link
 from jetsql.shell.views import Views
+from jetsql.shell.watching import Watch
 
 
 class Waiting(Console):
@@ -54,3 +55,26 @@ def test_who_waits_for_the_first_row_is_told_so() -> None:
     Views(console, link, ShellSettings).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
+
+
+class Watched:
+    """An engine that has one row, and knows whether its answer was left."""
+
+    left = False
+
+    def schema(self) -> str:
+        return "default"
+
+    def run(self, text: str) -> RemoteRows:
+        return RemoteRows((Column("n", "int"),), iter([(1,)]))
+
+    def leave(self) -> None:
+        self.left = True
+
+
+def test_the_answer_is_left_when_watching_is_over() -> None:
+    out, engine = io.StringIO(), Watched()
+    link = Link(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
+    Views(Console(out, out, terminal=False), link, ShellSettings).watch(Watch("SELECT n"))
+    assert engine.left
+    assert out.getvalue() == "n\n-\n1\n"

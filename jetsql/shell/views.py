@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from time import monotonic
@@ -56,9 +57,9 @@ class Views:
         """Until q or Ctrl-C. Raises what the statement raises where nobody watches a terminal."""
         screen = self._colour()
         try:
-            with unechoed():
+            with suppress(KeyboardInterrupt), unechoed():
                 watch(lambda: self._run(wanted.text), wanted, screen, pressed, self._settings().null_text)
-        except KeyboardInterrupt:
+        finally:  # also q: rows that nobody counted may be left
             if self._link.now is not None:
                 self._link.now.leave()
 
