@@ -83,8 +83,8 @@ class Console:
 
         timer = self._timer(after, tell)
         timer.daemon = True
-        timer.start()
         try:
+            timer.start()
             yield
         finally:
             timer.cancel()
@@ -99,6 +99,7 @@ class Console:
             return
         ticker = _Ticker(self._talk, what, self._timer)
         try:
+            ticker.begin()
             yield
         finally:
             ticker.end()
@@ -127,10 +128,14 @@ class _Ticker:
         self._shown = False
         self._over = False
         self._lock = threading.Lock()
+        self._next: Timer | None = None
+
+    def begin(self) -> None:
         self._next = self._after(SHORT_SECONDS)
 
     def end(self) -> None:
-        self._next.cancel()
+        if self._next is not None:  # Ctrl-C may have come before it was there
+            self._next.cancel()
         with self._lock:
             self._over = True
             if self._shown:

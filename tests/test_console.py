@@ -88,6 +88,25 @@ def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: l
     assert (talk.getvalue(), len(timers)) == ("", 1)
 
 
+class InterruptedTimer(HandTimer):
+    """Ctrl-C comes when it has just begun."""
+
+    def start(self) -> None:
+        super().start()
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_at_the_very_beginning_leaves_nothing_that_talks(timers: list[HandTimer]) -> None:
+    talk = io.StringIO()
+    interrupted = Console(io.StringIO(), talk, terminal=True, timer=InterruptedTimer)
+    for waited in (interrupted.waiting("suspending"), interrupted.busy("starting")):
+        with pytest.raises(KeyboardInterrupt), waited:
+            pass
+    timers[0].act()  # too late
+    assert talk.getvalue() == ""
+    assert timers[1].cancelled
+
+
 def test_a_reader_who_is_gone_is_a_lost_surface() -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jetsql.errors import EngineError
 from jetsql.layout import COLOURS, Cell, cells
 from jetsql.live import Live, LiveBatch, LiveMode
 from jetsql.render import Format
+from jetsql.shell import painting
 from jetsql.shell.live import plain_lines
 from jetsql.shell.live_views import Replaced, Style, Tail
 from jetsql.shell.output import Output
@@ -295,3 +297,20 @@ def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
     assert told.endswith(f", to {tmp_path / 'out.csv'}")
     assert (tmp_path / "out.csv").read_text() == "n,text\n1,x\n2,x\n"
     shows.close()
+
+
+def test_ctrl_c_at_the_very_beginning_leaves_no_painter(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[threading.Thread] = []
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            begun.append(self)
+            super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(painting, "Thread", Interrupted)
+    terminal = Terminal(60, 12)
+    with pytest.raises(KeyboardInterrupt), painting.painted(terminal.screen(), lambda: Frame(["last"])):
+        pass
+    assert not begun[0].is_alive()
+    assert terminal.shown[-1] == "last"

@@ -39,7 +39,8 @@ class Painter:
     def end(self) -> None:
         """No frame is drawn after this."""
         self._over.set()
-        self._thread.join()
+        if self._thread.is_alive():  # Ctrl-C may have come before it began
+            self._thread.join()
 
     def _paint(self) -> None:
         while not self._over.wait(SECONDS):
@@ -55,8 +56,8 @@ def painted(screen: Screen, frame: Callable[[], Frame]) -> Iterator[Painter]:
     """While this lasts, frames are drawn; when it is over a last one is, and stays. Raises SurfaceLost."""
     painter = Painter(screen, frame)
     with screen.drawing():
-        painter.begin()
         try:
+            painter.begin()
             yield painter
         finally:
             painter.end()
