@@ -30,6 +30,9 @@ def told(text: str) -> list[str]:
         ("Help .mode;", [".help|.mode"]),
         ("exit;", [".exit|"]),
         ("quit", [".quit|"]),
+        (" clear ;\n", [".clear|"]),
+        ("CLEAR CACHE;", ["CLEAR CACHE"]),
+        ("exit\n1;", ["exit\n1"]),
     ],
 )
 def test_a_text_holds_statements_and_commands(text: str, expected: list[str]) -> None:

@@ -12,8 +12,8 @@ from typing import Final
 
 from jetsql.language import Fragment, split
 
-# Nobody who types these alone means SQL: no statement of Spark's or ours begins with them.
-_BARE: Final = re.compile(r"\s*(help|quit|exit|clear|cls)\b([^;\n]*);?\s*", re.IGNORECASE)
+# Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
+_BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
 _MARKS: Final = (".", "\\", "?")
 
 
@@ -37,7 +37,7 @@ def entries(text: str) -> list[Sql | Dot]:
     """Everything in a text, in order."""
     bare = _BARE.fullmatch(text)
     if bare is not None:
-        return [Dot(f".{bare[1].lower()}", bare[2].strip())]
+        return [Dot(f".{(bare[1] or bare[3]).lower()}", (bare[2] or "").strip())]
     found: list[Sql | Dot] = []
     rest = text
     while (command := _to_first_command(rest, found)) is not None:
