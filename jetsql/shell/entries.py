@@ -14,7 +14,8 @@ from jetsql.language import Fragment, split
 
 # Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
-_MARKS: Final = (".", "\\", "?")
+MARKS: Final = (".", "\\", "?")
+"""A command begins with one of these."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,13 @@ class Sql:
 
 @dataclass(frozen=True)
 class Dot:
-    """A command. word: as written, with its mark (`.help`); words without one got a dot. rest: what stands behind."""
+    """A command. word: as written, with its mark (`.help`); words without one got a dot. rest: what stands behind.
+    start: its place in the whole text."""
 
     word: str
     rest: str
     line: int = 1
+    start: int = 0
 
 
 def entries(text: str) -> list[Sql | Dot]:
@@ -43,7 +46,7 @@ def entries(text: str) -> list[Sql | Dot]:
     while (command := _to_first_command(rest, found)) is not None:
         stop = text.find("\n", command.start)
         stop = len(text) if stop < 0 else stop
-        found.append(_dot(text[command.start : stop], command.line))
+        found.append(_dot(text[command.start : stop], command.line, command.start))
         rest = re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
     return found
 
@@ -55,20 +58,20 @@ def complete(text: str) -> bool:
 
 def is_command(text: str) -> bool:
     """Whether a text begins as a command does."""
-    return text.lstrip().startswith(_MARKS) or _BARE.fullmatch(text) is not None
+    return text.lstrip().startswith(MARKS) or _BARE.fullmatch(text) is not None
 
 
 def _to_first_command(text: str, found: list[Sql | Dot]) -> Fragment | None:
     """Take the statements before the first command, which is returned."""
     for fragment in split(text):
-        if fragment.text.startswith(_MARKS):
+        if fragment.text.startswith(MARKS):
             return fragment
         found.append(Sql(fragment))
     return None
 
 
-def _dot(line: str, number: int) -> Dot:
+def _dot(line: str, number: int, start: int) -> Dot:
     mark = re.match(r"\.\S*|\\\S*|\?", line)
     assert mark is not None
     word = ".help" if mark.group() == "?" else mark.group()
-    return Dot(word, line[mark.end() :].strip(), number)
+    return Dot(word, line[mark.end() :].strip(), number, start)
