@@ -223,6 +223,12 @@ def test_the_history_need_not_be_written(server: Server, tmp_path: Path) -> None
     assert not (tmp_path / "state").exists()
 
 
+def test_the_history_is_written_as_long_as_it_is_wanted(shell: Session, tmp_path: Path) -> None:
+    shell("SELECT a;\r", ".set history off\r", "SELECT b;\r", ".set history on\r", "SELECT c;\r")
+    written = (tmp_path / "state" / "history").read_text()
+    assert [f"SELECT {name};" in written for name in "abc"] == [True, False, True]
+
+
 def test_a_history_that_cannot_be_written_is_told_once(server: Server, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     shown = another(server, tmp_path, "SELECT a;\r", "SELECT b;\r")

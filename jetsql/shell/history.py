@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -27,15 +27,19 @@ _GROWN: Final = 2 * MOST
 
 
 class FileHistory(History):
-    """file: made with its folder at the first entry. trouble: what keeps it from being used."""
+    """file: made with its folder at the first entry. wanted: whether it is to be used; asked at each entry, since the
+    setting may change. trouble: what keeps it from being used."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, wanted: Callable[[], bool] = lambda: True) -> None:
         super().__init__()
         self._file = file
+        self._wanted = wanted
         self.trouble: OSError | None = None
 
     def load_history_strings(self) -> Iterator[str]:
         """Newest first."""
+        if not self._wanted():
+            return
         try:
             found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
             if len(found) > _GROWN:
@@ -48,6 +52,8 @@ class FileHistory(History):
         yield from reversed(found[-MOST:])
 
     def store_string(self, string: str) -> None:
+        if not self._wanted():
+            return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with append_private(self._file) as file:

@@ -76,7 +76,7 @@ class Shell:
             lambda: self.settings,
             lambda: self._link.state,
             lambda: self._watch.jobs,
-            history if settings.history else None,
+            history,
             ShellCompleter(self._names, self.favourites.names),
             self._watch.touch,
         )

@@ -15,7 +15,6 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
@@ -39,22 +38,21 @@ class Prompt:
         settings: Callable[[], ShellSettings],
         state: Callable[[], State],
         jobs: Callable[[], Jobs | None],
-        history: Path | None,
+        history: Path,
         completer: Completer | None,
         touched: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._state = state
         self._jobs = jobs
-        self._file = None if history is None else FileHistory(history)
+        self._file = FileHistory(history, lambda: settings().history)
         self._told = False
-        kept: History = InMemoryHistory() if self._file is None else self._file
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
             prompt_continuation=self._continuation,
             lexer=SqlLexer(),
-            history=kept,
+            history=self._file,
             auto_suggest=ConditionalAutoSuggest(StatementSuggest(), Condition(lambda: settings().suggest)),
             completer=completer,
             complete_while_typing=Condition(lambda: settings().completion == "typing"),
@@ -85,7 +83,7 @@ class Prompt:
 
     def trouble(self) -> str:
         """What keeps the history from being read or written, once; empty when nothing does."""
-        if self._file is None or self._file.trouble is None or self._told:
+        if self._file.trouble is None or self._told:
             return ""
         self._told = True
         error = self._file.trouble
