@@ -178,6 +178,12 @@ def test_statements_are_kept_under_names(shell: Session, tmp_path: Path) -> None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_what_is_kept_is_the_sql_of_what_was_entered(shell: Session, tmp_path: Path) -> None:
+    shell(pasted(".timing off\nSELECT a;\n.mode csv\n-- b\nSELECT b;") + ENTER, "-- nothing\r", ".save both\r")
+    kept = (tmp_path / "config" / "favourites" / "both.sql").read_text()
+    assert kept == "SELECT a;\n-- b\nSELECT b;\n"
+
+
 def test_the_editor_is_given_the_last_statement(
     shell: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,7 +191,7 @@ class Shell:
         """Run everything in a text; the first that goes wrong ends it."""
         found = entries(text)
         if any(isinstance(entry, Sql) for entry in found):
-            self.last = text.strip()
+            self.last = _statements(text, found)
         for index, entry in enumerate(found):
             fine = run_command(self, entry) if isinstance(entry, Dot) else self._run_entry(text, entry)
             if not fine:
@@ -226,6 +226,19 @@ class Shell:
         self._leaving = self._killed = True
         if not self._prompt.leave():
             raise KeyboardInterrupt
+
+
+def _statements(text: str, found: Sequence[Dot | Sql]) -> str:
+    """What is SQL in an entered text, as it is written there: commands between leave nothing."""
+    pieces: list[str] = []
+    begun = 0
+    for entry in [*found, None]:
+        if isinstance(entry, Sql):
+            continue
+        pieces.append(text[begun : entry.start if entry else len(text)].strip())
+        begun = text.find("\n", entry.start) if entry else 0
+        begun = begun if begun >= 0 else len(text)
+    return "\n".join(filter(None, pieces))
 
 
 def _known_colours(settings: ShellSettings) -> ShellSettings:
