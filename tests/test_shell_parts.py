@@ -272,6 +272,15 @@ def test_the_commented_file_says_what_holds(file: Path) -> None:
     assert shell_settings(file, uncommented) == ShellSettings()
 
 
+def test_a_link_to_the_settings_stays_one(file: Path) -> None:
+    kept = file.with_name("kept.toml")
+    kept.touch()
+    file.symlink_to(kept)
+    assert config.add_table(file)
+    assert file.is_symlink()
+    assert "[shell]" in kept.read_text()
+
+
 def test_every_setting_is_explained_and_read() -> None:
     names = [each.name for each in fields(ShellSettings)]
     assert names == list(config.EXPLAINED) == list(SHELL_READERS)

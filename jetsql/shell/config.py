@@ -52,6 +52,7 @@ def table() -> str:
 
 def add_table(file: Path) -> bool:
     """Put the commented table into the file, unless it has one. Whether it was done. Raises OSError, ValueError."""
+    file = file.resolve()  # a link stays one: what it leads to is written
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     if SHELL in tomllib.loads(before):
         return False
