@@ -178,6 +178,17 @@ def test_statements_are_kept_under_names(shell: Session, tmp_path: Path) -> None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_odd_files_among_the_favourites_are_in_nobodys_way(shell: Session, tmp_path: Path) -> None:
+    folder = tmp_path / "config" / "favourites"
+    (folder / "folder.sql").mkdir(parents=True)
+    (folder / "my query.sql").write_text("SELECT a;")
+    (folder / "fine.sql").write_text("SELECT b;")
+    (folder / "odd.sql").write_bytes(b"SELECT '\xff';")
+    assert shell(".favourites\r", ".run odd\r") == (
+        f"fine  SELECT b;\nodd   -- {folder / 'odd.sql'} is not UTF-8.\n.run: {folder / 'odd.sql'} is not UTF-8.\n"
+    )
+
+
 def test_what_is_kept_is_the_sql_of_what_was_entered(shell: Session, tmp_path: Path) -> None:
     shell(pasted(".timing off\nSELECT a;\n.mode csv\n-- b\nSELECT b;") + ENTER, "-- nothing\r", ".save both\r")
     kept = (tmp_path / "config" / "favourites" / "both.sql").read_text()

@@ -101,7 +101,15 @@ def _favourites(shell: Shell, rest: str) -> None:
     if not names:
         shell.console.say("Nothing is kept yet: .save NAME keeps the last statement.")
     size = max(map(len, names), default=0)
-    shell.tell([f"{name:<{size}}  {' '.join(shell.favourites.text(name).split())}" for name in names])
+    shell.tell([f"{name:<{size}}  {_kept(shell, name)}" for name in names])
+
+
+def _kept(shell: Shell, name: str) -> str:
+    """In one line; what keeps it from being read, when something does."""
+    try:
+        return " ".join(shell.favourites.text(name).split())
+    except (ValueError, OSError) as error:
+        return f"-- {_words(error)}"
 
 
 def _set(shell: Shell, rest: str) -> None:

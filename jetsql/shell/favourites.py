@@ -19,8 +19,9 @@ class Favourites:
         self._folder = folder
 
     def names(self) -> list[str]:
-        """Sorted."""
-        return sorted(file.stem for file in self._folder.glob("*.sql"))
+        """Sorted; other things may lie in the folder."""
+        files = (file for file in self._folder.glob("*.sql") if _NAME.fullmatch(file.stem) and file.is_file())
+        return sorted(file.stem for file in files)
 
     def save(self, name: str, text: str) -> None:
         """Raises ValueError for what is no name, OSError."""
@@ -35,7 +36,10 @@ class Favourites:
             near = get_close_matches(name, self.names(), n=1)
             told = f"Did you mean {near[0]}?" if near else ".favourites lists them."
             raise ValueError(f"There is no favourite {name!r}. {told}")
-        return self._file(name).read_text(encoding="utf-8")
+        try:
+            return self._file(name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{self._file(name)} is not UTF-8.") from None
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.sql"
