@@ -13,7 +13,7 @@ import pytest
 from http_server import Server, serving
 from jetsql.errors import EngineError
 from jetsql.settings import ShellSettings
-from shell_session import ALT_ENTER, CTRL_C, CTRL_D, ENTER, UP, Session, ShellEngine, pasted, session
+from shell_session import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, UP, Session, ShellEngine, pasted, session
 
 TABLE = "c0\n--\n{}\n"
 
@@ -203,6 +203,22 @@ def test_the_editor_is_given_the_last_statement(
     editor.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(editor))
     assert shell("SELECT a;\r", ".edit\r", ENTER) == TABLE.format("a") + "c0\n------\nedited\n"
+
+
+@pytest.mark.parametrize(("setting", "keys"), [("emacs", "\x18\x05"), ("vi", ESC + "v")])
+def test_what_an_editor_leaves_is_not_run_before_enter(
+    server: Server, engine: ShellEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, keys: str
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i s/a/edited/ \"$1\"\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with session(lambda: server.url, tmp_path, ShellSettings(timing=False, keys=setting)) as shell:
+        buffer = shell.shell._prompt._session.default_buffer
+        buffer.on_text_changed += lambda changed: shell.keys.send_text(CTRL_C) if "edited" in changed.text else None
+        shell("SELECT a;" + keys)
+    assert engine.entered == []
+    assert "SELECT edited;" in (tmp_path / "state" / "history").read_text()  # it was there to be cleared
 
 
 def test_an_editor_that_fails_is_told(shell: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, has_focus, has_selection, is_searching, vi_navigation_mode
+from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selection, is_searching, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from jetsql.settings import ShellSettings
@@ -25,6 +25,8 @@ def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
     for name, pressed in _SUBMIT_KEYS.items():
         chosen = Condition(lambda name=name: settings().submit_key == name)  # type: ignore[misc]
         keys.add(*pressed, filter=_AT_PROMPT & chosen)(_submit)
+    keys.add("c-x", "c-e", filter=_AT_PROMPT & emacs_mode & ~has_selection)(_edit)
+    keys.add("v", filter=_AT_PROMPT & vi_navigation_mode)(_edit)
     keys.add("c-c", filter=_AT_PROMPT)(_clear)
     keys.add("<sigint>", filter=_AT_PROMPT)(_clear)
     return keys
@@ -49,6 +51,11 @@ def _enter(event: KeyPressEvent) -> None:
 
 def _submit(event: KeyPressEvent) -> None:
     event.current_buffer.validate_and_handle()
+
+
+def _edit(event: KeyPressEvent) -> None:
+    """prompt_toolkit's own key for it would run the text as soon as the editor is left."""
+    event.current_buffer.open_in_editor(validate_and_handle=False)
 
 
 def _clear(event: KeyPressEvent) -> None:

@@ -60,7 +60,6 @@ class Prompt:
             bottom_toolbar=self._bar,
             key_bindings=bindings(settings),
             input_processors=[HighlightMatchingBracketProcessor()],
-            enable_open_in_editor=True,
             enable_suspend=True,
             tempfile_suffix=".sql",
             reserve_space_for_menu=6,
