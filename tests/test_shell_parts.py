@@ -146,6 +146,7 @@ def test_hiding_takes_any_text(text: str) -> None:
         ("/* x */ DROP VIEW v", "Drop view v?"),
         ("DROP DATABASE d CASCADE", "Drop schema d with everything in it?"),
         ("DROP SCHEMA d", "Drop schema d?"),
+        ("DROP NAMESPACE IF EXISTS a.b CASCADE", "Drop schema a.b with everything in it?"),
         ("DROP SNAPSHOT s", None),
         ("DROP JOB", None),
         ("DROP TABLE", None),

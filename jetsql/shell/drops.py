@@ -11,7 +11,7 @@ from jetsql.language import parse
 from jetsql.language.statements import DropJob
 from jetsql.language.tokens import Token, tokens
 
-_KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema"}
+_KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
 _LOOKED_AT: Final = 64
 
 
@@ -26,7 +26,7 @@ def loss(text: str) -> str | None:
     if kind not in _KINDS:
         return None
     name = printable(_name(found[2:]))
-    everything = " with everything in it" if kind in ("SCHEMA", "DATABASE") and _has(found, "CASCADE") else ""
+    everything = " with everything in it" if _KINDS[kind] == "schema" and _has(found, "CASCADE") else ""
     return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
 
 
