@@ -205,7 +205,8 @@ def _is_alive(connection: HTTPConnection) -> bool:
 
 
 def _error(response: HTTPResponse, url: str) -> Exception:
-    content = response.read()
+    with _told(url, "CONNECTION_LOST"):  # the engine may end while it says what is wrong
+        content = response.read()
     try:
         return error_of(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):
