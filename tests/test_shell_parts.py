@@ -212,6 +212,35 @@ def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.Mon
     assert file.read_text().count("\n+") == 3
 
 
+def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_GROWN", 0)  # each start cuts, to more than is written here
+    file = tmp_path / "history"
+    written(file, "first")
+    names = [f"shell {number}" for number in range(4)]
+    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
+    threads += [threading.Thread(target=lambda: [kept(file) for _ in range(25)]) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(kept(file)) == sorted(["first", *(f"{name} {n}" for name in names for n in range(50))])
+    assert [each.name for each in tmp_path.iterdir()] == ["history"]
+
+
+def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "history"
+    written(file, "a", "b")
+    before = file.read_bytes()
+    monkeypatch.setattr(history, "_GROWN", 0)
+    (tmp_path / "history.new").mkdir()  # in the way
+    started = FileHistory(file)
+    assert list(started.load_history_strings()) == []
+    assert started.trouble is not None
+    assert file.read_bytes() == before
+
+
 def test_a_damaged_history_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_bytes(b"\xff\xfe\n+a\n+b\nnonsense\n+c")

@@ -11,13 +11,14 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from prompt_toolkit.history import History
 
-from jetsql.private_files import append_private, private
+from jetsql.private_files import append_private, write_private
 from jetsql.shell.hiding import hide_secrets
 
 MOST: Final = 5000
@@ -56,22 +57,35 @@ class FileHistory(History):
             return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with append_private(self._file) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # let go when it is closed
+            with _locked(self._file) as file:
                 file.write(_record(hide_secrets(string.rstrip())))
         except OSError as error:
             self.trouble = error
 
     def _cut(self) -> None:
-        """Under the lock, and in the same file: others append to what they opened."""
-        with open(self._file, "r+", encoding="utf-8", errors="replace", opener=private) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            kept = list(_entries(file.read().split("\n")))[-MOST:]
-            file.seek(0)
-            file.truncate()
-            file.writelines(_record(entry).decode() for entry in kept)
-            file.flush()
-            os.fsync(file.fileno())
+        """At once: a process that is killed meanwhile leaves the file as it was."""
+        with _locked(self._file):
+            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
+            write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in found[-MOST:]))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """The file, to write at its end while nobody else does."""
+    while True:
+        with append_private(path) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # let go when it is closed
+            if _stands_at(path, file):
+                yield file
+                return
+
+
+def _stands_at(path: Path, file: BinaryIO) -> bool:
+    """False when another shell has cut the history, or somebody removed it, while the lock was waited for."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _record(entry: str) -> bytes:
