@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, count
@@ -29,6 +29,12 @@ class RemoteRows:
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
     live: Live | None = None
+
+    @property
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The rows by the names of their columns."""
+        names = [column.name for column in self.columns]
+        return (dict(zip(names, row, strict=True)) for row in self.rows)
 
     @property
     def batches(self) -> Iterator[LiveBatch]:
@@ -63,11 +69,7 @@ def _decode(columns: tuple[Column, ...]) -> Decode:
 
 def _rows(lines: Lines, decode: Decode) -> Iterator[tuple[Any, ...]]:
     with closing(lines):
-        for line in lines:
-            if not _has_rows(line):
-                return _check(line)
-            yield from decode(line)
-    raise _broken()
+        yield from _up_to_end(lines, decode)
 
 
 def _batches(lines: Lines, decode: Decode) -> Generator[LiveBatch, None, None]:
@@ -77,14 +79,15 @@ def _batches(lines: Lines, decode: Decode) -> Generator[LiveBatch, None, None]:
             first = next(lines, b"")
             if not _has_rows(first) and not _ends_batch(first):
                 return _check(first)
-            rows = _batch(first, lines, decode)
+            rows = _up_to_end(chain((first,), lines), decode)
             yield LiveBatch(number, rows)
             for _ in rows:
                 pass
 
 
-def _batch(first: bytes, lines: Lines, decode: Decode) -> Iterator[tuple[Any, ...]]:
-    for line in chain((first,), lines):
+def _up_to_end(lines: Iterable[bytes], decode: Decode) -> Iterator[tuple[Any, ...]]:
+    """The rows before a line that ends them."""
+    for line in lines:
         if not _has_rows(line):
             return _check(line)
         yield from decode(line)

@@ -33,8 +33,6 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
         **delivery_confs(place),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.streaming.minBatchesToRetain": "2",
-        # Rows that are dealt out to more partitions are not sorted for it.
-        "spark.sql.execution.sortBeforeRepartition": "false",
         "spark.sql.streaming.stopTimeout": "10s",
     }
     bridge(spark).connectLooks(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))

@@ -8,10 +8,10 @@ is gone, busy or of another mind is no error here: then there are fewer names.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
@@ -164,31 +164,25 @@ class NameKeeper:
             self._fresh.clear()
 
 
-def _rows(engine: RemoteEngine, text: str) -> Iterator[dict[str, Any]]:
-    answer = engine.run(text)
-    names = [column.name for column in answer.columns]
-    return (dict(zip(names, row, strict=True)) for row in answer.rows)
-
-
 def _jobs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
     told = engine.ask("GET", "/v1/jobs?all=true")["jobs"]
     return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in told))
 
 
 def _snapshots(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    rows = _rows(engine, "SHOW SNAPSHOTS")
+    rows = engine.run("SHOW SNAPSHOTS").records
     return replace(names, snapshots=tuple(SnapshotName(row["name"], row["job"]) for row in rows))
 
 
 def _schemas(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    return replace(names, schemas=tuple(row["namespace"] for row in _rows(engine, "SHOW SCHEMAS")))
+    return replace(names, schemas=tuple(row["namespace"] for row in engine.run("SHOW SCHEMAS").records))
 
 
 def _tables(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
     """The tables and views of a schema, and the temporary views, which come with those of any."""
     place = f" IN {quoted_name(fact.schema)}"
-    views = {(row["viewName"], row["isTemporary"]) for row in _rows(engine, f"SHOW VIEWS{place}")}
-    rows = list(_rows(engine, f"SHOW TABLES{place}"))
+    views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{place}").records}
+    rows = list(engine.run(f"SHOW TABLES{place}").records)
     kept = tuple(
         TableName(row["tableName"], (row["tableName"], False) in views) for row in rows if not row["isTemporary"]
     )
@@ -199,7 +193,7 @@ def _tables(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
 def _columns(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
     schema = f"{quoted_name(fact.schema)}." if fact.schema != TEMPORARY else ""
     found: list[Known] = []
-    for row in _rows(engine, f"DESCRIBE TABLE {schema}{quoted_name(fact.table)}"):
+    for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(fact.table)}").records:
         if not row["col_name"] or row["col_name"].startswith("# "):
             break  # partitions and other matters
         found.append(Known(row["col_name"], row["data_type"]))
@@ -207,13 +201,13 @@ def _columns(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
 
 
 def _functions(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    told = {row["function"].rsplit(".", 1)[-1] for row in _rows(engine, "SHOW FUNCTIONS")}
+    told = {row["function"].rsplit(".", 1)[-1] for row in engine.run("SHOW FUNCTIONS").records}
     called = (name for name in told if name.upper() not in BEFORE_OPERAND)  # Spark lists NOT, AND and LIKE too
     return replace(names, functions=tuple(Known(name) for name in sorted(called)))
 
 
 def _confs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    rows = _rows(engine, "SET -v")
+    rows = engine.run("SET -v").records
     known = (Known(row["key"], " ".join((row["meaning"] or "").split()).partition(". ")[0]) for row in rows)
     return replace(names, confs=tuple(sorted(known, key=lambda conf: conf.name)))
 

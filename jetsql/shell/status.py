@@ -12,6 +12,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
+from jetsql.jobs.moves import CANCELLED
 from jetsql.shell.link import Link, Phase, State
 
 EVERY_SECONDS: Final = 2.0
@@ -19,8 +20,6 @@ IDLE_SECONDS: Final = 120.0
 """When nobody has pressed a key for so long, the engine is asked once in `IDLE_EVERY_SECONDS`, so that its session
 stays."""
 IDLE_EVERY_SECONDS: Final = 60.0
-
-_BY_USER: Final = "cancelled by user"
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def _kind(job: Mapping[str, Any]) -> str:
     if status.startswith("SUSPENDED"):
         return "troubled" if error else "suspended"
     if status == "FAILED":
-        return "" if error is None or _BY_USER in error else "failed"
+        return "" if error is None or CANCELLED.message in error else "failed"
     return "" if status == "COMPLETED" else "moving"
 
 

@@ -63,16 +63,13 @@ class JobsOf:
 
     def run(self, text: str) -> str:
         with self._beside() as engine:
-            rows = engine.run(text)
-            names = [column.name for column in rows.columns]
-            return " ".join(str(dict(zip(names, row, strict=True)).get("message") or "done") for row in rows.rows)
+            return " ".join(str(row.get("message") or "done") for row in engine.run(text).records)
 
     def detail(self, job: str, columns: int) -> tuple[str, ...]:
         with self._beside() as engine:
             described = tuple(facts(engine.run(f"DESCRIBE JOB EXTENDED '{job}'").rows, columns))
-            history = engine.run(f"SHOW JOB HISTORY '{job}'")
-            names = [column.name for column in history.columns]
-            events = tuple(facts((_event(dict(zip(names, row, strict=True))) for row in history.rows), columns))
+            history = engine.run(f"SHOW JOB HISTORY '{job}'").records
+            events = tuple(facts(map(_event, history), columns))
         return (*described, "", *events)
 
     @contextmanager
