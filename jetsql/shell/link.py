@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from time import monotonic
 from typing import Final
 
 from jetsql.cells import printable
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
+
+_KEEP_SECONDS: Final = 20.0
 
 _GONE: Final = "engine gone"
 _NONE: Final = "no engine"
@@ -58,6 +61,33 @@ class Talk:
 
 Reach = Callable[[Talk], RemoteEngine]
 """A session on the engine, which is found or started. Raises EngineError."""
+
+
+class Beside:
+    """A connection of its own to whatever engine the shell has: for one thread, which asks now and then."""
+
+    def __init__(self) -> None:
+        self.source: RemoteEngine | None = None
+        self._engine: RemoteEngine | None = None
+        self._kept = 0.0
+
+    def of(self, source: RemoteEngine) -> RemoteEngine:
+        """The connection beside this engine's, made anew when it was beside another's. Raises as `RemoteEngine.ask`."""
+        if self._engine is None or self.source is not source:
+            self.leave()
+            self._engine, self.source, self._kept = source.beside(), source, monotonic()
+        return self._engine
+
+    def keep_session(self) -> None:
+        """A session that nobody uses is closed after a while: be its user now and then. Raises as `of`."""
+        if self._engine is not None and monotonic() - self._kept > _KEEP_SECONDS:
+            self._engine.schema()
+            self._kept = monotonic()
+
+    def leave(self) -> None:
+        if self._engine is not None:
+            self._engine.leave()
+        self.source = self._engine = None
 
 
 class Link:

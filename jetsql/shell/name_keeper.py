@@ -19,7 +19,7 @@ from jetsql.jobs.model import Status, quoted_name
 from jetsql.shell.completion import complete
 from jetsql.shell.completion_needs import Fact, Topic, needs_of
 from jetsql.shell.completion_words import BEFORE_OPERAND
-from jetsql.shell.link import Link
+from jetsql.shell.link import Beside, Link
 from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableName
 from jetsql.shell.session_state import words
 
@@ -67,8 +67,7 @@ class NameKeeper:
         self._woken = threading.Event()
         self._over = False
         self._lock = threading.Lock()
-        self._source: RemoteEngine | None = None
-        self._door: RemoteEngine | None = None
+        self._beside = Beside()
         self._thread = threading.Thread(target=self._keep, name="names", daemon=True)
 
     @property
@@ -93,7 +92,7 @@ class NameKeeper:
 
     def wake(self) -> None:
         """The link has changed: what could not be asked for before may be there now."""
-        if self._link.now is not self._source:
+        if self._link.now is not self._beside.source:
             self._woken.set()
 
     def statement_done(self, text: str) -> None:
@@ -150,16 +149,12 @@ class NameKeeper:
     def _engine(self) -> RemoteEngine | None:
         """The link's own engine, on a connection of ours; a new one knows other temporary views, if not more."""
         source = self._link.now
-        if source is not self._source:
+        if source is not self._beside.source:
             self._forget()
-            self._door = source.beside() if source is not None else None
-            self._source = source
-        return self._door
+        return None if source is None else self._beside.of(source)
 
     def _forget(self) -> None:
-        if self._door is not None:
-            self._door.leave()
-        self._source = self._door = None
+        self._beside.leave()
         with self._lock:
             self._fresh.clear()
 

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.moves import CANCELLED
-from jetsql.shell.link import Link, Phase, State
+from jetsql.shell.link import Beside, Link, Phase, State
 
 EVERY_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 120.0
@@ -68,7 +67,7 @@ class JobWatch:
         self._over = threading.Event()
         self._touched = monotonic()
         self.jobs: Jobs | None = None
-        self._asking: tuple[RemoteEngine, RemoteEngine] | None = None
+        self._beside = Beside()
 
     def begin(self) -> None:
         threading.Thread(target=self._watch, name="jobs", daemon=True).start()
@@ -106,11 +105,9 @@ class JobWatch:
         if engine is None:
             self._tell(None)
             return
-        if self._asking is None or self._asking[0] is not engine:
-            self._asking = (engine, engine.beside())
         try:
-            self._tell(counted(self._asking[1].ask("GET", "/v1/jobs?all=true")["jobs"]))
-            self._asking[1].schema()  # which keeps the session
+            self._tell(counted(self._beside.of(engine).ask("GET", "/v1/jobs?all=true")["jobs"]))
+            self._beside.keep_session()
         except EngineError as error:
             if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # not one that is only busy
                 self._link.lost(engine)

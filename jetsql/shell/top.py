@@ -7,7 +7,7 @@ connection of its own. When the engine is gone, what was seen last stays, and it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Any, Final, Protocol
@@ -23,6 +23,7 @@ from prompt_toolkit.styles import Style
 
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
+from jetsql.shell.link import Beside
 from jetsql.shell.screen import Size
 from jetsql.shell.top_jobs import TopJob, top_job
 from jetsql.shell.top_state import Act, Doing, TopState, answered, detailed, lost, press, told
@@ -30,7 +31,6 @@ from jetsql.shell.top_view import STYLE, draw, facts, page_lines
 from jetsql.shell.watching import error_words, loses_session
 
 EVERY_SECONDS: Final = 1.0
-_KEPT_LOOKS: Final = 60
 
 
 class Jobs(Protocol):
@@ -52,14 +52,14 @@ class JobsOf:
     def __init__(self, connect: Callable[[], RemoteEngine], lost: Callable[[RemoteEngine], None]) -> None:
         self._connect = connect
         self._lost = lost
-        self._looks = 0
+        self._asking = Beside()
 
     def jobs(self) -> tuple[TopJob, ...]:
-        with self._beside() as engine:
-            self._looks += 1
-            if self._looks % _KEPT_LOOKS == 0:
-                engine.schema()  # a session that nobody uses is closed, and it is the shell's
-            return tuple(top_job(job) for job in engine.ask("GET", "/v1/metrics")["jobs"])
+        engine = self._connect()
+        with self._telling_loss(engine):
+            jobs = self._asking.of(engine).ask("GET", "/v1/metrics")["jobs"]
+            self._asking.keep_session()
+        return tuple(top_job(job) for job in jobs)
 
     def run(self, text: str) -> str:
         with self._beside() as engine:
@@ -76,15 +76,17 @@ class JobsOf:
     def _beside(self) -> Iterator[RemoteEngine]:
         """A connection of its own: what a key wants done may take long, and the screen goes on."""
         engine = self._connect()
-        beside = engine.beside()
-        try:
+        with self._telling_loss(engine), closing(engine.beside()) as beside:
             yield beside
+
+    @contextmanager
+    def _telling_loss(self, engine: RemoteEngine) -> Iterator[None]:
+        try:
+            yield
         except (EngineError, ReportedError) as error:
             if loses_session(error):
                 self._lost(engine)
             raise
-        finally:
-            beside.close()
 
 
 def _event(row: Mapping[str, Any]) -> tuple[str, str]:
