@@ -6,6 +6,7 @@ within stay. What stands in quotes, comments and blocks ends no statement.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jetsql.language.blocks import Blocks
@@ -40,12 +41,16 @@ def split(text: str, *, strict: bool = False) -> list[Fragment]:
     strict: for scripts, raises StatementError PARSE_SYNTAX_ERROR where a quote or comment opens that never ends.
     Without it such a text, even a comment alone, is the last fragment, with `closed` False: a shell waits for more.
     """
-    fragments: list[Fragment] = []
+    return list(fragments(text, strict=strict))
+
+
+def fragments(text: str, start: int = 0, *, strict: bool = False) -> Iterator[Fragment]:
+    """As `split`, one after the other, from a place on where no statement is open. Places count in the whole text."""
     blocks = Blocks()
     lines = _Lines(text)
     first: Token | None = None
     last: Token | None = None
-    for token in scan(text):
+    for token in scan(text, start):
         if token.kind is Kind.COMMENT:
             continue
         if token.kind is Kind.OPEN and strict:
@@ -53,14 +58,13 @@ def split(text: str, *, strict: bool = False) -> list[Fragment]:
         blocks.take(token)
         if token.text == ";" and not blocks.inside:
             if first and last:
-                fragments.append(lines.fragment(first, last, terminated=True, closed=True))
+                yield lines.fragment(first, last, terminated=True, closed=True)
             first = last = None
         else:
             first, last = first or token, token
     if first and last:
         closed = last.kind is not Kind.OPEN and not blocks.inside
-        fragments.append(lines.fragment(first, last, terminated=False, closed=closed))
-    return fragments
+        yield lines.fragment(first, last, terminated=False, closed=closed)
 
 
 class _Lines:

@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.language import Fragment, split
+from jetsql.language import Fragment
+from jetsql.language.scripts import fragments
+from jetsql.language.tokens import tokens
 
 # Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
@@ -42,12 +44,18 @@ def entries(text: str) -> list[Sql | Dot]:
     if bare is not None:
         return [Dot(f".{(bare[1] or bare[3]).lower()}", (bare[2] or "").strip())]
     found: list[Sql | Dot] = []
-    rest = text
-    while (command := _to_first_command(rest, found)) is not None:
-        stop = text.find("\n", command.start)
-        stop = len(text) if stop < 0 else stop
-        found.append(_dot(text[command.start : stop], command.line, command.start))
-        rest = re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
+    at, statements = 0, fragments(text)
+    while (token := next(tokens(text, at), None)) is not None:
+        if token.text == ";":
+            at = token.stop
+        elif token.text.startswith(MARKS):
+            found.append(_dot(text, token.start))
+            at = _line_end(text, token.start)
+            statements = fragments(text, at)
+        else:
+            fragment = next(statements)
+            found.append(Sql(fragment))
+            at = fragment.start + len(fragment.text)
     return found
 
 
@@ -61,17 +69,14 @@ def is_command(text: str) -> bool:
     return text.lstrip().startswith(MARKS) or _BARE.fullmatch(text) is not None
 
 
-def _to_first_command(text: str, found: list[Sql | Dot]) -> Fragment | None:
-    """Take the statements before the first command, which is returned."""
-    for fragment in split(text):
-        if fragment.text.startswith(MARKS):
-            return fragment
-        found.append(Sql(fragment))
-    return None
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
 
 
-def _dot(line: str, number: int, start: int) -> Dot:
+def _dot(text: str, start: int) -> Dot:
+    line = text[start : _line_end(text, start)]
     mark = re.match(r"\.\S*|\\\S*|\?", line)
     assert mark is not None
     word = ".help" if mark.group() == "?" else mark.group()
-    return Dot(word, line[mark.end() :].strip(), number, start)
+    return Dot(word, line[mark.end() :].strip(), text.count("\n", 0, start) + 1, start)
