@@ -25,6 +25,9 @@ import platformdirs
 from jetsql.errors import EngineError
 from jetsql.jobs.settings import JobSettings
 
+SHELL: Final = "shell"
+"""The table of the file that is the shell's, see `jetsql.shell.settings`."""
+
 
 @dataclass(frozen=True)
 class DoorSettings:
@@ -73,31 +76,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class ShellSettings:
-    """How the shell (`jetsql` without arguments) looks and acts; the table `[shell]` of the file.
-
-    mode: how results are shown. keys: of which editor. submit_key: runs what was typed as it is, wherever the cursor
-    stands. pager: `auto` for what is longer than the screen, `off`, or a command. timing: tell how long a statement
-    took. ask_before_drop: ask before DROP JOB, TABLE, VIEW and SCHEMA. colours: `auto`, `off`, or the name of a style
-    of Pygments. null_text: what NULL is shown as. suggest: offer what the history has. history: write what was entered
-    to the history's file. status_bar: the last line of the screen. completion: the menu while typing, or at Tab alone.
-    """
-
-    mode: str = "table"
-    keys: str = "emacs"
-    submit_key: str = "alt-enter"
-    pager: str = "auto"
-    timing: bool = True
-    ask_before_drop: bool = True
-    colours: str = "auto"
-    null_text: str = "NULL"
-    suggest: bool = True
-    history: bool = True
-    status_bar: bool = True
-    completion: str = "typing"
-
-
-@dataclass(frozen=True)
 class Given:
     """A value as somebody wrote it. origin: where, as an error names it."""
 
@@ -120,10 +98,10 @@ def load(
     their names, None where the flag was not given.
     Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
     """
-    file = _file_table(environ)
+    file = file_table(environ)
     flags = {"home": None if home is None else os.fspath(home), "master": master, **(flags or {})}
     givens = [*_from_file(file, environ), *_from_environment(environ), *_from_flags(flags)]
-    values = {given.name: _read(given) for given in givens}
+    values = {given.name: read(given, READERS) for given in givens}
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
     doors = DoorSettings(**{name: values.pop(name) for name in _names(DoorSettings) if name in values})
@@ -131,50 +109,20 @@ def load(
     return Settings(**values, spark_conf=spark_conf, jobs=jobs, doors=doors)
 
 
-def load_shell(environ: Mapping[str, str] = os.environ) -> ShellSettings:
-    """The settings of the shell: JETSQL_SHELL_... in the environment over the table [shell] of the file over defaults.
-
-    Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
-    """
-    path = config_file(environ)
-    table = _file_table(environ).get(SHELL, {})
-    if not isinstance(table, Mapping):
-        raise _refusal(f"{path}: {SHELL} is {table!r}.", f"Write a table: [{SHELL}].")
-    values: dict[str, Any] = {}
-    for name, value in table.items():
-        values[name] = shell_value(name, value, f"{name} of [{SHELL}] in {path}")
-    for name in SHELL_READERS:
-        variable = f"JETSQL_SHELL_{name.upper()}"
-        if environ.get(variable):
-            values[name] = shell_value(name, environ[variable], f"{variable} in the environment")
-    return ShellSettings(**values)
-
-
-def shell_value(name: str, value: object, origin: str) -> Any:
-    """A setting of the shell as it is kept. Raises EngineError INVALID_SETTING."""
-    if name not in SHELL_READERS:
-        near = get_close_matches(name, SHELL_READERS, n=1)
-        known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_READERS)}."
-        raise _refusal(f"{origin}: the shell has no setting {name!r}.", known)
-    try:
-        return SHELL_READERS[name](value)
-    except ValueError as wrong:
-        raise _refusal(f"{origin} is {value!r}.", f"It must be {wrong}.") from None
-
-
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
     """Settings of Spark with their values as Spark reads them. Raises EngineError where a key is none of Spark's."""
     for key in conf:
         if not re.fullmatch(r"spark(\.[^\s.=]+)+", key):
-            raise _refusal(f"{origin}: {key!r} is no setting of Spark.", "They all begin with `spark.`.")
+            raise refusal(f"{origin}: {key!r} is no setting of Spark.", "They all begin with `spark.`.")
     return {key: _spark_text(value) for key, value in conf.items()}
 
 
-def _read(given: Given) -> Any:
+def read(given: Given, readers: Mapping[str, Callable[[object], object]]) -> Any:
+    """A value as it is kept. Raises EngineError INVALID_SETTING."""
     try:
-        return READERS[given.name](given.value)
+        return readers[given.name](given.value)
     except ValueError as wrong:
-        raise _refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
+        raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
 
 
 def _from_flags(flags: Mapping[str, object]) -> Iterator[Given]:
@@ -196,7 +144,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
         if name not in READERS:
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
-            raise _refusal(f"{path}: there is no setting {name!r}.", known)
+            raise refusal(f"{path}: there is no setting {name!r}.", known)
         yield Given(name, _beside(path, value) if name == "home" else value, f"{name} in {path}")
 
 
@@ -206,25 +154,26 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(named) if named else platformdirs.user_config_path("jetsql", appauthor=False) / "config.toml"
 
 
-def _file_table(environ: Mapping[str, str]) -> dict[str, object]:
+def file_table(environ: Mapping[str, str]) -> dict[str, object]:
+    """What stands in the file; nothing where there is none. Raises EngineError INVALID_SETTING."""
     path = config_file(environ)
     if not environ.get("JETSQL_CONFIG") and not path.exists():
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise _refusal(f"{path} can't be read: {error.strerror}.") from error
+        raise refusal(f"{path} can't be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise _refusal(f"{path} is not UTF-8.") from error
+        raise refusal(f"{path} is not UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise _refusal(f"{path} is not TOML: {error}.") from error
+        raise refusal(f"{path} is not TOML: {error}.") from error
 
 
 def _file_conf(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, str]:
     spark = table.get("spark", {})
     path = str(config_file(environ))
     if not isinstance(spark, Mapping):
-        raise _refusal(f"{path}: spark is {spark!r}.", "Write Spark's settings by their whole names.")
+        raise refusal(f"{path}: spark is {spark!r}.", "Write Spark's settings by their whole names.")
     return conf_of(dict(_flat(spark, "spark")), path)
 
 
@@ -243,7 +192,7 @@ def _environment_conf(environ: Mapping[str, str]) -> dict[str, str]:
     try:
         words = shlex.split(environ.get("JETSQL_CONF", ""))
     except ValueError as error:
-        raise _refusal(f"{origin} can't be read: {error}.") from error
+        raise refusal(f"{origin} can't be read: {error}.") from error
     return conf_of(dict(pair(word, origin) for word in words), origin)
 
 
@@ -251,7 +200,7 @@ def pair(text: str, origin: str) -> tuple[str, str]:
     """`key=value` in its two parts. Raises EngineError where there is no `=` or nothing before it."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise _refusal(f"{origin}: {text!r} is no `key=value`.")
+        raise refusal(f"{origin}: {text!r} is no `key=value`.")
     return key.strip(), value
 
 
@@ -322,7 +271,7 @@ def _count(value: object) -> int:
     return int(str(value))
 
 
-def _truth(value: object) -> bool:
+def truth(value: object) -> bool:
     """A boolean in a file; a word in the environment."""
     word = str(value).strip().lower()
     if word not in ("true", "false"):
@@ -349,48 +298,12 @@ def _addresses(value: object) -> tuple[str, ...]:
     return tuple(_address(word) for word in words if word)
 
 
-def _one_of(*words: str) -> Callable[[object], str]:
-    def read(value: object) -> str:
-        word = str(value).strip().lower()
-        if word not in words:
-            raise ValueError(f"one of {', '.join(words)}")
-        return word
-
-    return read
-
-
-def _words(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text that is not empty")
-    return value.strip()
-
-
-def _colours(value: object) -> str:
-    """Names of styles are looked up where they are used: Pygments takes its time to load."""
-    if not isinstance(value, str) or not re.fullmatch(r"[\w-]+", value.strip()):
-        raise ValueError("auto, off, or a style of Pygments such as monokai")
-    return value.strip().lower()
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.isprintable():
-        raise ValueError("a text on one line")
-    return value
-
-
-def _switch(value: object) -> bool:
-    """A boolean in a file; a word in the environment and in the shell, where people write on and off."""
-    word = str(value).strip().lower()
-    if word not in ("true", "false", "on", "off"):
-        raise ValueError("true or false")
-    return word in ("true", "on")
-
-
 def _names(settings: type[JobSettings] | type[DoorSettings]) -> list[str]:
     return [entry.name for entry in fields(settings)]
 
 
-def _refusal(message: str, hint: str = "") -> EngineError:
+def refusal(message: str, hint: str = "") -> EngineError:
+    """What a setting is refused with."""
     return EngineError("INVALID_SETTING", message, hint=hint)
 
 
@@ -408,38 +321,12 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "http_host": _address,
     "http_port": _port,
     "http_hosts": _addresses,
-    "connect": _truth,
+    "connect": truth,
     "connect_host": _address,
     "connect_port": _port,
-    "thrift": _truth,
+    "thrift": truth,
     "thrift_host": _address,
     "thrift_port": _port,
     "session_idle_seconds": _seconds,
     "sessions_most": _count,
-}
-
-SHELL: Final = "shell"
-"""The table of the file that is the shell's."""
-
-SHELL_WORDS: Final = {
-    "mode": ("table", "vertical", "csv", "json", "markdown"),
-    "keys": ("emacs", "vi"),
-    "submit_key": ("alt-enter", "f5", "ctrl-o"),
-    "completion": ("typing", "tab"),
-}
-"""The settings of the shell that are one of a few words."""
-
-SHELL_READERS: Mapping[str, Callable[[object], object]] = {
-    "mode": _one_of(*SHELL_WORDS["mode"]),
-    "keys": _one_of(*SHELL_WORDS["keys"]),
-    "submit_key": _one_of(*SHELL_WORDS["submit_key"]),
-    "pager": _words,
-    "timing": _switch,
-    "ask_before_drop": _switch,
-    "colours": _colours,
-    "null_text": _text,
-    "suggest": _switch,
-    "history": _switch,
-    "status_bar": _switch,
-    "completion": _one_of(*SHELL_WORDS["completion"]),
 }

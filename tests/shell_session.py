@@ -19,9 +19,9 @@ from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.jobs.tables import Column
 from jetsql.service.results import Result
-from jetsql.settings import ShellSettings
 from jetsql.shell.link import Talk
 from jetsql.shell.loop import Shell
+from jetsql.shell.settings import ShellSettings
 
 CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1b", "\x1b[A"
 

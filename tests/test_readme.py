@@ -7,9 +7,10 @@ import pytest
 
 from jetsql.cli.flags import ExitCode
 from jetsql.jobs.options import OPTIONS
-from jetsql.settings import READERS, ShellSettings
+from jetsql.settings import READERS
 from jetsql.shell.command_table import COMMANDS
 from jetsql.shell.config import EXPLAINED, shown
+from jetsql.shell.settings import ShellSettings
 
 TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

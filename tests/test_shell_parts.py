@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
-from jetsql.settings import SHELL_READERS, ShellSettings, load, load_shell
+from jetsql.settings import load
 from jetsql.shell import colours, config, history
 from jetsql.shell.command_table import COMMANDS, advice, command_of
 from jetsql.shell.commands import ACTIONS
@@ -27,6 +27,7 @@ from jetsql.shell.keywords import KEYWORDS
 from jetsql.shell.link import Phase, State
 from jetsql.shell.prompt import suggestion
 from jetsql.shell.session_state import leaves_something, may_change_schema, only_reads
+from jetsql.shell.settings import SHELL_READERS, ShellSettings, load_shell
 from jetsql.shell.status import Jobs, bar, counted
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from http_server import Server, serving
 from jetsql.errors import EngineError
-from jetsql.settings import ShellSettings
+from jetsql.shell.settings import ShellSettings
 from shell_session import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, UP, Session, ShellEngine, pasted, session
 
 TABLE = "c0\n--\n{}\n"

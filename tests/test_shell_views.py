@@ -10,8 +10,8 @@ from jetsql.client.answers import RemoteRows
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.jobs.tables import Column
-from jetsql.settings import ShellSettings
 from jetsql.shell.link import Link
+from jetsql.shell.settings import ShellSettings
 from jetsql.shell.views import Views
 from jetsql.shell.watching import Watch
 

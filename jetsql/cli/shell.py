@@ -15,8 +15,8 @@ from jetsql.cli.running import execute, variables_of
 
 if TYPE_CHECKING:
     from jetsql.client.remote import RemoteEngine
-    from jetsql.settings import ShellSettings
     from jetsql.shell.link import Talk
+    from jetsql.shell.settings import ShellSettings
 
 _ALONE = (
     "The shell shows itself on a terminal, and standard output is none. Use `jetsql -e` or `jetsql run` for output "
@@ -75,7 +75,7 @@ def _shell(flags: Flags) -> ExitCode:
 
 def _shell_settings(flags: Flags) -> ShellSettings:
     from jetsql.errors import EngineError
-    from jetsql.settings import load_shell
+    from jetsql.shell.settings import load_shell
 
     try:
         loaded = load_shell()

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 from jetsql.errors import JetSQLError
 from jetsql.mistakes import Script
 from jetsql.script import prepare
-from jetsql.settings import config_file, shell_value
+from jetsql.settings import config_file
 from jetsql.shell import config
 from jetsql.shell.command_table import advice, command_of, help_of, summary
 from jetsql.shell.editor import edited
 from jetsql.shell.entries import Dot
+from jetsql.shell.settings import shell_value
 from jetsql.shell.watching import wish
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Final
 
-from jetsql.settings import SHELL_WORDS, ShellSettings
 from jetsql.shell.candidates import Candidate, Sort
 from jetsql.shell.command_table import COMMANDS, Argument, Command, command_of
 from jetsql.shell.config import EXPLAINED
 from jetsql.shell.names import Known, Names
+from jetsql.shell.settings import SHELL_WORDS, ShellSettings
 
 Completion = Callable[[str, int, Names], tuple[Candidate, ...]]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.private_files import write_private
-from jetsql.settings import SHELL, ShellSettings
+from jetsql.settings import SHELL
+from jetsql.shell.settings import ShellSettings
 
 EXPLAINED: Final = {
     "mode": "how results are shown: table, vertical, csv, json or markdown",

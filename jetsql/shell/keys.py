@@ -10,8 +10,8 @@ from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selection, is_searching, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from jetsql.settings import ShellSettings
 from jetsql.shell.entries import complete, is_command
+from jetsql.shell.settings import ShellSettings
 
 _SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o": ("c-o",)}
 _AT_PROMPT: Final = has_focus(DEFAULT_BUFFER) & ~is_searching

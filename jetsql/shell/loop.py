@@ -20,7 +20,6 @@ from jetsql.console import Console
 from jetsql.errors import EngineError
 from jetsql.mistakes import Mistake, Script
 from jetsql.script import Step
-from jetsql.settings import ShellSettings, shell_value
 from jetsql.shell import colours
 from jetsql.shell.commands import run_command
 from jetsql.shell.completer import ShellCompleter
@@ -30,6 +29,7 @@ from jetsql.shell.favourites import Favourites
 from jetsql.shell.link import Link, Phase, Reach
 from jetsql.shell.name_keeper import NameKeeper
 from jetsql.shell.prompt import Prompt
+from jetsql.shell.settings import ShellSettings, shell_value
 from jetsql.shell.statements import Outcome, Statements
 from jetsql.shell.status import JobWatch
 from jetsql.shell.terminal import unechoed

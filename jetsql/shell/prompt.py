@@ -19,12 +19,12 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
 from jetsql.cells import printable, width
-from jetsql.settings import ShellSettings
 from jetsql.shell.colours import colours_wanted, style
 from jetsql.shell.highlighting import SqlLexer
 from jetsql.shell.history import FileHistory
 from jetsql.shell.keys import bindings
 from jetsql.shell.link import State
+from jetsql.shell.settings import ShellSettings
 from jetsql.shell.status import Jobs, bar
 
 _NAME_MOST: Final = 30

@@ -12,12 +12,12 @@ from jetsql.client.answers import RemoteRows
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.errors import EngineError, JetSQLError, ReportedError
-from jetsql.settings import ShellSettings
 from jetsql.shell.colours import colours_wanted
 from jetsql.shell.keyboard import pressed
 from jetsql.shell.link import Link
 from jetsql.shell.output import Output
 from jetsql.shell.screen import Screen, screen_of
+from jetsql.shell.settings import ShellSettings
 from jetsql.shell.tally import Ended
 from jetsql.shell.terminal import unechoed
 from jetsql.shell.watching import Watch, loses_session, watch
