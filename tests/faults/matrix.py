@@ -113,6 +113,7 @@ class Matrix:
                 self._blame(place.name, f"{place.job or 'nobody'} did not come there")
         if not died:
             self._outcome.wrong.append(f"a start ended with {code}: {_end_of(err)}")
+            self._tell(err)
         self._inserted += round.inserted
         self._deaths.note(round)
         for words in damages(self._folder / "engine"):
@@ -122,6 +123,7 @@ class Matrix:
         code, out, err = self._start("last", "")
         if code != 0:
             self._outcome.wrong.append(f"the last start ended with {code}: {_end_of(err)}")
+            self._tell(err)
             return
         told = json.loads(out)
         facts = Facts(self._source, (*self._inserted, *LAST_INSERTED))
