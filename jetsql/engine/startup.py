@@ -94,6 +94,10 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.sql.thriftServer.incrementalCollect": "true",
         # Rows of a result that an executor of another machine has come through a file, and not through memory.
         "spark.network.maxRemoteBlockSizeFetchToMem": "8m",
+        # Spark makes a new thread for each piece of a plan up to these limits (1,024 each, if not told otherwise), idle
+        # ones or not: small batches of a few jobs come to a thousand threads, where a container may allow fewer.
+        "spark.sql.shuffleExchange.maxThreadThreshold": "128",
+        "spark.sql.resultQueryStage.maxThreadThreshold": "128",
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
@@ -117,8 +121,13 @@ def _java_options(start: SparkStart) -> str:
         "derby.system.home": str(start.home),
         "derby.stream.error.file": str(start.home / "derby.log"),
     }
-    # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.
-    return " ".join(("-XX:+ExitOnOutOfMemoryError", *(f'"-D{key}={value}"' for key, value in options.items())))
+    flags = (
+        # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.
+        "-XX:+ExitOnOutOfMemoryError",
+        # Room for the code that Spark makes for each query: a JVM that runs out of it ends. Only what is used is taken.
+        "-XX:ReservedCodeCacheSize=512m",
+    )
+    return " ".join((*flags, *(f'"-D{key}={value}"' for key, value in options.items())))
 
 
 @contextmanager
