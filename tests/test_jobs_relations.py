@@ -111,6 +111,13 @@ def test_snapshots_have_their_ids(jobs: World) -> None:
     assert (row["id"], row["name"], row["job"], row["job_id"]) == (snapshot.id, "s", "orders", made)
 
 
+def test_show_members_gives_the_rows_of_the_relation(jobs: World) -> None:
+    shown = jobs.sql("SHOW MEMBERS")
+    assert [dict(zip((column.name for column in shown.columns), row, strict=True)) for row in shown.rows] == table(
+        jobs, "members"
+    )
+
+
 def test_the_history_of_all_jobs_is_that_of_each(jobs: World) -> None:
     jobs.make("one")
     jobs.make("two")

@@ -16,7 +16,7 @@ from jetsql.language import Expected, Slot, completions, parse
         ("ALTER JOB x ", ("OPTIONS", "RESTART", "RESUME", "SUSPEND")),
         ("alter job x sus", ("SUSPEND",)),
         ("ALTER JOB x OPTIONS ('a'='b') ", ("RESUME",)),
-        ("SHOW ", ("ALL", "CREATE", "JOB", "JOBS", "SNAPSHOTS")),
+        ("SHOW ", ("ALL", "CREATE", "JOB", "JOBS", "MEMBERS", "SNAPSHOTS")),
         ("SHOW J", ("JOB", "JOBS")),
         ("/* x */ EXPLAIN -- y\n", ("CREATE", "FORMATTED")),
         ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS")),

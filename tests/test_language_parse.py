@@ -21,6 +21,7 @@ from jetsql.language.statements import (
     Name,
     OptionText,
     ShowJobs,
+    ShowMembers,
     ShowSnapshots,
     SuspendJob,
     WaitForJob,
@@ -168,6 +169,7 @@ def test_a_backslash_continues_a_line_comment_as_in_spark() -> None:
         ("show all jobs like 'a_%'", ShowJobs(all_jobs=True, pattern="a_%")),
         ("SHOW JOBS LIKE 'a\\_%'", ShowJobs(pattern="a\\_%")),
         ("SHOW SNAPSHOTS", ShowSnapshots()),
+        ("show members", ShowMembers()),
         (
             "SUSPEND JOB '0401-9f77-b9c0-0001'",
             SuspendJob(Name("0401-9f77-b9c0-0001", Place(12, 33), is_id=True)),

@@ -12,6 +12,7 @@ from jetsql.jobs.creating import create
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.explaining import PLAN_COLUMNS, explain
 from jetsql.jobs.manager import Manager
+from jetsql.jobs.members import MEMBERS_RELATION, show_members
 from jetsql.jobs.results import COMMAND_COLUMNS
 from jetsql.jobs.snapshots import create_snapshot, drop_snapshot
 from jetsql.jobs.tables import Column, Table
@@ -29,6 +30,7 @@ from jetsql.language.statements import (
     ShowCreateJob,
     ShowJobHistory,
     ShowJobs,
+    ShowMembers,
     ShowSnapshots,
     Statement,
     SuspendJob,
@@ -43,6 +45,8 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return listing.JOB_COLUMNS
         case ShowSnapshots():
             return listing.SNAPSHOT_COLUMNS
+        case ShowMembers():
+            return MEMBERS_RELATION
         case DescribeJob():
             return describing.FACT_COLUMNS
         case ShowCreateJob():
@@ -86,13 +90,16 @@ def execute(manager: Manager, statement: Statement, session: UserSession) -> Tab
 
 
 def _show(
-    manager: Manager, statement: ShowJobs | ShowSnapshots | DescribeJob | ShowCreateJob | ShowJobHistory
+    manager: Manager,
+    statement: ShowJobs | ShowSnapshots | ShowMembers | DescribeJob | ShowCreateJob | ShowJobHistory,
 ) -> Table:
     match statement:
         case ShowJobs():
             return listing.show_jobs(manager, statement)
         case ShowSnapshots():
             return listing.show_snapshots(manager, statement)
+        case ShowMembers():
+            return show_members(manager)
         case DescribeJob():
             return describing.describe(manager, statement)
         case ShowCreateJob():

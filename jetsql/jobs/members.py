@@ -1,4 +1,4 @@
-"""The members of the cluster that jobs run on, and the relation `jetsql.members` of them."""
+"""The members of the cluster that jobs run on: SHOW MEMBERS, and the same rows as the relation `jetsql.members`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from jetsql.jobs.tables import Cell, Column
+from jetsql.jobs.tables import Column, Table, Value
 
 if TYPE_CHECKING:
     from jetsql.jobs.manager import Manager
@@ -59,7 +59,12 @@ MEMBERS_RELATION: Final = (
 )
 
 
-def members_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+def show_members(manager: Manager) -> Table:
+    """Oldest first."""
+    return Table(MEMBERS_RELATION, tuple(members_relation(manager)))
+
+
+def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
     """Those that are gone too, as long as Spark remembers them."""
     for member in manager.engine.members():
         yield (

@@ -114,6 +114,7 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "drop_snapshot": lambda parts: st.DropSnapshot(_name(parts.one("SNAPSHOT_NAME")), if_exists=parts.has("IF")),
     "show_snapshots": lambda parts: st.ShowSnapshots(parts.job if parts.has("JOB") else None),
     "show_jobs": _show_jobs,
+    "show_members": lambda parts: st.ShowMembers(),
     "describe_job": lambda parts: st.DescribeJob(parts.job, extended=parts.has("EXTENDED")),
     "show_create_job": lambda parts: st.ShowCreateJob(parts.job),
     "show_job_history": lambda parts: st.ShowJobHistory(parts.job),

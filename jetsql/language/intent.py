@@ -63,7 +63,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
         return _near(_word(lead, 2), "JOB")
-    return _near(second, "JOB", "SNAPSHOT")
+    return _near(second, "JOB", "SNAPSHOT", "MEMBER")
 
 
 def _describes_table(rest: Sequence[Token]) -> bool:

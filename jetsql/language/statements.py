@@ -145,6 +145,11 @@ class ShowJobs:
 
 
 @dataclass(frozen=True)
+class ShowMembers:
+    """The processes that run tasks, those that are gone too."""
+
+
+@dataclass(frozen=True)
 class DescribeJob:
     name: Name
     extended: bool = False
@@ -178,6 +183,7 @@ Statement = (
     | DropSnapshot
     | ShowSnapshots
     | ShowJobs
+    | ShowMembers
     | DescribeJob
     | ShowCreateJob
     | ShowJobHistory

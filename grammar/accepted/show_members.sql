@@ -1,0 +1,2 @@
+SHOW MEMBERS;
+show members;
