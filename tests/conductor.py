@@ -55,7 +55,7 @@ class Conductor:
         """The engine ends in order; the next one finds what it left."""
         self.world.manager.close()
         self.world.store.close()
-        self.engine = DiskEngine(disk=self.engine.disk)
+        self.engine = DiskEngine(disk=self.engine.disk, there=self.engine.there)
 
     def kill(self) -> Callable[[], None]:
         """The engine ends at once: the next one finds store and disk as they are at this moment. What the dead one goes
@@ -66,7 +66,7 @@ class Conductor:
         with self.engine.lock:
             with closing(sqlite3.connect(dead.store.path)) as there, closing(sqlite3.connect(self.path)) as copy:
                 there.backup(copy)
-            self.engine = DiskEngine(disk=self.engine.frozen())
+            self.engine = DiskEngine(disk=self.engine.frozen(), there=self.engine.there)
 
         def bury() -> None:
             dead.manager.close()

@@ -26,7 +26,13 @@ from jetsql.language.statements import Body, CreateJob, Name, OptionText, Statem
 from memory_engine import MemoryEngine, Session
 
 T = TypeVar("T")
-QUICK = JobSettings(retry_first_seconds=0.0, retry_most_seconds=0.0, store_retry_seconds=0.0, create_wait_seconds=20.0)
+QUICK = JobSettings(
+    retry_first_seconds=0.0,
+    retry_most_seconds=0.0,
+    store_retry_seconds=0.0,
+    create_wait_seconds=20.0,
+    scale_up_delay_seconds=0.0,
+)
 
 
 def name(text: str, *, is_id: bool = False) -> Name:

@@ -17,6 +17,7 @@ from jetsql.jobs.engine import (
     BatchCommitted,
     CopiedState,
     EngineEvent,
+    MembersTold,
     Report,
     RestartWanted,
     RunCompleted,
@@ -74,6 +75,11 @@ def analysis(**changes: object) -> Analysis:
     return replace(made, **changes)
 
 
+def _member(name: str, status: MemberStatus) -> Member:
+    until = 2.5 if status is MemberStatus.GONE else None
+    return Member(name, "127.0.0.1", 5, 2, status, name == "driver", 1.5, until, "", 0, 0, 1000)
+
+
 @dataclass
 class Run:
     """One started run."""
@@ -89,7 +95,8 @@ class MemoryEngine:
     """analysis: of every body. refused_confs: names of `spark.*` settings with the condition that each is refused with.
     start_errors: raised by the next starts, in turn. quiet: runs commit nothing by themselves. graceful: what a stop
     returns. hangs: an update is prepared until nobody wants it. snapshots: the batch in each. discarded: checkpoints of
-    versions. held: what the sink says of a trial's batch; None: it can't be asked."""
+    versions. held: what the sink says of a trial's batch; None: it can't be asked. there, gone: members of the cluster,
+    see `join` and `leave`."""
 
     analysis: Analysis = field(default_factory=analysis)
     start_errors: list[Exception] = field(default_factory=list)
@@ -111,6 +118,9 @@ class MemoryEngine:
     gates: dict[str, Event] = field(default_factory=dict)
     entered: dict[str, Event] = field(default_factory=dict)
     newest: Job | None = None
+    there: frozenset[str] = frozenset({"driver"})
+    gone: list[str] = field(default_factory=list)
+    watching: MembersTold = field(default=lambda members: None)
     lock: RLock = field(default_factory=RLock)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -212,10 +222,34 @@ class MemoryEngine:
         return {"jetsql": "0", "spark": "0"}
 
     def members(self) -> tuple[Member, ...]:
-        return (Member("driver", "127.0.0.1", 5, 2, MemberStatus.ACTIVE, True, 1.5, None, "", 0, 0, 1000),)
+        return tuple(_member(each, MemberStatus.ACTIVE) for each in sorted(self.there)) + tuple(
+            _member(each, MemberStatus.GONE) for each in self.gone
+        )
+
+    def watch_members(self, told: MembersTold) -> None:
+        with self.lock:
+            self.watching = told
+            told(self.there)
 
     def defaults(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": "2"}
+
+    # --- the cluster ------------------------------------------------------------------------------------------------
+
+    def join(self, *members: str) -> None:
+        """Each of the members comes, one after the other."""
+        for member in members:
+            self._there(self.there | {member})
+
+    def leave(self, *members: str) -> None:
+        for member in members:
+            self.gone.append(member)
+            self._there(self.there - {member})
+
+    def _there(self, members: frozenset[str]) -> None:
+        with self.lock:
+            self.there = members
+            self.watching(members)
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 

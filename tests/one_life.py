@@ -24,6 +24,8 @@ from jetsql.jobs.events import (
     ExportState,
     FilesDiscarded,
     JudgeTrial,
+    MembersChanged,
+    MembersSettled,
     Outcome,
     PrepareUpdate,
     RecoverSink,
@@ -94,6 +96,7 @@ MOVES: Final = (
     *(f"run: {what}" for what in ("plan", "put", "batch", "idle", "fail", "hopeless", "replaced", "complete")),
     *(f"action: {how}" for how in ("works", "forced", "fails")),
     *(f"engine: {how}" for how in ("killed", "closed", "closed, late")),
+    *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
     *("copy: ", "told late: ", "delay is over: ", "newer job: "),
 )
 OF: Final = "version"  # an option that says which version a plan was made for
@@ -111,8 +114,12 @@ class Life:
     snapshots, with the batch and the text that belong to what was copied; snapshots: those in the store, by name.
     beside: snapshots of the running job that are being copied. seen: the job as a statement looked it up."""
 
-    def __init__(self, trigger: str, attempts: int, opening: Sequence[str]) -> None:
-        self.submit({"trigger": trigger, "restartAttempts": str(attempts)})
+    def __init__(
+        self, trigger: str, attempts: int, opening: Sequence[str], scaling: bool = True, protection: bool = False
+    ) -> None:
+        self.members = frozenset({"0", "1"})
+        flags = {"autoScaling": str(scaling).lower(), "splitBrainProtectionEnabled": str(protection).lower()}
+        self.submit({"trigger": trigger, "restartAttempts": str(attempts), **flags})
         for move in opening:
             self.do(move)
 
@@ -148,6 +155,8 @@ class Life:
                 self.end_engine(how)
             case ["go on", steps]:
                 self.go_on(int(steps))
+            case ["members", what]:
+                self.change_members(what)
             case ["copy", _] if self.beside:
                 self.copy()
             case ["told late", _] if self.ends:
@@ -162,7 +171,7 @@ class Life:
 
     def take(self, event: Event) -> Step:
         before = self.job
-        taken = step(before, event, Moment(self.now, closing=self.closing))
+        taken = step(before, event, Moment(self.now, closing=self.closing, members=self.members))
         self.job = taken.job
         self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
         self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
@@ -195,6 +204,16 @@ class Life:
     def number(self) -> int:
         self.count += 1
         return self.count
+
+    def change_members(self, what: str) -> None:
+        match what:
+            case "one joins":
+                self.members |= {str(self.number())}
+            case "one leaves":
+                self.members -= {min(self.members, default="")}
+            case "all leave":
+                self.members = frozenset()
+        self.take(MembersSettled() if what == "settled" else MembersChanged())
 
     # --- users -------------------------------------------------------------------------------------------------------
 
@@ -460,13 +479,16 @@ class Life:
         if status is Status.RUNNING:
             assert self.engine.alive or under_way
         if status is Status.NOT_RUNNING:
-            assert self.timers or under_way
+            assert self.timers or under_way or self.job.waiting
+        if self.job.waiting:
+            assert status is Status.NOT_RUNNING and len(self.members) < max(1, self.job.quorum)
         if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
             assert not self.engine.alive
 
     def what_is_under_way_belongs_to_a_status(self) -> None:
         job = self.job
         assert (job.stop_goal is not None) == (job.status is Status.COMPLETING)
+        assert job.stop_cause is None or job.status is Status.COMPLETING
         assert (job.ended is not None) == job.status.final
         assert job.proposed is None or job.status is Status.COMPLETING
         assert job.export is None or job.status in (Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT)

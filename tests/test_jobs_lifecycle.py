@@ -20,6 +20,8 @@ from jetsql.jobs.events import (
     ExportFailed,
     ExportState,
     FilesDiscarded,
+    MembersChanged,
+    MembersSettled,
     Outcome,
     Restart,
     Resume,
@@ -120,6 +122,8 @@ EVENTS: dict[type, Event] = {
     RetryDue: RetryDue(RUN),
     EngineUp: EngineUp(),
     EngineDown: EngineDown(),
+    MembersChanged: MembersChanged(),
+    MembersSettled: MembersSettled(),
     Superseded: Superseded(),
 }
 
@@ -167,6 +171,8 @@ CELLS = {
     RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
     EngineUp: "S S S P S F E S . P . .",
     EngineDown: ". N N . N . . N . . . .",
+    MembersChanged: ". . . . . . . . . . . .",
+    MembersSettled: ". X X . . . . . . . . .",
     Superseded: ". . . . . . . . . . . .",
 }
 
@@ -366,7 +372,7 @@ def test_the_engine_goes() -> None:
 
 def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
     """A job whose version of checkpoint 1 has not committed a batch; the one before it has checkpoint 0."""
-    return replace(try_version(replace(job(), proposed=version()), "").job, status=status, run=3, **changes)
+    return replace(try_version(replace(job(), proposed=version()), "", NOW).job, status=status, run=3, **changes)
 
 
 def test_an_update_runs_a_copy_until_it_has_committed() -> None:

@@ -22,10 +22,12 @@ class Course:
     attempts: int
     opening: str
     moves: tuple[str, ...]
+    scaling: bool = True
+    protection: bool = False
 
     def failure(self) -> AssertionError | None:
         try:
-            life = Life(self.trigger, self.attempts, OPENINGS[self.opening])
+            life = Life(self.trigger, self.attempts, OPENINGS[self.opening], self.scaling, self.protection)
             for move in self.moves:
                 life.do(move)
         except AssertionError as error:
@@ -44,10 +46,15 @@ class Course:
 def course(seed: int) -> Course:
     """Moves of a few kinds only: what one kind leads to is seldom reached when all are mixed."""
     chance = Random(seed)
-    kinds = [*COMMON, *chance.sample(MOVES, chance.randint(3, 12))]
+    kinds = [*COMMON, *chance.sample(MOVES, chance.randint(3, 14))]
     moves = tuple(chance.choice(kinds) for _ in range(60))
     return Course(
-        chance.choice(["interval", "availableNow"]), chance.randint(0, 3), chance.choice(sorted(OPENINGS)), moves
+        chance.choice(["interval", "availableNow"]),
+        chance.randint(0, 3),
+        chance.choice(sorted(OPENINGS)),
+        moves,
+        scaling=chance.random() < 0.7,
+        protection=chance.random() < 0.5,
     )
 
 

@@ -105,6 +105,18 @@ class Statements(RuleBasedStateMachine):
     def the_engine_ends(self, several: list[str], first: int, held: str, end: str) -> None:
         self.play(several[:first], several[first:], held if first else "", end)
 
+    @rule(member=st.sampled_from("1234"), several=several, held=st.sampled_from(HELD))
+    def members_come_and_go(self, member: str, several: list[str], held: str) -> None:
+        """In the middle of statements, whose answers the model can not tell while jobs restart for it: so those are
+        not judged, and what must never be is looked for all the same. One member is always left.
+        """
+        engine = self.conductor.engine
+        change = engine.leave if member in engine.there else engine.join
+        change(member)
+        self.conductor.play(several[:1], several[1:], held)
+        self.conductor.settle()
+        self.before = self.conductor.seen()
+
     @rule()
     def runs_that_are_over_speak(self) -> None:
         self.conductor.engine.haunt()

@@ -111,7 +111,7 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
 
 def disconnect(spark: SparkSession) -> None:
     """From now on the statements are Spark's matter again."""
-    bridge(spark).connect(None, None, None, None)
+    bridge(spark).disconnect()
 
 
 def ddl(columns: tuple[Column, ...]) -> str:

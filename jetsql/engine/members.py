@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge
+from jetsql.jobs.engine import MembersTold
 from jetsql.jobs.members import Member, MemberStatus
 
 
@@ -15,6 +16,24 @@ def members(spark: SparkSession) -> tuple[Member, ...]:
     """Those that there are and those that are gone, oldest first."""
     found = json.loads(bridge(spark).members(spark._jsparkSession))
     return tuple(sorted(map(_member, found), key=lambda member: (member.since, member.id)))
+
+
+class _Told:
+    """Callable from Java (java.util.function.Consumer)."""
+
+    def __init__(self, told: MembersTold) -> None:
+        self._told = told
+
+    def accept(self, ids: str) -> None:
+        self._told(frozenset(json.loads(ids)))
+
+    class Java:
+        implements = ("java.util.function.Consumer",)
+
+
+def watch(spark: SparkSession, told: MembersTold) -> None:
+    """Tell who is there, now and whenever that changes; nobody else is told any more."""
+    bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
 
 
 def _member(told: dict[str, Any]) -> Member:

@@ -20,7 +20,7 @@ from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
-from jetsql.engine.members import members
+from jetsql.engine.members import members, watch
 from jetsql.engine.pending import EndedRun, not_finished
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
@@ -39,6 +39,7 @@ from jetsql.jobs.compatibility import replaced_under
 from jetsql.jobs.engine import (
     CopiedState,
     EngineEvent,
+    MembersTold,
     Report,
     RestartWanted,
     RunCompleted,
@@ -235,6 +236,9 @@ class SparkEngine:
 
     def members(self) -> tuple[Member, ...]:
         return members(self._spark)
+
+    def watch_members(self, told: MembersTold) -> None:
+        watch(self._spark, told)
 
     def defaults(self) -> dict[str, str]:
         return self._sessions.defaults()

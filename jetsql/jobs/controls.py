@@ -21,6 +21,7 @@ from jetsql.jobs.options import parse_options, spec_of
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.proposing import try_confs
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job, what_words
+from jetsql.jobs.scaling import waiting_words
 from jetsql.jobs.snapshots import await_export, check_has_state, new_export, snapshot_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import (
@@ -100,10 +101,12 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
     least = step.job.run + (step.job.status is Status.COMPLETING)
 
     def settled(view: View) -> bool:
-        return view.job.status is Status.RUNNING or view.job.status in _NO_RUN
+        return view.job.waiting or view.job.status is Status.RUNNING or view.job.status in _NO_RUN
 
     after = manager.board.wait(View(step.job), settled, manager.settings.statement_wait_seconds)
     job = after.job
+    if job.waiting:
+        return Result(job, joined(done, waiting_words(job, len(manager.members)))).table()
     if settled(after) and (job.run < least or job.status in (Status.SUSPENDED, Status.FAILED)):
         raise _otherwise(job, "started")
     said = capitalized(step.message) if step.outcome is Outcome.KEPT else done

@@ -24,6 +24,7 @@ from jetsql.jobs.options import Options, parse_options
 from jetsql.jobs.proposing import check_reachable, plan_of
 from jetsql.jobs.replacing import JobEnded, replace_job
 from jetsql.jobs.results import Result, what_words
+from jetsql.jobs.scaling import waiting_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.snapshots import find_snapshot
 from jetsql.jobs.starts import beginning
@@ -139,19 +140,18 @@ def _other_options(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[s
 
 
 def _first_trigger(manager: Manager, view: View) -> Result:
-    seconds = manager.settings.create_wait_seconds
-    after = manager.board.wait(view, _through, seconds)
+    after = manager.board.wait(view, _through, manager.settings.create_wait_seconds)
     job = after.job
     if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
         raise _failure(job)
-    return Result(job, joined("Created.", beginning(view.job), _progress(after, seconds), _delivery(job)))
+    return Result(job, joined("Created.", beginning(view.job), _progress(manager, after), _delivery(job)))
 
 
 def _through(view: View) -> bool:
     """A batch job has one trigger, which is all of it."""
     job = view.job
     begun = job.established and job.plan.analysis.streaming
-    return begun or not job.live or job.status is Status.SUSPENDED
+    return begun or job.waiting or not job.live or job.status is Status.SUSPENDED
 
 
 def _failure(job: Job) -> StatementError:
@@ -160,8 +160,10 @@ def _failure(job: Job) -> StatementError:
     return StatementError("JOB_FAILED", message, hint=cause.hint)
 
 
-def _progress(view: View, seconds: float) -> str:
-    job = view.job
+def _progress(manager: Manager, view: View) -> str:
+    job, seconds = view.job, manager.settings.create_wait_seconds
+    if job.waiting:
+        return waiting_words(job, len(manager.members))
     if job.status is Status.COMPLETED:
         return view.facts.words or "It has completed."
     if job.status is Status.SUSPENDED:

@@ -15,6 +15,7 @@ from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Totals
 from jetsql.jobs.model import Cause, Job, quoted_name, quoted_text
 from jetsql.jobs.results import cause_words
+from jetsql.jobs.scaling import needed, waiting_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.tables import Cell, Column, Table, Value
 from jetsql.language.statements import DescribeJob, ShowCreateJob, ShowJobHistory
@@ -37,11 +38,11 @@ Fact = tuple[str, str | None]
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
     view = find(manager, statement.name)
-    facts = (*_facts(view), *(_more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()))
-    return Table(FACT_COLUMNS, facts)
+    more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
+    return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
 
 
-def _facts(view: View) -> Iterator[Fact]:
+def _facts(view: View, members: int) -> Iterator[Fact]:
     job, plan = view.job, view.job.plan
     yield "id", job.id
     yield "name", job.name
@@ -49,6 +50,8 @@ def _facts(view: View) -> Iterator[Fact]:
     yield "status", _status(job)
     yield "submission time", _time(job.submitted)
     yield "end time", _time(job.ended)
+    if job.waiting:
+        yield "waits", waiting_words(job, members)
     yield "last error", cause_words(job.cause) or None
     if job.cause is not None:
         yield from _cause_facts(job.cause)
@@ -60,6 +63,8 @@ def _facts(view: View) -> Iterator[Fact]:
     if plan.analysis.streaming:
         yield "trigger", trigger_words(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
+    if plan.split_brain_protection:
+        yield "quorum", f"{needed(job)} members; {members} there"
     for name, value in show(plan.options).items():
         yield f"option {name}", value
     yield "statement", hide_in_text(job.body.text)

@@ -83,6 +83,8 @@ class CopiedState:
 
 EngineEvent = BatchCommitted | RunIdle | RunCompleted | RunFailed | SinkNoticed | RestartWanted
 Report = Callable[[EngineEvent], None]
+MembersTold = Callable[[frozenset[str]], None]
+"""Called with the ids of all members that run tasks."""
 
 
 class UserSession(Protocol):
@@ -179,3 +181,9 @@ class Engine(Protocol):
 
     def members(self) -> tuple[Member, ...]:
         """The processes that run tasks, those that are gone too."""
+
+    def watch_members(self, told: MembersTold) -> None:
+        """Tell who is there: before this returns, and from then on whenever members join or are lost.
+
+        Who is there is told as a whole and in order, from any thread. A member that gets no tasks for a while is there.
+        """

@@ -176,6 +176,16 @@ class RetryDue:
 
 
 @dataclass(frozen=True)
+class MembersChanged:
+    """Members of the cluster have come or gone. Who is there now stands in the moment."""
+
+
+@dataclass(frozen=True)
+class MembersSettled:
+    """For a while no members have come or gone."""
+
+
+@dataclass(frozen=True)
 class Superseded:
     """An ended job is of no more use. why: a sentence for its history."""
 
@@ -198,7 +208,7 @@ RunEvent = (
     | UpdateFailed
     | TrialJudged
 )
-Event = UserEvent | RunEvent | EngineUp | EngineDown | Superseded
+Event = UserEvent | RunEvent | EngineUp | EngineDown | MembersChanged | MembersSettled | Superseded
 
 
 @dataclass(frozen=True)

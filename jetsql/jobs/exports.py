@@ -19,7 +19,8 @@ def export_suspended(job: Job, event: ExportState, moment: Moment) -> Step:
 
 def write(job: Job, export: Export, how: str) -> Step:
     """The job does not run: its snapshot is written now. how: what came before, as a sentence."""
-    exporting = replace(job, status=Status.SUSPENDED_EXPORTING_SNAPSHOT, stop_goal=None, export=export, attempts=0)
+    at_rest = replace(job, stop_goal=None, stop_cause=None, attempts=0, waiting=False)
+    exporting = replace(at_rest, status=Status.SUSPENDED_EXPORTING_SNAPSHOT, export=export)
     words = how or f"The snapshot {export.name} is being written."
     return Step(exporting, Outcome.MOVED, (WriteSnapshot(exporting),), title="writing snapshot", words=words)
 

@@ -59,7 +59,7 @@ def judged(job: Job, event: TrialJudged, moment: Moment) -> Step:
     if event.held is None:
         return unjudged(job, event)
     if not event.held:
-        return undone(job)
+        return undone(job, moment)
     failed = _fail(adopted(job), job.cause, _what(job.cause), moment)
     return replace(failed, actions=(*forget_previous(job), *failed.actions))
 

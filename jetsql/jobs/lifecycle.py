@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from jetsql.jobs import answers, exports, failures, starts, stops, updates
+from jetsql.jobs import answers, exports, failures, rescaling, starts, stops, updates
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
     AlterOptions,
@@ -24,6 +24,8 @@ from jetsql.jobs.events import (
     ExportFailed,
     ExportState,
     FilesDiscarded,
+    MembersChanged,
+    MembersSettled,
     Restart,
     Resume,
     RetryDue,
@@ -184,7 +186,7 @@ TABLE: Final[Mapping[type, Row]] = {
         not_running=updates.update_waiting,
         starting=updates.update_running,
         running=updates.update_running,
-        completing=updates.update_refused,
+        completing=updates.update_stopping,
         suspended=updates.update_suspended,
         exporting=answers.wait_for_snapshot,
         failed=answers.ended,
@@ -260,6 +262,26 @@ TABLE: Final[Mapping[type, Row]] = {
         exporting=answers.keep,
         failed=answers.keep,
         completed=starts.superseded,
+    ),
+    MembersChanged: _row(
+        not_running=rescaling.enough,
+        starting=rescaling.lost,
+        running=rescaling.lost,
+        completing=answers.keep,
+        suspended=answers.keep,
+        exporting=answers.keep,
+        failed=answers.keep,
+        completed=answers.keep,
+    ),
+    MembersSettled: _row(
+        not_running=rescaling.raise_quorum,
+        starting=rescaling.grown,
+        running=rescaling.grown,
+        completing=rescaling.raise_quorum,
+        suspended=rescaling.raise_quorum,
+        exporting=rescaling.raise_quorum,
+        failed=answers.keep,
+        completed=answers.keep,
     ),
     EngineUp: _row(
         not_running=starts.continue_run,

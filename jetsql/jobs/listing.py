@@ -15,7 +15,7 @@ from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Totals
 from jetsql.jobs.model import Job, RunId, Snapshot, Trigger, name_key
-from jetsql.jobs.results import cause_words
+from jetsql.jobs.results import why_words
 from jetsql.jobs.secrets import hide_in_text
 from jetsql.jobs.tables import Cell, Column, Table, Value
 from jetsql.language.statements import Name, ShowJobs, ShowSnapshots
@@ -71,7 +71,7 @@ def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     if statement.pattern is not None:
         pattern = like(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
-    return Table(JOB_COLUMNS, tuple(_job_row(view) for view in views))
+    return Table(JOB_COLUMNS, tuple(_job_row(view, len(manager.members)) for view in views))
 
 
 def all_views(manager: Manager) -> tuple[View, ...]:
@@ -86,7 +86,7 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     for view in all_views(manager):
         job = view.job
         totals = manager.metrics.totals(job.id) if job.live else None
-        yield (*_job_row(view), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
+        yield (*_job_row(view, len(manager.members)), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -119,7 +119,7 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
     )
 
 
-def _job_row(view: View) -> tuple[Value, ...]:
+def _job_row(view: View, members: int) -> tuple[Value, ...]:
     job = view.job
     return (
         job.id,
@@ -128,7 +128,7 @@ def _job_row(view: View) -> tuple[Value, ...]:
         job.submitted,
         WORDS[job.plan.guarantee],
         view.facts.rows_per_second,
-        cause_words(job.cause) or None,
+        why_words(job, members) or None,
     )
 
 

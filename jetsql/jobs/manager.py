@@ -43,6 +43,7 @@ from jetsql.jobs.events import (
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.ids import IdMaker
 from jetsql.jobs.lifecycle import step
+from jetsql.jobs.membership import Membership
 from jetsql.jobs.metrics import Metrics, keeps_metrics
 from jetsql.jobs.model import Cause, Job, Snapshot, Status
 from jetsql.jobs.moves import Moment
@@ -87,6 +88,9 @@ class Manager:
         self._retention = Retention(
             store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log, self.metrics.forget
         )
+        self._membership = Membership(
+            self.settings.scale_up_delay_seconds, clock, self._writer.at, self.board.live, self._apply_surely
+        )
         self._open = False
 
     def start(self) -> None:
@@ -94,6 +98,7 @@ class Manager:
         self._delete_halves()
         self._open = True
         self._writer.start()
+        self.engine.watch_members(self._members_told)
         self._writer.ask(self._engine_up).result()
 
     def _delete_halves(self) -> None:
@@ -155,6 +160,11 @@ class Manager:
     def caught_up(self, job: Job) -> View:
         """The job when everything that has been told of it so far is applied."""
         return self._writer.ask(lambda: self.view(job)).result()
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The ids of the members that are there."""
+        return self._membership.members
 
     # --- on the writer's thread --------------------------------------------------------------------------------------
 
@@ -250,7 +260,7 @@ class Manager:
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
-        taken = step(job, event, Moment(self.clock(), *delays, closing=not self._open))
+        taken = step(job, event, Moment(self.clock(), *delays, not self._open, self._membership.members))
         options = taken.job.plan.options
         shown = replace(taken, words=hide(taken.words, options))
         cause = taken.job.cause
@@ -303,12 +313,20 @@ class Manager:
         """From any thread: what a run or a worker has to tell."""
         self._writer.ask(lambda: self._on_event(event)).add_done_callback(_log_error)
 
+    def _members_told(self, members: frozenset[str]) -> None:
+        """From any thread."""
+        self._writer.ask(lambda: self._membership.become(members)).add_done_callback(_log_error)
+
     def _on_event(self, event: RunEvent) -> None:
+        self._apply_surely(event.run.job, event)
+
+    def _apply_surely(self, job_id: str, event: Event) -> None:
+        """Now, or when the store takes it."""
         try:
-            self._apply(event.run.job, event)
+            self._apply(job_id, event)
         except EngineError as error:
-            _LOG.error("Run %s: %s could not be stored (%s); trying again", event.run, _kind(event), error)
-            self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._on_event(event))
+            _LOG.error("Job %s: %s could not be stored (%s); trying again", job_id, _kind(event), error)
+            self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._apply_surely(job_id, event))
         except StatementError as error:
             if not isinstance(event, Exported):
                 raise

@@ -32,13 +32,14 @@ class Status(Enum):
 
 class StopGoal(Enum):
     """Where a COMPLETING job is going. EXPORT: to a snapshot of its state, and then to its end. UPDATE: to the version
-    that CREATE OR REPLACE JOB made."""
+    that CREATE OR REPLACE JOB made. FAIL: to its end, though nobody asked for it."""
 
     SUSPEND = "SUSPEND"
     RESTART = "RESTART"
     CANCEL = "CANCEL"
     EXPORT = "EXPORT"
     UPDATE = "UPDATE"
+    FAIL = "FAIL"
 
 
 class Guarantee(Enum):
@@ -268,7 +269,9 @@ class Job:
     one has committed a batch. export: the snapshot that is being written. expired: its state is being deleted, so a
     COMPLETED job can't run again, even if the engine dies in the middle. over: its run has told its end, while it was
     being stopped. defaults: settings that its sessions had when
-    it was made, which later releases may have others for.
+    it was made, which later releases may have others for. stop_cause: why it is being stopped, when not by a statement.
+    members: of the cluster, those that were there when its newest run began. quorum: how many have to be there for it
+    to run, 0 where that is not asked for or not worked out yet. waiting: it is NOT_RUNNING because members are missing.
     """
 
     id: str
@@ -297,6 +300,10 @@ class Job:
     expired: bool = False
     over: bool = False
     defaults: Mapping[str, str] = field(default_factory=dict)
+    stop_cause: Cause | None = None
+    members: tuple[str, ...] = ()
+    quorum: int = 0
+    waiting: bool = False
 
     @property
     def spark_text(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from jetsql.jobs import scaling
 from jetsql.jobs.events import (
     Action,
     DiscardFiles,
@@ -24,12 +25,13 @@ CANCELLED: Final = Cause("cancelled by user", heals=False)
 @dataclass(frozen=True)
 class Moment:
     """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds. closing: the engine is
-    going to end, so nothing starts any more."""
+    going to end, so nothing starts any more. members: of the cluster, those that are there."""
 
     now: float
     retry_first: float = 1.0
     retry_most: float = 60.0
     closing: bool = False
+    members: frozenset[str] = frozenset({"driver"})
 
     def retry_at(self, attempts: int) -> float:
         """When to try again after so many restarts without progress."""
@@ -96,14 +98,22 @@ def noted(job: Job, title: str, words: str) -> Step:
     return Step(job, Outcome.KEPT, title=title, words=words)
 
 
-def start(job: Job, title: str, words: str, before: tuple[Action, ...] = ()) -> Step:
-    """The job's next run; what went wrong before stays known until progress is made."""
-    next_job = replace(job, status=Status.STARTING, stop_goal=None, run=job.run + 1, files=True, ended=None, over=False)
+def start(job: Job, title: str, words: str, moment: Moment, before: tuple[Action, ...] = ()) -> Step:
+    """The job's next run, or waiting for the members that it needs; what went wrong before stays known until progress
+    is made."""
+    quorum = job.quorum or scaling.quorum(job.plan, len(moment.members))
+    ready = replace(job, stop_goal=None, stop_cause=None, ended=None, over=False, quorum=quorum, waiting=False)
+    lacks = scaling.waiting_words(ready, len(moment.members))
+    if lacks:
+        waiting = replace(ready, status=Status.NOT_RUNNING, waiting=True)
+        return Step(waiting, Outcome.MOVED, before, title=title, words=joined(words, lacks))
+    members = tuple(sorted(moment.members))
+    next_job = replace(ready, status=Status.STARTING, run=job.run + 1, files=True, members=members)
     return Step(next_job, Outcome.MOVED, (*before, StartRun(next_job)), title=title, words=words)
 
 
 def end_failed(job: Job, moment: Moment, words: str, title: str = "failed") -> Step:
-    failed = replace(job, status=Status.FAILED, stop_goal=None, ended=moment.now)
+    failed = replace(job, status=Status.FAILED, stop_goal=None, stop_cause=None, ended=moment.now, waiting=False)
     return Step(failed, Outcome.MOVED, clean(failed), title=title, words=words)
 
 

@@ -19,6 +19,7 @@ from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options
 from jetsql.jobs.proposing import check_reachable, plan_of
 from jetsql.jobs.results import Result, cause_words
+from jetsql.jobs.scaling import waiting_words
 from jetsql.language.statements import CreateJob
 
 
@@ -45,7 +46,7 @@ def replace_job(manager: Manager, statement: CreateJob, options: Options, sessio
         if not manager.view(job).job.live:
             raise JobEnded from error
         raise error.at(statement.name.place) from None
-    return _outcome(_settled(manager, asked), asked.newest_checkpoint, verdict)
+    return _outcome(manager, _settled(manager, asked), asked.newest_checkpoint, verdict)
 
 
 def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> Verdict:
@@ -97,7 +98,7 @@ def _settled(manager: Manager, asked: Job) -> View:
 
     def settled(view: View) -> bool:
         now = view.job
-        if not now.live or now.status is Status.SUSPENDED:
+        if now.waiting or not now.live or now.status is Status.SUSPENDED:
             return True
         on_trial = now.checkpoint == asked.newest_checkpoint
         return now.established and now.status is Status.RUNNING if on_trial else now.proposed is None
@@ -106,11 +107,12 @@ def _settled(manager: Manager, asked: Job) -> View:
     return manager.board.wait(View(asked), settled, seconds)
 
 
-def _outcome(after: View, checkpoint: int, verdict: Verdict) -> Result:
+def _outcome(manager: Manager, after: View, checkpoint: int, verdict: Verdict) -> Result:
     """checkpoint: of the new version."""
     job = after.job
     if job.checkpoint == checkpoint and job.live and job.status is not Status.SUSPENDED:
-        return Result(job, joined("Updated.", _state_words(job, verdict), *_sentences(verdict), _progress(job)))
+        progress = waiting_words(job, len(manager.members)) if job.waiting else _progress(job)
+        return Result(job, joined("Updated.", _state_words(job, verdict), *_sentences(verdict), progress))
     if job.proposed is not None:
         return Result(job, "The update is under way: the running batch of the old version is not finished yet.")
     why = after.facts.update_words or cause_words(job.cause) or "Another statement came between."

@@ -7,6 +7,7 @@ from typing import Final
 
 from jetsql.jobs.model import Cause, Job
 from jetsql.jobs.moves import joined, sentence
+from jetsql.jobs.scaling import waiting_words
 from jetsql.jobs.tables import Column, Table
 
 COMMAND_COLUMNS: Final = (Column("id"), Column("name"), Column("status"), Column("message"))
@@ -31,6 +32,11 @@ def cause_words(cause: Cause | None) -> str:
     if cause is None:
         return ""
     return joined(sentence(what_words(cause)), cause.hint) if cause.hint else what_words(cause)
+
+
+def why_words(job: Job, members: int) -> str:
+    """Why a job does not run, or did not lately. members: how many there are."""
+    return joined(waiting_words(job, members) if job.waiting else "", cause_words(job.cause))
 
 
 def what_words(cause: Cause) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
+from jetsql.jobs import scaling
 from jetsql.jobs.answers import ended, keep
 from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunIdle
 from jetsql.jobs.events import (
@@ -22,15 +24,18 @@ from jetsql.jobs.moves import (
     changed_meanwhile,
     clean,
     joined,
+    kept,
     restart_words,
     runs_again,
     start,
 )
 from jetsql.jobs.updates import adopted, forget_previous, forget_proposed
 
+_AGAIN: Final = "Started again by user, to read what is new."
+
 
 def submit(job: Job, event: Event, moment: Moment) -> Step:
-    return start(job, "submitted", joined(f"Delivery: {job.plan.guarantee_reason}.", beginning(job)))
+    return start(job, "submitted", joined(f"Delivery: {job.plan.guarantee_reason}.", beginning(job)), moment)
 
 
 def beginning(job: Job) -> str:
@@ -39,40 +44,48 @@ def beginning(job: Job) -> str:
 
 
 def resume(job: Job, event: Event, moment: Moment) -> Step:
-    return start(replace(job, cause=None, attempts=0), "resumed", joined("Resumed by user.", restart_words(job)))
+    words = joined("Resumed by user.", restart_words(job))
+    return start(replace(job, cause=None, attempts=0), "resumed", words, moment)
 
 
 def start_at_once(job: Job, event: Event, moment: Moment) -> Step:
-    return start(replace(job, attempts=0), "started by user", "Started at once, without waiting for the next retry.")
+    lacks = scaling.waiting_words(job, len(moment.members)) if job.waiting else ""
+    if lacks:
+        return kept(job, f"can't start yet. {lacks}")
+    words = "Started at once, without waiting for the next retry."
+    return start(replace(job, attempts=0), "started by user", words, moment)
 
 
 def run_again(job: Job, event: Event, moment: Moment) -> Step:
     if not runs_again(job):
         return ended(job, event, moment)
-    return start(replace(job, cause=None, attempts=0), "run again", "Started again by user, to read what is new.")
+    return start(replace(job, cause=None, attempts=0), "run again", _AGAIN, moment)
 
 
 def alter(job: Job, event: AlterOptions, moment: Moment) -> Step:
     if event.instead_of != job.plan:
         return changed_meanwhile(job)
-    changed = replace(job, plan=event.plan)
+    changed = replace(job, plan=event.plan, quorum=scaling.quorum(event.plan, len(moment.members)))
     words = f"Options changed by user: {', '.join(event.changed)}."
     if event.resume:
-        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words)
+        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words, moment)
     return Step(changed, Outcome.MOVED, title="options changed", words=words)
 
 
 def retry(job: Job, event: Event, moment: Moment) -> Step:
-    return start(job, "retry", f"Restart {job.attempts} of {job.plan.restart_attempts} after the error.")
+    if job.waiting:
+        return keep(job, event, moment)
+    return start(job, "retry", f"Restart {job.attempts} of {job.plan.restart_attempts} after the error.", moment)
 
 
 def restart_wanted(job: Job, event: RestartWanted, moment: Moment) -> Step:
-    return start(job, "restarted", event.message)
+    return start(job, "restarted", event.message, moment)
 
 
 def continue_run(job: Job, event: Event, moment: Moment) -> Step:
     before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
-    return start(replace(job, attempts=0), "continued", "The engine has started; the job continues.", before)
+    words = "The engine has started; the job continues."
+    return start(replace(job, attempts=0), "continued", words, moment, before)
 
 
 def started(job: Job, event: Event, moment: Moment) -> Step:
@@ -113,8 +126,8 @@ def _progress(job: Job, before: Job, words: str) -> Step:
 
 
 def complete(job: Job, event: RunCompleted, moment: Moment) -> Step:
-    ended = replace(adopted(job), status=Status.COMPLETED, stop_goal=None, attempts=0, cause=None, ended=moment.now)
-    done = replace(ended, proposed=None)
+    ended = replace(adopted(job), status=Status.COMPLETED, attempts=0, cause=None, ended=moment.now)
+    done = replace(ended, proposed=None, stop_goal=None, stop_cause=None, waiting=False)
     forgotten = (*forget_previous(job), *forget_proposed(job))
     actions: tuple[Action, ...] = forgotten if runs_again(done) else (DiscardFiles(done),)
     return Step(done, Outcome.MOVED, actions, title="completed", words=event.message or "Everything is committed.")

@@ -26,7 +26,7 @@ from jetsql.jobs.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.exports import write
-from jetsql.jobs.model import Job, Status, StopGoal, Trigger
+from jetsql.jobs.model import Cause, Job, Status, StopGoal, Trigger
 from jetsql.jobs.moves import (
     CANCELLED,
     Moment,
@@ -37,6 +37,7 @@ from jetsql.jobs.moves import (
     refused,
     restart_words,
     runs_again,
+    sentence,
     start,
     why,
 )
@@ -49,22 +50,26 @@ _GOAL_WORDS: Final = {
     StopGoal.CANCEL: "dropped",
     StopGoal.EXPORT: "dropped",
     StopGoal.UPDATE: "replaced",
+    StopGoal.FAIL: "ended",
 }
 
 
 _TO_THE_END: Final = (StopGoal.CANCEL, StopGoal.EXPORT)
 
 
-def _stop(job: Job, goal: StopGoal, title: str) -> Step:
-    stopping = replace(job, status=Status.COMPLETING, stop_goal=goal)
-    words = "The running batch is finished first." if job.plan.analysis.streaming else "Its query is ended."
+def stop(job: Job, goal: StopGoal, title: str, cause: Cause | None = None) -> Step:
+    """cause: why, when nobody has asked for it."""
+    stopping = replace(job, status=Status.COMPLETING, stop_goal=goal, stop_cause=cause)
+    how = "The running batch is finished first." if job.plan.analysis.streaming else "Its query is ended."
+    words = joined(sentence(cause.message), how) if cause is not None else how
     return Step(stopping, Outcome.MOVED, (StopRun(stopping),), title=title, words=words)
 
 
 def _other_goal(job: Job, goal: StopGoal) -> Step:
     words = f"The job was to be {_GOAL_WORDS[_goal(job)]}; now it will be {_GOAL_WORDS[goal]}."
     actions = (GiveUpUpdate(job),) if _goal(job) is StopGoal.UPDATE else ()
-    return Step(replace(job, stop_goal=goal), Outcome.MOVED, actions, title=f"to be {_GOAL_WORDS[goal]}", words=words)
+    other = replace(job, stop_goal=goal, stop_cause=None)
+    return Step(other, Outcome.MOVED, actions, title=f"to be {_GOAL_WORDS[goal]}", words=words)
 
 
 def _goal(job: Job) -> StopGoal:
@@ -77,22 +82,23 @@ def _being_dropped(job: Job) -> Step:
 
 
 def suspend(job: Job, event: Event, moment: Moment) -> Step:
-    return _stop(job, StopGoal.SUSPEND, "suspend asked for")
+    return stop(job, StopGoal.SUSPEND, "suspend asked for")
 
 
 def restart(job: Job, event: Event, moment: Moment) -> Step:
-    return _stop(job, StopGoal.RESTART, "restart asked for")
+    return stop(job, StopGoal.RESTART, "restart asked for")
 
 
 def cancel(job: Job, event: Cancel, moment: Moment) -> Step:
     if event.export is not None:
-        return _stop(replace(job, export=event.export), StopGoal.EXPORT, "drop with snapshot asked for")
-    return _stop(job, StopGoal.CANCEL, "drop asked for")
+        return stop(replace(job, export=event.export), StopGoal.EXPORT, "drop with snapshot asked for")
+    return stop(job, StopGoal.CANCEL, "drop asked for")
 
 
 def suspend_at_once(job: Job, event: Event, moment: Moment) -> Step:
     words = joined("Suspended by user while it was waiting to start.", restart_words(job))
-    return Step(replace(job, status=Status.SUSPENDED, attempts=0), Outcome.MOVED, title="suspended", words=words)
+    suspended = replace(job, status=Status.SUSPENDED, attempts=0, waiting=False)
+    return Step(suspended, Outcome.MOVED, title="suspended", words=words)
 
 
 def cancel_at_once(job: Job, event: Cancel, moment: Moment) -> Step:
@@ -134,6 +140,8 @@ def start_after_stop(job: Job, event: Event, moment: Moment) -> Step:
 
 
 def cancel_while_stopping(job: Job, event: Cancel, moment: Moment) -> Step:
+    if event.export is not None and job.stop_cause is not None:
+        return _other_goal(replace(job, export=event.export), StopGoal.EXPORT)
     if event.export is not None:
         return refused(job, "is being stopped by another statement", "Try again when that is done.")
     if _goal(job) in _TO_THE_END:
@@ -155,7 +163,7 @@ def _ended(job: Job, moment: Moment, how: str, recover: tuple[Action, ...]) -> S
 def prepared(job: Job, event: UpdatePrepared, moment: Moment) -> Step:
     """The new version starts, unless another statement has come between."""
     if _goal(job) is StopGoal.UPDATE:
-        return try_version(job, "The new version starts with a copy of the state.")
+        return try_version(job, "The new version starts with a copy of the state.", moment)
     return _reach_goal(job, moment, "The update was given up for it.", ())
 
 
@@ -169,7 +177,7 @@ def finish_stop(job: Job, event: Event, moment: Moment) -> Step:
     """The engine ended in the middle of a stop: its run is gone, so the goal is reached now."""
     recover = (RecoverSink(job),)
     if _goal(job) is StopGoal.UPDATE:
-        return give_up(job, "The engine ended during the update; the job is what it was.", recover)
+        return give_up(job, "The engine ended during the update; the job is what it was.", moment, recover)
     return _reach_goal(job, moment, "The engine ended while the job was being stopped.", recover)
 
 
@@ -177,15 +185,26 @@ def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...])
     goal = _goal(job)
     if goal is StopGoal.CANCEL:
         return end_failed(replace(job, cause=CANCELLED, proposed=None), moment, f"Cancelled by user. {how}", "dropped")
+    if goal is StopGoal.FAIL:
+        failed = replace(job, cause=job.stop_cause or job.cause, proposed=None)
+        return end_failed(failed, moment, joined(_why_stopped(job), how))
     if goal is StopGoal.EXPORT and job.export is not None:
         exporting = write(job, job.export, how)
         return replace(exporting, actions=(*recover, *exporting.actions))
     before = (*recover, *forget_proposed(job))
     old = replace(job, proposed=None, export=None)
     if goal is StopGoal.RESTART:
-        return start(replace(old, attempts=0), "restarted", how, before)
-    suspended = replace(old, status=Status.SUSPENDED, stop_goal=None, attempts=0)
-    return Step(suspended, Outcome.MOVED, before, title="suspended", words=joined(how, restart_words(job)))
+        # Members that come and go must not make a job try for ever that fails each time.
+        attempts = 0 if job.stop_cause is None else job.attempts
+        return start(replace(old, attempts=attempts), "restarted", joined(_why_stopped(job), how), moment, before)
+    stopped = replace(old, status=Status.SUSPENDED, stop_goal=None, stop_cause=None, attempts=0)
+    suspended = replace(stopped, cause=job.stop_cause or job.cause)
+    words = joined(_why_stopped(job), how, restart_words(job))
+    return Step(suspended, Outcome.MOVED, before, title="suspended", words=words)
+
+
+def _why_stopped(job: Job) -> str:
+    return why(job.stop_cause) if job.stop_cause is not None else ""
 
 
 def _stop_words(job: Job, graceful: bool) -> str:
@@ -205,7 +224,8 @@ def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
     if job.over:
         return _ended(job, moment, "Its run had ended by itself.", (RecoverSink(job),))
     status = Status.NOT_RUNNING if moment.closing else Status.RUNNING
-    going_on = replace(job, status=status, stop_goal=None, cause=event.cause, proposed=None, export=None)
+    left = replace(job, stop_goal=None, stop_cause=None, proposed=None, export=None)
+    going_on = replace(left, status=status, cause=event.cause)
     when = "continues with the engine's next start" if moment.closing else "goes on"
     words = f"The job could not be stopped and {when}: {why(event.cause)}"
     return Step(going_on, Outcome.MOVED, title="stop failed", words=words)
@@ -214,7 +234,8 @@ def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
 def completed_while_stopping(job: Job, event: RunCompleted, moment: Moment) -> Step:
     """The end came first. It stands, except where the stop's goal goes beyond it: to drop, or to read what is new."""
     goal = _goal(job)
-    reads_on = goal is StopGoal.RESTART and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
+    asked = goal is StopGoal.RESTART and job.stop_cause is None
+    reads_on = asked and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
     if goal in (*_TO_THE_END, StopGoal.UPDATE) or reads_on:
         words = "Everything is committed; the stop that was asked for goes on."
         return noted(replace(job, over=True), "completed", words)
@@ -240,7 +261,7 @@ def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
     if _goal(job) is not StopGoal.RESTART:
         return keep(job, event, moment)
     words = "The engine stopped; the job restarts with its next start."
-    waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None, proposed=None)
+    waiting = replace(job, status=Status.NOT_RUNNING, stop_goal=None, stop_cause=None, proposed=None)
     return Step(waiting, Outcome.MOVED, forget_proposed(job), title="engine stopped", words=words)
 
 

@@ -72,14 +72,38 @@ def update_running(job: Job, event: Update, moment: Moment) -> Step:
 
 
 def update_waiting(job: Job, event: Update, moment: Moment) -> Step:
-    if job.previous is not None:
+    if job.previous is not None and not job.waiting:
         return update_refused(job, event, moment)
+    if _unseeded(job):
+        return _begin_first(job)
     if not _judged_by(job, event):
         return changed_meanwhile(job)
     return _prepare(_updating(job, event.version), "CREATE OR REPLACE JOB while the job was waiting to start.")
 
 
+def update_stopping(job: Job, event: Update, moment: Moment) -> Step:
+    """What stops by itself (members have come or gone) would start again: it does so with the new version."""
+    if job.stop_goal is not StopGoal.RESTART or job.stop_cause is None:
+        return update_refused(job, event, moment)
+    if not _judged_by(job, event):
+        return changed_meanwhile(job)
+    words = "CREATE OR REPLACE JOB while the job was being restarted."
+    return Step(_updating(job, event.version), Outcome.MOVED, title="update asked for", words=words)
+
+
+def _unseeded(job: Job) -> bool:
+    """Whether the state that the job is to begin with is not there yet: its first run copies it."""
+    return job.run == 0 and job.origin is not None
+
+
+def _begin_first(job: Job) -> Step:
+    hint = "Wait until it runs; or DROP JOB, and create it with the other statement."
+    return refused(job, "waits to start from a snapshot for the first time", hint)
+
+
 def update_suspended(job: Job, event: Update, moment: Moment) -> Step:
+    if _unseeded(job):
+        return _begin_first(job)
     if not _judged_by(job, event):
         return changed_meanwhile(job)
     version = replace(event.version, suspended=True)
@@ -98,7 +122,14 @@ def _updating(job: Job, version: Version) -> Job:
     number = max(job.checkpoint, job.newest_checkpoint) + 1
     proposed = replace(version, checkpoint=number)
     return replace(
-        job, status=Status.COMPLETING, stop_goal=StopGoal.UPDATE, proposed=proposed, newest_checkpoint=number
+        job,
+        status=Status.COMPLETING,
+        stop_goal=StopGoal.UPDATE,
+        stop_cause=None,
+        proposed=proposed,
+        newest_checkpoint=number,
+        files=True,
+        waiting=False,
     )
 
 
@@ -116,23 +147,23 @@ def update_refused(job: Job, event: Event, moment: Moment) -> Step:
     return refused(job, "is being stopped or replaced by another statement", "Try again when that is done.")
 
 
-def try_version(job: Job, words: str) -> Step:
+def try_version(job: Job, words: str, moment: Moment) -> Step:
     """The proposed version becomes the job's, with the way back in `previous`."""
     assert job.proposed is not None, "only a job that is being updated has been prepared"
     # A state with a committed batch is worth keeping: should the old version fail after all, that is no failed CREATE.
     established = job.established or job.batch is not None
     previous = replace(version_of(job), suspended=job.proposed.suspended, established=established)
     tried = replace(with_version(job, job.proposed), previous=previous, proposed=None, cause=None, attempts=0)
-    return start(tried, "updated", words, forget_previous(job))
+    return start(tried, "updated", words, moment, forget_previous(job))
 
 
 def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     """Nothing of the new version has run."""
     words = f"The update is given up and the old version goes on: {why(event.cause)}"
-    return give_up(replace(job, cause=job.cause or event.cause), words)
+    return give_up(replace(job, cause=job.cause or event.cause), words, moment)
 
 
-def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:
+def give_up(job: Job, words: str, moment: Moment, before: tuple[Action, ...] = ()) -> Step:
     """Before the new version has started: what was prepared for it goes, the job is what it was."""
     assert job.proposed is not None, "only a job that is being updated can give it up"
     actions = (*before, *forget_proposed(job))
@@ -140,7 +171,7 @@ def give_up(job: Job, words: str, before: tuple[Action, ...] = ()) -> Step:
     if job.proposed.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
         return Step(suspended, Outcome.MOVED, actions, title=_GIVEN_UP, words=words)
-    return start(replace(old, attempts=0), _GIVEN_UP, words, actions)
+    return start(replace(old, attempts=0), _GIVEN_UP, words, moment, actions)
 
 
 def trial_failed(job: Job, cause: Cause) -> Step:
@@ -150,22 +181,22 @@ def trial_failed(job: Job, cause: Cause) -> Step:
     return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="new version failed", words=words)
 
 
-def undone(job: Job) -> Step:
+def undone(job: Job, moment: Moment) -> Step:
     """Nothing of the new version is in the sink: the old one goes on where it stopped."""
     assert job.previous is not None, "only a version on trial can be undone"
-    old = replace(with_version(job, job.previous), previous=None)
+    old = replace(with_version(job, job.previous), previous=None, waiting=False)
     actions = (DiscardVersion(job, version_of(job)),)
     because = why(job.cause) if job.cause is not None else ""
     words = f"The update is undone and the old version goes on where it stopped, because the new one failed: {because}"
     if job.previous.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
         return Step(suspended, Outcome.MOVED, actions, title=_UNDONE, words=words)
-    return start(old, _UNDONE, words, actions)
+    return start(old, _UNDONE, words, moment, actions)
 
 
 def unjudged(job: Job, event: TrialJudged) -> Step:
     because = why(event.cause) if event.cause is not None else ""
-    suspended = replace(job, status=Status.SUSPENDED)
+    suspended = replace(job, status=Status.SUSPENDED, waiting=False)
     words = (
         f"Whether the first batch of the new version is in {job.plan.analysis.sink.table} can't be told: {because}"
         " RESUME JOB tries the new version again."

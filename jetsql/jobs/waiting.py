@@ -16,6 +16,7 @@ from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Status, Trigger
 from jetsql.jobs.moves import run_of, what_to_do
 from jetsql.jobs.results import Result, cause_words, what_words
+from jetsql.jobs.scaling import waiting_words
 from jetsql.jobs.tables import Table
 from jetsql.language.statements import Name, WaitForJob, WaitGoal
 
@@ -39,7 +40,7 @@ def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
     after = _until(manager, view, wait, seconds)
     if not wait.reached(after):
-        raise _not_reached(after, wait, seconds, statement.name, manager.clock())
+        raise _not_reached(manager, after, wait, seconds, statement.name)
     return Result(after.job, _done_words(after)).table()
 
 
@@ -115,7 +116,7 @@ def _is_dead_end(view: View) -> bool:
     return view.job.status in _DEAD_ENDS or view.job.status is Status.COMPLETED
 
 
-def _not_reached(view: View, wait: _Wait, seconds: float, name: Name, now: float) -> StatementError:
+def _not_reached(manager: Manager, view: View, wait: _Wait, seconds: float, name: Name) -> StatementError:
     job = view.job
     if job.status is Status.FAILED and job.cause is not None:
         message = f"Job {job.name} failed: {what_words(job.cause)}"
@@ -128,17 +129,18 @@ def _not_reached(view: View, wait: _Wait, seconds: float, name: Name, now: float
             why, hint = f": {what_words(job.cause)}", what_to_do(job.cause)
         message = f"Job {job.name} is {job.status.value}{why}"
         return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
-    message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(view, now)}"
+    message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(manager, view)}"
     return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job goes on; nothing was changed.")
 
 
-def _lag(view: View, now: float) -> str:
-    job, facts = view.job, view.facts
+def _lag(manager: Manager, view: View) -> str:
+    job, facts, now = view.job, view.facts, manager.clock()
     batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
     began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
     rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
     error = f" Its last error: {cause_words(job.cause)}" if job.cause else ""
-    return f"It is {job.status.value}; {batch}{began}{rate}.{error}"
+    waits = f" {waiting_words(job, len(manager.members))}" if job.waiting else ""
+    return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
 
 
 def _done_words(view: View) -> str:

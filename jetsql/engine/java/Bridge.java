@@ -32,6 +32,11 @@ public class Bridge {
     LiveTables.connect(rows);
   }
 
+  public void disconnect() {
+    connect(null, null, null, null);
+    Members.forget();
+  }
+
   public String placeholders(SparkSession session, String names) throws Exception {
     return LiveTables.found(session, names);
   }
@@ -55,6 +60,10 @@ public class Bridge {
   public void loadKafka(SparkSession session) { Connector.load(session.sparkContext()); }
 
   public String members(SparkSession session) throws Exception { return Members.list(session); }
+
+  public void watchMembers(SparkSession session, Consumer engine) throws Exception {
+    Members.watch(session.sparkContext(), engine);
+  }
 
   /**
    * Put a compiled class where the class `beside` is: whoever finds that one by its name finds this one too. Spark opens

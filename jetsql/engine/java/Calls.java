@@ -39,6 +39,9 @@ class Calls {
     return await(threads.submit(new Call(function, session, number + " " + text)), number);
   }
 
+  /** Do something that calls Python, apart from who asks for it. */
+  static void later(Runnable work) { threads.execute(work); }
+
   private static Object await(Future answer, String number) {
     boolean interrupted = false;
     try {

@@ -2,12 +2,62 @@ package dev.jetsql;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.function.Consumer;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.status.api.v1.ExecutorSummary;
 import scala.collection.Iterator;
 
-/** The executors of Spark's cluster, as its own bookkeeping of them has it. */
-class Members {
+/**
+ * The executors of Spark's cluster, as its own bookkeeping of them has it, and who is told when they come and go.
+ *
+ * What is told is not what an event says but who Spark's scheduler has at that moment: it knows before its listeners do,
+ * and each that is told later is told the newer state. One that Spark gives no tasks for a while (excluded) is there.
+ */
+public class Members extends SparkListener {
+  private static SparkContext watched;
+  private static Consumer engine;
+
+  /** Tell the ids, as a JSON list: now, and whenever a member has joined or is lost. */
+  static synchronized void watch(SparkContext context, Consumer told) throws Exception {
+    engine = told;
+    if (watched != context) context.addSparkListener(new Members());
+    watched = context;
+    tell();
+  }
+
+  static synchronized void forget() { engine = null; }
+
+  public void onExecutorAdded(SparkListenerExecutorAdded event) { Calls.later(new Tell()); }
+
+  public void onExecutorRemoved(SparkListenerExecutorRemoved event) { Calls.later(new Tell()); }
+
+  /** Locked while it asks and tells: else an older state could be told behind a newer one. */
+  private static synchronized void tell() throws Exception {
+    if (engine != null && !watched.isStopped()) engine.accept(Extension.JSON.writeValueAsString(ids(watched)));
+  }
+
+  /** Where all is in one process that is the driver; so it is where Spark takes and gives back executors as it likes. */
+  private static ArrayNode ids(SparkContext context) {
+    ArrayNode ids = Extension.JSON.createArrayNode();
+    if (context.isLocal() || context.executorAllocationManager().isDefined()) return ids.add("driver");
+    Iterator each = context.getExecutorIds().iterator();
+    while (each.hasNext()) ids.add((String) each.next());
+    return ids;
+  }
+
+  static class Tell implements Runnable {
+    public void run() {
+      try {
+        tell();
+      } catch (Exception e) {
+        throw new IllegalStateException("Nobody could be told of the members", e);
+      }
+    }
+  }
 
   /** All of them as JSON, those that are gone too. Times in milliseconds; removed is 0 for those that are there. */
   static String list(SparkSession session) throws Exception {

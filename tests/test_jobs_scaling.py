@@ -1,0 +1,514 @@
+"""Members come and go: the pure policy, its cells of the life cycle, and the same through a manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import EngineError
+from jetsql.jobs import scaling
+from jetsql.jobs.engine import BatchCommitted, RunCompleted, RunFailed
+from jetsql.jobs.events import (
+    AlterOptions,
+    Cancel,
+    EngineUp,
+    Event,
+    MembersChanged,
+    MembersSettled,
+    Outcome,
+    Restart,
+    Resume,
+    RetryDue,
+    StartRun,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+    Submit,
+    Suspend,
+    TrialJudged,
+    Update,
+    UpdatePrepared,
+)
+from jetsql.jobs.lifecycle import step
+from jetsql.jobs.model import Analysis, Export, Job, Status, StopGoal
+from jetsql.jobs.moves import CANCELLED, Moment
+from jetsql.jobs.scaling import Reaction
+from jetsql.jobs.store import Store
+from jobs_support import QUICK, World, world
+from memory_engine import MemoryEngine, analysis
+from test_jobs_lifecycle import HURT, RUN, STATES, job, shown, version
+
+BATCH = analysis(streaming=False, modes={})
+OFF = {"autoScaling": "false"}
+NONE = {"processingGuarantee": "none"}
+PROTECTED = {"splitBrainProtectionEnabled": "true"}
+AVAILABLE_NOW = {"trigger": "availableNow"}
+
+
+def at(*members: str, closing: bool = False) -> Moment:
+    """A moment with these members, which are given by their names one behind the other."""
+    return Moment(1000.0, closing=closing, members=frozenset(members))
+
+
+def after(event: Event, before: Job, moment: Moment) -> Step:
+    return step(before, event, moment)
+
+
+def runs_on(*members: str, chosen: dict[str, str] | None = None, **changes: object) -> Job:
+    return job(chosen=chosen, members=members, **changes)  # type: ignore[arg-type]
+
+
+# --- the policy ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chosen", "of", "lost", "joined"),
+    [
+        ({}, analysis(), Reaction.RESTART, Reaction.RESTART),
+        (NONE, analysis(), Reaction.RESTART, Reaction.RESTART),
+        (AVAILABLE_NOW, analysis(), Reaction.RESTART, Reaction.RESTART),
+        (OFF, analysis(), Reaction.SUSPEND, Reaction.GO_ON),
+        ({**OFF, "processingGuarantee": "atLeastOnce"}, analysis(), Reaction.SUSPEND, Reaction.GO_ON),
+        ({**OFF, **NONE}, analysis(), Reaction.FAIL, Reaction.GO_ON),
+        ({}, BATCH, Reaction.GO_ON, Reaction.GO_ON),
+        (OFF, BATCH, Reaction.SUSPEND, Reaction.GO_ON),
+    ],
+)
+def test_each_cell_of_the_table(chosen: dict[str, str], of: Analysis, lost: Reaction, joined: Reaction) -> None:
+    made = job(of=of, chosen=chosen)
+    assert scaling.on_loss(made, 1) is lost
+    assert scaling.on_growth(made.plan) is joined
+
+
+def test_a_batch_job_does_not_go_on_without_the_members_that_it_needs() -> None:
+    assert scaling.on_loss(job(of=BATCH), 0) is Reaction.RESTART
+    protected = job(of=BATCH, chosen=PROTECTED, quorum=2)
+    assert scaling.on_loss(protected, 2) is Reaction.GO_ON
+    assert scaling.on_loss(protected, 1) is Reaction.RESTART
+
+
+@pytest.mark.parametrize(("there", "quorum"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (10, 6)])
+def test_a_quorum_is_more_than_half(there: int, quorum: int) -> None:
+    assert scaling.quorum(job(chosen=PROTECTED).plan, there) == quorum
+    assert scaling.quorum(job().plan, there) == 0
+
+
+def test_what_is_missing_is_said() -> None:
+    protected = job(chosen=PROTECTED, quorum=3)
+    assert scaling.waiting_words(protected, 3) == scaling.waiting_words(job(), 1) == ""
+    assert "1 is there and it needs 3 (splitBrainProtectionEnabled), so 2 are missing" in scaling.waiting_words(
+        protected, 1
+    )
+    assert "2 are there and it needs 3 (splitBrainProtectionEnabled), so 1 is missing" in scaling.waiting_words(
+        protected, 2
+    )
+    assert "none is there" in scaling.waiting_words(job(), 0)
+
+
+def test_members_are_named_in_their_order() -> None:
+    assert scaling.growth(["3"]).message.startswith("Member 3 is new")
+    assert scaling.growth(["10", "9", "2"]).message.startswith("Members 2, 9 and 10 are new")
+
+
+# --- the cells -------------------------------------------------------------------------------------------------------
+
+# What each status comes to, from N S R X(suspend) X(restart) X(cancel) X(export) X(update) P E F C; see
+# `test_jobs_lifecycle`.
+LOST = {
+    "restart": ({}, ". X X . . . . . . . . ."),
+    "suspend": (OFF, ". X X . . . . . . . . ."),
+    "fail": ({**OFF, **NONE}, ". X X . . . . . . . . ."),
+}
+GOALS = {"restart": StopGoal.RESTART, "suspend": StopGoal.SUSPEND, "fail": StopGoal.FAIL}
+
+
+@pytest.mark.parametrize("reaction", LOST)
+def test_a_loss_in_every_status(reaction: str) -> None:
+    chosen, cells = LOST[reaction]
+    jobs = [job(status, goal, chosen=chosen, members=("1", "2")) for status, goal in STATES]
+    steps = [after(MembersChanged(), before, at("1")) for before in jobs]
+    assert " ".join(map(shown, steps)) == cells
+    for taken in steps[1:3]:
+        assert taken.job.stop_goal is GOALS[reaction] and taken.actions == (StopRun(taken.job),)
+        assert taken.job.stop_cause is not None and taken.words.startswith("Member 2 is gone")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "cells"), [({}, ". X X . . . . . . . . ."), (OFF, ". . . . . . . . . . . .")], ids=["on", "off"]
+)
+def test_growth_in_every_status(chosen: dict[str, str], cells: str) -> None:
+    def grown(status: Status, goal: StopGoal | None) -> Step:
+        return after(MembersSettled(), job(status, goal, chosen=chosen, members=("1",)), at("1", "2"))
+
+    assert " ".join(shown(grown(status, goal)) for status, goal in STATES) == cells
+    for status, goal in STATES:
+        before = job(status, goal, chosen=chosen, members=("1",))
+        assert after(MembersChanged(), before, at("1", "2")) == Step(before, Outcome.KEPT)
+
+
+def test_growth_raises_the_quorum_in_every_status_that_is_not_final() -> None:
+    for status, goal in STATES:
+        before = job(status, goal, chosen={**OFF, **PROTECTED}, members=("1",), quorum=1)
+        taken = after(MembersSettled(), before, at("1", "2", "3"))
+        assert taken.job.quorum == (1 if status.final else 2)
+        assert bool(taken.title) is not status.final
+
+
+def test_a_quorum_is_never_lowered_but_by_alter() -> None:
+    protected = job(chosen=PROTECTED, members=("1",), quorum=3)
+    assert after(MembersSettled(), protected, at("1")).job.quorum == 3
+    suspended = job(Status.SUSPENDED, chosen=PROTECTED, quorum=3)
+    altered = after(AlterOptions(suspended.plan, suspended.plan, ("restartAttempts",)), suspended, at("1", "2"))
+    assert altered.job.quorum == 2
+    resumed = after(AlterOptions(suspended.plan, suspended.plan, (), resume=True), suspended, at("1"))
+    assert (resumed.job.quorum, resumed.job.status) == (1, Status.STARTING)
+    free = after(AlterOptions(job().plan, suspended.plan, ()), suspended, at("1"))
+    assert free.job.quorum == 0
+
+
+def test_a_quorum_is_worked_out_when_the_job_is_made_or_first_started_with_it() -> None:
+    fresh = job(Status.NOT_RUNNING, chosen=PROTECTED, run=0, established=False, files=False)
+    made = after(Submit(), fresh, at("1", "2", "3"))
+    assert (made.job.status, made.job.quorum, made.job.members) == (Status.STARTING, 2, ("1", "2", "3"))
+    of_older_release = job(chosen=PROTECTED)
+    assert after(EngineUp(), of_older_release, at("1", "2")).job.quorum == 2
+
+
+def test_several_losses_in_one_moment_are_one_restart() -> None:
+    first = after(MembersChanged(), runs_on("1", "2", "3"), at("1", "2"))
+    second = after(MembersChanged(), first.job, at("1"))
+    assert second == Step(first.job, Outcome.KEPT)
+    again = after(Stopped(RUN, True), second.job, at("1"))
+    assert (again.job.status, again.job.members, again.job.stop_cause) == (Status.STARTING, ("1",), None)
+    assert again.actions == (StartRun(again.job),)
+    assert after(MembersChanged(), again.job, at("1")).outcome is Outcome.KEPT
+
+
+def test_a_member_that_came_after_the_run_began_is_no_loss() -> None:
+    assert after(MembersChanged(), runs_on("1"), at("1", "2")).outcome is Outcome.KEPT
+    assert after(MembersChanged(), runs_on("1"), at("1")).outcome is Outcome.KEPT
+
+
+def test_a_run_that_began_since_the_growth_is_not_restarted() -> None:
+    assert after(MembersSettled(), runs_on("1", "2"), at("1", "2")).outcome is Outcome.KEPT
+
+
+def test_a_lost_member_suspends_with_that_cause() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", chosen=OFF), at("1")).job
+    committed = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), stopping, at("1")).job
+    done = after(Stopped(RUN, True), committed, at("1"))
+    assert done.job.status is Status.SUSPENDED and done.job.cause is not None
+    assert done.job.cause.condition == "JETSQL.MEMBER_LOST"
+    assert "Member 2 is gone" in done.words and "RESUME JOB" in done.words
+    assert after(EngineUp(), stopping, at("1")).job.cause == done.job.cause
+    resumed = after(Resume(), done.job, at("1"))
+    assert (resumed.job.status, resumed.job.cause, resumed.job.members) == (Status.STARTING, None, ("1",))
+
+
+def test_a_lost_member_fails_a_job_without_guarantee() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1")).job
+    done = after(Stopped(RUN, True), stopping, at("1"))
+    assert done.job.status is Status.FAILED and done.job.ended == 1000.0
+    assert done.job.cause is not None and done.job.cause.condition == "JETSQL.MEMBER_LOST"
+    assert [type(action).__name__ for action in done.actions] == ["RecoverSink", "DiscardFiles"]
+    assert after(EngineUp(), stopping, at("1")).job.status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("event", "goal"),
+    [
+        (Suspend(), StopGoal.SUSPEND),
+        (Resume(), StopGoal.RESTART),
+        (Restart(), StopGoal.RESTART),
+        (Cancel(), StopGoal.CANCEL),
+        (Cancel(Export("9", "s")), StopGoal.EXPORT),
+    ],
+)
+def test_users_come_between_a_stop_that_nobody_asked_for(event: Event, goal: StopGoal) -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1")).job
+    asked = after(event, stopping, at("1"))
+    assert asked.outcome is Outcome.MOVED
+    assert (asked.job.stop_goal, asked.job.stop_cause) == (goal, None)
+    done = after(Stopped(RUN, True), asked.job, at("1")).job
+    assert done.cause is None or done.cause == CANCELLED
+
+
+def test_an_update_takes_over_a_restart_that_nobody_asked_for() -> None:
+    restarting = after(MembersChanged(), runs_on("1", "2"), at("1")).job
+    asked = after(Update(version(), restarting.plan), restarting, at("1"))
+    assert (asked.job.stop_goal, asked.actions) == (StopGoal.UPDATE, ())
+    copied = after(Stopped(RUN, True), asked.job, at("1"))
+    assert [type(action).__name__ for action in copied.actions] == ["PrepareUpdate"]
+    by_user = job(Status.COMPLETING, StopGoal.RESTART)
+    assert after(Update(version(), by_user.plan), by_user, at("1")).outcome is Outcome.REFUSED
+
+
+def test_restarts_for_members_forgive_no_attempts() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", attempts=2, cause=HURT), at("1")).job
+    again = after(Stopped(RUN, True), stopping, at("1")).job
+    assert (again.attempts, again.cause) == (2, HURT)
+
+
+def test_a_job_that_completes_while_it_is_restarted_for_members_is_completed() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", chosen=AVAILABLE_NOW), at("1")).job
+    done = after(RunCompleted(RUN), stopping, at("1")).job
+    assert (done.status, done.stop_cause) == (Status.COMPLETED, None)
+
+
+def test_a_run_that_can_not_be_stopped_goes_on() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2"), at("1")).job
+    going_on = after(StopFailed(RUN, HURT), stopping, at("1")).job
+    assert (going_on.status, going_on.stop_cause) == (Status.RUNNING, None)
+
+
+def test_a_version_on_trial_stays_on_trial() -> None:
+    trial = replace(runs_on("1", "2"), previous=version())
+    again = after(Stopped(RUN, True), after(MembersChanged(), trial, at("1")).job, at("1")).job
+    assert (again.status, again.previous) == (Status.STARTING, trial.previous)
+
+
+def test_nothing_happens_while_the_engine_closes() -> None:
+    waiting = job(Status.NOT_RUNNING, waiting=True)
+    for event in (MembersChanged(), MembersSettled()):
+        for before in (runs_on("1", "2"), waiting):
+            assert after(event, before, at("3", closing=True)) == Step(before, Outcome.KEPT)
+
+
+# --- waiting for members ---------------------------------------------------------------------------------------------
+
+WAITING = job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, waiting=True)
+SHORT = at("1")
+
+
+@pytest.mark.parametrize(
+    ("event", "before"),
+    [
+        (Submit(), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, run=0)),
+        (Resume(), job(Status.SUSPENDED, chosen=PROTECTED, quorum=2)),
+        (Resume(), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
+        (Restart(), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
+        (Resume(), job(Status.COMPLETED, chosen={**PROTECTED, **AVAILABLE_NOW}, quorum=2, ended=1.0)),
+        (RetryDue(RUN), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
+        (Stopped(RUN, True), job(Status.COMPLETING, StopGoal.RESTART, chosen=PROTECTED, quorum=2)),
+        (EngineUp(), job(Status.RUNNING, chosen=PROTECTED, quorum=2)),
+        (EngineUp(), WAITING),
+        (UpdatePrepared(RUN), job(Status.COMPLETING, StopGoal.RESTART, chosen=PROTECTED, quorum=2)),
+        (TrialJudged(RUN, False), replace(WAITING, previous=version(), cause=HURT, waiting=False)),
+    ],
+    ids=lambda each: type(each).__name__ if not isinstance(each, Job) else each.status.value,
+)
+def test_no_start_below_the_quorum(event: Event, before: Job) -> None:
+    if isinstance(event, TrialJudged):  # its old version is the one that is protected
+        before = replace(before, previous=replace(version(), plan=before.plan))
+    taken = after(event, before, SHORT)
+    assert (taken.job.status, taken.job.waiting, taken.job.run) == (Status.NOT_RUNNING, True, before.run)
+    assert not any(isinstance(action, StartRun) for action in taken.actions)
+    assert taken.title and "1 is there and it needs 2" in taken.words
+    started = after(MembersChanged(), taken.job, at("1", "2"))
+    assert (started.job.status, started.job.waiting, started.job.run) == (Status.STARTING, False, before.run + 1)
+
+
+def test_a_new_version_waits_too() -> None:
+    updating = job(Status.COMPLETING, StopGoal.UPDATE, proposed=replace(version(), plan=WAITING.plan), quorum=2)
+    taken = after(UpdatePrepared(RUN), updating, SHORT)
+    assert (taken.job.status, taken.job.waiting) == (Status.NOT_RUNNING, True)
+    assert taken.job.previous is not None
+    again = after(Update(version(), taken.job.plan), taken.job, SHORT)
+    assert (again.job.stop_goal, again.job.waiting) == (StopGoal.UPDATE, False)
+
+
+def test_what_else_comes_to_a_job_that_waits() -> None:
+    assert after(MembersChanged(), WAITING, SHORT) == Step(WAITING, Outcome.KEPT)
+    assert after(RetryDue(RUN), WAITING, at("1", "2")) == Step(WAITING, Outcome.KEPT)
+    for event in (Resume(), Restart()):
+        told = after(event, WAITING, SHORT)
+        assert told.outcome is Outcome.KEPT and "1 is missing" in told.message
+    suspended = after(Suspend(), WAITING, SHORT).job
+    assert (suspended.status, suspended.waiting) == (Status.SUSPENDED, False)
+    dropped = after(Cancel(), WAITING, SHORT).job
+    assert (dropped.status, dropped.waiting) == (Status.FAILED, False)
+    assert after(RunFailed(RUN, HURT), WAITING, SHORT).job == WAITING
+
+
+def test_without_any_member_every_job_waits() -> None:
+    waiting = after(EngineUp(), job(), at()).job
+    assert (waiting.status, waiting.waiting) == (Status.NOT_RUNNING, True)
+    assert after(MembersChanged(), waiting, SHORT).job.status is Status.STARTING
+
+
+# --- through a manager -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[World]:
+    """With two members, 1 and 2."""
+    with world(tmp_path, MemoryEngine(there=frozenset("12"))) as made:
+        yield made
+
+
+def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: World) -> None:
+    made = cluster.make()
+    cluster.engine.join("3")
+    assert cluster.wait_run(made, 2).members == ("1", "2", "3")
+    cluster.engine.leave("1")
+    assert cluster.wait_run(made, 3).members == ("2", "3")
+    told = [row.words for row in cluster.store.history(made) if row.title in ("members joined", "member lost")]
+    assert told[0].startswith("Member 3 is new: the job restarts to use every core.")
+    assert told[1].startswith("Member 1 is gone: the job restarts on those that are left.")
+
+
+def test_several_that_join_are_one_restart_after_the_delay_from_the_last(tmp_path: Path) -> None:
+    now = [1000.0]
+    settings = replace(QUICK, scale_up_delay_seconds=10.0)
+    with world(tmp_path, MemoryEngine(), settings, clock=lambda: now[0]) as w:
+        made = w.make()
+
+        def later(seconds: float) -> Job:
+            """What is due by then is done when somebody asks the writer."""
+            now[0] += seconds
+            for _ in range(2):
+                w.manager.caught_up(w.job(made))
+            return w.job(made)
+
+        later(10.0)
+        w.engine.join("1")
+        assert later(9.0).run == 1
+        w.engine.join("2", "3")
+        assert later(9.0).run == 1 and w.job(made).status is Status.RUNNING
+        later(1.5)
+        assert w.wait_run(made, 2).members == ("1", "2", "3", "driver")
+        later(60.0)
+        assert w.job(made).run == 2
+
+
+def test_without_auto_scaling_growth_is_nothing_and_a_loss_suspends(cluster: World) -> None:
+    made = cluster.make(options=OFF)
+    cluster.engine.join("3")
+    cluster.engine.leave("3")
+    cluster.engine.leave("2")
+    lost = cluster.wait_status(made, Status.SUSPENDED)
+    assert lost.run == 1 and lost.cause is not None and lost.cause.condition == "JETSQL.MEMBER_LOST"
+    assert "Member 2 is gone" in str(cluster.row("SHOW JOBS")["last_error"])
+    assert cluster.said("RESUME JOB j") == ("RUNNING", "Resumed.")
+
+
+def test_without_auto_scaling_and_guarantee_a_loss_fails(cluster: World) -> None:
+    made = cluster.make(options={**OFF, **NONE})
+    cluster.engine.leave("2")
+    lost = cluster.wait_status(made, Status.FAILED)
+    assert lost.cause is not None and "the job fails" in lost.cause.message
+    assert cluster.manager.workers.wait_idle(made, 20.0)
+    assert "discard 1" in cluster.engine.calls
+
+
+def test_a_batch_job_goes_on(tmp_path: Path) -> None:
+    engine = MemoryEngine(analysis=BATCH, quiet=True, there=frozenset("12"))
+    with world(tmp_path, engine, replace(QUICK, create_wait_seconds=0.0)) as w:
+        made = w.make()
+        w.wait_status(made, Status.RUNNING)
+        engine.join("3")
+        engine.leave("1")
+        assert w.manager.caught_up(w.job(made)).job.run == 1
+
+
+def test_below_the_quorum_a_job_waits_and_says_so(cluster: World) -> None:
+    cluster.engine.join("3")
+    made = cluster.make(options=PROTECTED)
+    assert cluster.job(made).quorum == 2
+    cluster.engine.leave("2", "3")
+    waiting = cluster.wait_status(made, Status.NOT_RUNNING)
+    assert waiting.waiting
+    missing = "1 is there and it needs 2 (splitBrainProtectionEnabled), so 1 is missing"
+    assert missing in str(cluster.row("SHOW JOBS")["last_error"])
+    facts = dict(cluster.sql("DESCRIBE JOB j").rows)
+    assert missing in str(facts["waits"]) and facts["quorum"] == "2 members; 1 there"
+    for text in ("RESUME JOB j", "RESTART JOB j"):
+        status, message = cluster.said(text)
+        assert status == "NOT_RUNNING" and missing in str(message)
+    assert missing in cluster.refused("WAIT FOR JOB j UNTIL BATCH 9 TIMEOUT 0 SECONDS").message
+    cluster.engine.join("4")
+    cluster.wait_run(made, waiting.run + 1)
+    assert cluster.row("SHOW JOBS")["last_error"] is None
+
+
+def test_a_waiting_job_can_be_suspended_resumed_replaced_and_dropped(cluster: World) -> None:
+    made = cluster.make(options=PROTECTED)
+    cluster.engine.leave("2")
+    cluster.wait_status(made, Status.NOT_RUNNING)
+    assert cluster.said("SUSPEND JOB j")[0] == "SUSPENDED"
+    status, message = cluster.said("RESUME JOB j")
+    assert status == "NOT_RUNNING" and str(message).startswith("Resumed. It waits for members")
+    body = "INSERT INTO out SELECT 2 FROM STREAM src"
+    options = "OPTIONS ('splitBrainProtectionEnabled'='true')"
+    status, message = cluster.said(f"CREATE OR REPLACE JOB j {options} AS {body}")
+    assert status == "NOT_RUNNING" and str(message).startswith("Updated.") and "It waits for members" in str(message)
+    cluster.engine.join("5")
+    assert cluster.wait_status(made, Status.RUNNING).text.endswith(body)
+    cluster.engine.leave("5")
+    cluster.wait_status(made, Status.NOT_RUNNING)
+    assert cluster.said("DROP JOB j")[0] == "FAILED"
+
+
+def test_alter_works_the_quorum_out_anew(cluster: World) -> None:
+    made = cluster.make(options=PROTECTED)
+    cluster.engine.leave("2")
+    cluster.wait_status(made, Status.NOT_RUNNING)
+    cluster.sql("SUSPEND JOB j")
+    assert cluster.said("ALTER JOB j OPTIONS ('restartAttempts'='1') RESUME")[0] == "RUNNING"
+    assert cluster.job(made).quorum == 1
+
+
+def test_a_quorum_grows_with_the_cluster_and_outlives_the_engine(tmp_path: Path) -> None:
+    engine = MemoryEngine(there=frozenset("12"))
+    with world(tmp_path, engine) as w:
+        made = w.make(options={**PROTECTED, **OFF})
+        engine.join("3", "4")
+        raised = [row.words for row in w.store.history(made) if row.title == "quorum raised"]
+        w.manager.caught_up(w.job(made))
+        assert w.job(made).quorum == 3 and len(raised) <= 1
+    with world(tmp_path, MemoryEngine(there=frozenset("12"))) as w:
+        assert w.wait_status(made, Status.NOT_RUNNING).waiting
+        w.engine.join("3")
+        assert w.wait_status(made, Status.RUNNING).members == ("1", "2", "3")
+
+
+def test_with_the_whole_cluster_gone_jobs_wait_and_new_ones_do(cluster: World) -> None:
+    made = cluster.make()
+    cluster.engine.leave("1", "2")
+    cluster.wait_status(made, Status.NOT_RUNNING)
+    row = cluster.row("CREATE JOB k AS INSERT INTO out SELECT * FROM STREAM src")
+    assert row["status"] == "NOT_RUNNING" and "Created. It waits for a member" in str(row["message"])
+    cluster.engine.join("3")
+    for each in (made, str(row["id"])):
+        assert cluster.wait_status(each, Status.RUNNING).members == ("3",)
+
+
+def test_a_change_that_the_store_does_not_take_is_tried_again(tmp_path: Path) -> None:
+    store = FailingStore(tmp_path / "jetsql.db")
+    with world(tmp_path, MemoryEngine(there=frozenset("12")), store=store) as w:
+        made = w.make(options=OFF)
+        store.failures = 2
+        w.engine.leave("2")
+        assert w.wait_status(made, Status.SUSPENDED).cause is not None
+        assert store.failures == 0
+
+
+class FailingStore(Store):
+    failures = 0
+
+    def save(self, *arguments: object) -> None:  # type: ignore[override]
+        if self.failures:
+            self.failures -= 1
+            raise EngineError("STORAGE_NOT_USABLE", "The disk is full.")
+        super().save(*arguments)  # type: ignore[arg-type]
+
+
+def test_show_members_has_those_that_are_gone(cluster: World) -> None:
+    cluster.engine.leave("2")
+    shown = cluster.sql("SHOW MEMBERS")
+    at_status = [column.name for column in shown.columns].index("status")
+    assert [(row[0], row[at_status]) for row in shown.rows] == [("1", "ACTIVE"), ("2", "GONE")]
