@@ -36,11 +36,14 @@ class Owner:
 
     @property
     def alive(self) -> bool:
-        """Whether it surely is: of another machine nothing can be told."""
+        """Whether it surely is: of another machine nothing can be told. One that was killed keeps its id until whoever
+        started it asks how it ended, and a shell that stays open does not."""
         if self.host != socket.gethostname():
             return False
         try:
-            return abs(float(psutil.Process(self.pid).create_time()) - self.started) < 1.0
+            process = psutil.Process(self.pid)
+            same = abs(float(process.create_time()) - self.started) < 1.0
+            return same and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
         except psutil.NoSuchProcess:
             return False
 

@@ -1,0 +1,31 @@
+"""Who still holds a job's checkpoint."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import psutil
+
+from jetsql.engine.leases import Owner
+
+
+def owner_of(pid: int) -> Owner:
+    return Owner("engine", socket.gethostname(), pid, psutil.Process(pid).create_time())
+
+
+def test_an_engine_is_alive_while_its_process_is() -> None:
+    mine = owner_of(os.getpid())
+    assert mine.alive
+    assert not Owner("engine", "elsewhere", mine.pid, mine.started).alive
+    assert not Owner("engine", mine.host, mine.pid, mine.started - 60).alive
+
+
+def test_an_engine_is_dead_when_it_was_killed_and_nobody_has_asked_how_it_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        engine = owner_of(process.pid)
+        assert engine.alive
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not engine.alive
+    assert not engine.alive
