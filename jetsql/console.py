@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 import threading
 import time
@@ -53,6 +54,11 @@ class Console:
     def streams(self) -> tuple[TextIO, TextIO]:
         """Of results and of talk, for who draws on them."""
         return self._out, self._talk
+
+    @property
+    def columns(self) -> int | None:
+        """Of the terminal where a person watches; None where nobody does."""
+        return shutil.get_terminal_size().columns if self.terminal else None
 
     def result(self, line: str) -> None:
         self._write(self._out, line)

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetsql.cells import printable, width
+from jetsql.cells import cut, printable, width
 
 CONTEXT = 100
 """So many characters of a line are shown before its fault and after it: lines of generated scripts have no end."""
+
+_LEAST = 12
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,21 @@ class Mistake:
     trace: str = ""
 
     def __str__(self) -> str:
+        return self.shown()
+
+    def shown(self, columns: int | None = None) -> str:
+        """columns: of a screen, on which the place would be marked elsewhere if its line were broken."""
         script, offset = self.script, self.offset
         place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}: " if script.name else ""
         condition = f"[{self.condition}] " if self.condition else ""
         told = f"{place}{condition}{_safe(self.message)}"
-        return "\n".join([told, *self._pointer(), *_lines(self.hint), *_lines(self.trace)])
+        return "\n".join([told, *self._pointer(columns), *_lines(self.hint), *_lines(self.trace)])
 
-    def _pointer(self) -> list[str]:
-        before, after = _around(self.script.text, self.offset)
+    def _pointer(self, columns: int | None) -> list[str]:
         number = f"{self.script.line(self.offset):>5}"
+        before, after = _around(self.script.text, self.offset)
+        if columns is not None:
+            before, after = _fitted(before, after, max(columns - width(f"{number} | "), _LEAST))
         return [
             f"{number} | {before}{after}".rstrip(),
             f"{' ' * len(number)} | {' ' * width(before)}^",
@@ -72,6 +80,19 @@ def _around(text: str, offset: int) -> tuple[str, str]:
     if len(after) > CONTEXT:
         after = after[:CONTEXT] + "..."
     return printable(before.replace("\t", " ")), printable(after.replace("\t", " "))
+
+
+def _fitted(before: str, after: str, room: int) -> tuple[str, str]:
+    """The same in so many cells: what stands before the place gives way only when two thirds of them don't hold it."""
+    if width(before) + width(after) <= room:
+        return before, after
+    front = max(room * 2 // 3, room - width(after))
+    if width(before) > front:
+        rest = before.removeprefix("...")
+        while width(rest) > front - 3:
+            rest = rest[1:]
+        before = "..." + rest
+    return before, cut(after, room - width(before))
 
 
 def _lines(told: str) -> list[str]:

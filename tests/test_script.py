@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from fake_engine import FakeEngine
+from jetsql.cells import width
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format
 from jetsql.script import Outcome, prepare, run, variables
@@ -130,6 +131,19 @@ def test_lines_without_end_are_cut_around_the_place() -> None:
     shown = mistake(f"FAIL {'a, ' * 10_000} x {'b, ' * 10_000} ;")[1:3]
     assert all(len(line) < 250 for line in shown)
     assert shown[0].startswith("    1 | ")
+
+
+@pytest.mark.parametrize("text", ["a, " * 40 + "| x, y", "| x" + ", y" * 99, "東京, " * 40 + "| x" + ", y" * 99, "| x"])
+@pytest.mark.parametrize("columns", [20, 60, 100])
+def test_the_place_is_marked_in_lines_that_a_screen_does_not_break(text: str, columns: int) -> None:
+    offset = text.index("|")
+    _, line, caret = Mistake(Script("", text.replace("|", "")), offset, "", "wrong").shown(columns).splitlines()
+    assert width(line) <= columns
+    assert cells_from(line, width(caret) - 1).startswith(" x")
+
+
+def cells_from(line: str, column: int) -> str:
+    return next(line[at:] for at in range(len(line)) if width(line[:at]) == column)
 
 
 def test_nothing_in_a_message_drives_the_terminal() -> None:

@@ -153,7 +153,7 @@ class Statements:
         return Outcome.INTERRUPTED
 
     def _mistaken(self, mistake: Mistake, text: str, report: ErrorReport | None) -> Outcome:
-        return self._fail(mistake.condition, str(mistake), text, report)
+        return self._fail(mistake.condition, mistake.shown(self._console.columns), text, report)
 
     def _fail(self, condition: str, shown: str, text: str, report: ErrorReport | None) -> Outcome:
         self.memory.failure = Failure(condition, shown, text, datetime.now(), report)
