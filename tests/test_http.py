@@ -239,6 +239,12 @@ def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
     assert TOKEN.encode() not in b"".join(heard)
 
 
+def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
+    remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
+    with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+        remote.run("COUNT 1")
+
+
 BAD_BODIES = [
     ("", "no JSON"),
     ("{", "no JSON"),

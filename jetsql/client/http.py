@@ -29,6 +29,9 @@ _KEPT_SECONDS: Final = 3.0
 # What nobody vouches for yet is not read further.
 _HEALTH_BYTES: Final = 4096
 
+# What an engine answers to a request under a name that it is not known by.
+_FORBIDDEN: Final = 403
+
 # Not the statement's fault: the next one would meet the same.
 _OF_THE_ENGINE: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
@@ -127,14 +130,11 @@ class HttpDoor:
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
         connection.auto_open = 0  # another connection would have to be looked at anew
-        told = connection.getresponse().read(_HEALTH_BYTES)
+        answer = connection.getresponse()
+        told = answer.read(_HEALTH_BYTES)
         if not compare_digest(_shown_proof(told).encode(errors="replace"), proof(self._token, nonce).encode()):
             connection.close()
-            raise NothingSent(
-                "NOT_AUTHORIZED",
-                f"What answers at {self.url} does not know the token, so nothing was sent to it.",
-                hint="Either the token is wrong, or another program has the address that the engine had.",
-            )
+            raise _unknown_name(self.url) if answer.status == _FORBIDDEN else _unknown_engine(self.url)
 
     def _closing_on_failure(self) -> _Closing:
         return _Closing(self)
@@ -173,6 +173,24 @@ def _shown_proof(content: bytes) -> str:
         return str(told["proof"]) if isinstance(told, dict) else ""
     except (ValueError, KeyError, RecursionError):
         return ""
+
+
+def _unknown_engine(url: str) -> NothingSent:
+    return NothingSent(
+        "NOT_AUTHORIZED",
+        f"What answers at {url} does not know the token, so nothing was sent to it.",
+        hint="Either the token is wrong, or another program has the address that the engine had.",
+    )
+
+
+def _unknown_name(url: str) -> NothingSent:
+    """An engine answers under the names alone that it is known by."""
+    name = urlsplit(url).hostname
+    return NothingSent(
+        "NOT_AUTHORIZED",
+        f"What answers at {url} does not want to be addressed as {name}, so the token was not sent to it.",
+        hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
+    )
 
 
 def _lost(url: str, condition: str, error: BaseException) -> EngineError:
