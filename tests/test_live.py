@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -14,6 +15,7 @@ from http_server import TOKEN, Server, serving
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.live import LiveMode
+from jetsql.service.results import Result
 
 
 @pytest.fixture
@@ -112,6 +114,23 @@ def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: D
         for _ in answer.rows:
             pass
     assert engine.ended.wait(30)
+    other.close()
+
+
+def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine, server: Server) -> None:
+    sessions, session = server.door.sessions, remote.session
+    planned, other = sessions._sessions[session].session, remote.beside()
+
+    class Planning:
+        """Its client leaves before the look is there."""
+
+        def run(self, *arguments: Any) -> Result:
+            other.ask("DELETE", f"/v1/sessions/{session}")
+            return planned.run(*arguments)
+
+    sessions._sessions[session].session = Planning()  # type: ignore[assignment]
+    with pytest.raises(ReportedError, match="session was closed"):
+        remote.run("LOOK ENDLESS", live=True)
     other.close()
 
 

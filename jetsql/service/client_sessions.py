@@ -124,6 +124,9 @@ class ClientSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._sessions
+
     def _enter(self, session_id: str) -> ClientSession:
         with self._lock:
             found = self._get(session_id)

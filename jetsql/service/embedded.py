@@ -25,7 +25,6 @@ from jetsql.engine.startup import (
     has_active_session,
     is_lost,
     is_stopped,
-    load_kafka,
     same_spark,
     shortcomings,
     start_spark,
@@ -77,8 +76,6 @@ class EmbeddedEngine:
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
-        if settings.kafka:
-            load_kafka(spark)
         self._running = extension.connect(
             spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
         )

@@ -20,6 +20,7 @@ from jetsql.service import wire
 from jetsql.service.client_sessions import ClientSessions, Session
 
 _LOG: Final = logging.getLogger(__name__)
+_SESSION_CLOSED: Final = "The session was closed."
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class RunningStatements:
             found = [self._running[look] for look in self._looks]
         for request in found:
             if request.session == session_id:
-                request.cancellation.cancel("The session was closed.")
+                request.cancellation.cancel(_SESSION_CLOSED)
 
     def cancel_all(self) -> None:
         """For the engine's end."""
@@ -116,9 +117,15 @@ class RunningStatements:
             return
         result = session.run(request.text, request.parameters, request.live)
         if result.live is not None:
-            with self._lock:
-                self._looks.add(request.id)
+            self._add_look(request)
         yield from wire.lines(result)
+
+    def _add_look(self, request: Request) -> None:
+        """From now on it ends with its session, which may have been closed while Spark planned the statement."""
+        with self._lock:
+            self._looks.add(request.id)
+        if request.session is not None and request.session not in self._sessions:
+            request.cancellation.cancel(_SESSION_CLOSED)
 
     def _fail(self, request: Request, error: Exception, put: Put) -> None:
         trace = "".join(traceback.format_exception(error)) if request.trace else ""
