@@ -168,6 +168,35 @@ def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
         next(batches)
 
 
+def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
+    """However far Spark has come with its query by then."""
+    ended = threading.Event()
+
+    def end_all() -> None:
+        while not ended.is_set():
+            looks.close_all(stream.engine.spark)
+
+    ending = threading.Thread(target=end_all)
+    ending.start()
+    try:
+        for _ in range(8):
+            with closing(live(stream, "SELECT id FROM STREAM numbers").batches) as batches:
+                with pytest.raises(Exception, match="ENGINE_NOT_STARTED"):
+                    while True:
+                        next(batches)
+    finally:
+        ended.set()
+        ending.join(60)
+    until(lambda: queries(stream) == [])
+
+
+def queries(sql: Sql) -> list[str]:
+    """The threads of queries that go on."""
+    java: Any = sql.engine.spark.sparkContext._jvm
+    names = [thread.getName() for thread in java.java.lang.Thread.getAllStackTraces().keySet()]
+    return [name for name in names if name.startswith("stream execution thread")]
+
+
 def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
     of_killed = engine.home / "looks" / "jetsql-look-1" / "offsets"
     os.makedirs(of_killed)
@@ -223,6 +252,8 @@ def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream
         assert theirs.sql("SELECT count(*) FROM numbers").collect()[0][0] == 9
         with pytest.raises(Exception, match=r"JETSQL\.STREAM_WITHOUT_LIMIT"):
             theirs.sql("SELECT id FROM thirds")
+        with pytest.raises(Exception, match=r"JETSQL\.STREAM_LIMIT_TOO_HIGH"):
+            theirs.sql("SELECT id FROM thirds LIMIT 1000000000")
         theirs.sql("CREATE TABLE copied (id BIGINT) USING json")
         for insert in ("INSERT INTO copied", "WITH one AS (SELECT 1) INSERT INTO copied"):
             with pytest.raises(Exception, match=r"JETSQL\.STREAM_OUTSIDE_JOB"):

@@ -79,8 +79,9 @@ public class Look implements VoidFunction2 {
     context.addJobTag(id);
     context.setLocalProperty(POOL, "looks");
     context.setLocalProperty(EXECUTION, null);
+    StreamingQuery begun;
     try {
-      query = Dataset.ofRows(session, plan).writeStream().foreachBatch((VoidFunction2) this)
+      begun = Dataset.ofRows(session, plan).writeStream().foreachBatch((VoidFunction2) this)
           .option("checkpointLocation", checkpoint).outputMode(mode)
           .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS)).start();
     } finally {
@@ -88,6 +89,15 @@ public class Look implements VoidFunction2 {
       context.setLocalProperty(EXECUTION, execution);
       context.removeJobTag(id);
     }
+    if (goesOn(begun)) return;
+    end(begun);
+    throw Extension.Failure.closed();
+  }
+
+  /** Whether nobody has closed the look while Spark started its query; who did could not end that. */
+  private synchronized boolean goesOn(StreamingQuery begun) {
+    if (!ended) query = begun;
+    return !ended;
   }
 
   /** On the query's thread: the batch is done when the reader has asked for the next one. */
@@ -164,7 +174,8 @@ public class Look implements VoidFunction2 {
 
   private synchronized void keep(Dataset rows) {
     if (part != null) part.unpersist();
-    part = rows;
+    part = ended ? null : rows;
+    if (ended && rows != null) rows.unpersist();
   }
 
   /** The time is up: `next` gives null from now on, and a batch that is under way fails. */
@@ -205,18 +216,23 @@ public class Look implements VoidFunction2 {
     return told.cause() == null ? told : told.cause();
   }
 
-  /** End the query and leave nothing of it; again is fine. */
+  /** End the query and leave nothing of it; again is fine, and so is another thread. */
   public void close() throws Exception {
     if (!Looks.open.remove(this)) return;
     synchronized (this) {
       ended = true;
       notifyAll();
     }
-    if (timer != null) timer.cancel(false);
     session.sparkContext().cancelJobGroupAndFutureJobs(id);
     keep(null);
+    end(query);
+  }
+
+  /** begun: null when there is no query, or none yet. */
+  private void end(StreamingQuery begun) throws Exception {
+    if (timer != null) timer.cancel(false);
     try {
-      if (query != null) query.stop();
+      if (begun != null) begun.stop();
     } catch (TimeoutException slow) {
       LoggerFactory.getLogger(Look.class).warn("A look did not end in time; what it does goes on until it notices", slow);
     } finally {

@@ -43,6 +43,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public class Looks {
   /** Those that are under way. */
   static final Set open = ConcurrentHashMap.newKeySet();
+  private static final long THRIFT_ROWS_MOST = 100000;
   private static final TreeNodeTag ASKED = new TreeNodeTag("jetsql.asked");
   private static volatile Map thriftSessions;
   private static volatile String folder;
@@ -187,7 +188,7 @@ public class Looks {
     }
   }
 
-  /** A look that is not live, as a statement of Spark's. */
+  /** A look that is not live, as a statement of Spark's, which holds its rows until the client has fetched them. */
   public static class Shown extends Extension.Command {
     private final LogicalPlan plan;
 
@@ -204,6 +205,7 @@ public class Looks {
       try {
         // In a session beside the client's, where the plan stays what it is.
         Look look = of(Dataset.ofRows(((SparkSession) session).cloneSession(), plan), false);
+        if (look.limit() > THRIFT_ROWS_MOST) throw tooLarge(look.limit());
         try {
           look.start();
           for (Dataset part = look.part(); part != null; part = look.part()) rows.addAll(part.collectAsList());
@@ -214,6 +216,13 @@ public class Looks {
         throw Extension.Answers.raise(e);
       }
       return CollectionConverters.asScala(rows).toSeq();
+    }
+
+    private static Extension.Failure tooLarge(long limit) {
+      return Extension.Failure.of("STREAM_LIMIT_TOO_HIGH", "54000",
+          "LIMIT is " + limit + ", and the engine holds the rows of a stream in memory for clients of JDBC: at most "
+              + THRIFT_ROWS_MOST + ". Lower it, use another door, or write CREATE JOB name AS INSERT INTO ... and read"
+              + " the job's table.");
     }
   }
 }
