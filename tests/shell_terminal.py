@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pyte
 
+from jetsql.discovery import read_note
+
 PROGRAM = Path(__file__).parent / "programs" / "jetsql_without_spark.py"
+JETSQL = ("-m", "jetsql")
+"""With Spark."""
+
 _SECONDS = 30.0
 _ASKS_WHERE_THE_CURSOR_IS = "\x1b[6n"
 
 
 class ShellTerminal:
-    """columns, lines: of the screen."""
+    """program: what Python runs. columns, lines: of the screen. seconds: after which nothing is waited for any more."""
 
     def __init__(
-        self, environ: Mapping[str, str], *arguments: str, columns: int = 100, lines: int = 24
+        self,
+        environ: Mapping[str, str],
+        *arguments: str,
+        program: Sequence[str] = (str(PROGRAM),),
+        columns: int = 100,
+        lines: int = 24,
+        seconds: float = _SECONDS,
     ) -> None:
+        self._seconds = seconds
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.Stream(self._screen)
         self.process = pexpect.spawn(
             sys.executable,
-            [str(PROGRAM), *arguments],
+            [*program, *arguments],
             env=dict(environ),
             dimensions=(lines, columns),
             encoding="utf-8",
@@ -39,7 +53,7 @@ class ShellTerminal:
 
     def until(self, text: str, times: int = 1) -> str:
         """The screen as soon as a text stands on it so often."""
-        until = time.monotonic() + _SECONDS
+        until = time.monotonic() + self._seconds
         while (shown := self.shown).count(text) < times:
             assert time.monotonic() < until and self._read(), f"{text!r} does not come:\n{shown}"
         return self.shown
@@ -50,6 +64,12 @@ class ShellTerminal:
             continue
         self.process.wait()
         return int(self.process.exitstatus if self.process.exitstatus is not None else -1)
+
+    @property
+    def now(self) -> str:
+        """The screen when what has come is drawn."""
+        self._read()
+        return self.shown
 
     @property
     def shown(self) -> str:
@@ -103,9 +123,20 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def terminal(environ: Mapping[str, str], *arguments: str) -> Iterator[ShellTerminal]:
-    shell = ShellTerminal(environ, *arguments)
+def terminal(environ: Mapping[str, str], *arguments: str, **more: Any) -> Iterator[ShellTerminal]:
+    """more: as of `ShellTerminal`."""
+    shell = ShellTerminal(environ, *arguments, **more)
     try:
         yield shell
     finally:
         shell.process.close(force=True)
+
+
+def kill_engine(home: Path) -> None:
+    note = read_note(home)
+    assert note is not None
+    os.kill(note.pid, signal.SIGKILL)
+    while read_note(home) is not None and Path(f"/proc/{note.pid}/stat").exists():
+        if Path(f"/proc/{note.pid}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.01)

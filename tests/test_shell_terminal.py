@@ -4,15 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jetsql.client.engines import Stopped, stop
-from jetsql.discovery import read_note
-from shell_terminal import PROGRAM, environment, terminal
+from shell_terminal import PROGRAM, environment, kill_engine, terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 
@@ -21,16 +19,6 @@ CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 def home(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "home"
     assert stop(tmp_path / "home", 60) is not Stopped.STILL
-
-
-def kill_engine(home: Path) -> None:
-    note = read_note(home)
-    assert note is not None
-    os.kill(note.pid, signal.SIGKILL)
-    while read_note(home) is not None and Path(f"/proc/{note.pid}/stat").exists():
-        if Path(f"/proc/{note.pid}/stat").read_text().split()[2] == "Z":
-            break
-        time.sleep(0.01)
 
 
 def test_a_first_session(tmp_path: Path, home: Path) -> None:
