@@ -6,12 +6,17 @@ import stat
 import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit import PromptSession
+from prompt_toolkit.key_binding import KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import DummyOutput
 
 from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
@@ -23,6 +28,7 @@ from jetsql.shell.drops import loss
 from jetsql.shell.hiding import hide_secrets
 from jetsql.shell.highlighting import SqlLexer, styled
 from jetsql.shell.history import FileHistory
+from jetsql.shell.keys import bindings
 from jetsql.shell.keywords import KEYWORDS
 from jetsql.shell.link import Phase, State
 from jetsql.shell.prompt import suggestion
@@ -390,3 +396,15 @@ def test_commands_that_need_no_shell_load_none_of_it() -> None:
             env={**os.environ, "JETSQL_CONFIG": os.devnull},
         )
         assert ended.stdout.splitlines()[-1].endswith(" []")
+
+
+# Keys
+
+
+def test_a_signal_that_comes_while_the_prompt_ends_is_not_for_it() -> None:
+    keys = bindings(ShellSettings)
+    [binding] = [each for each in keys.bindings if each.keys == (Keys.SIGINT,)]
+    session: PromptSession[str] = PromptSession(key_bindings=keys, output=DummyOutput())
+    event = KeyPressEvent(weakref.ref(session.app.key_processor), None, [], [], False)
+    binding.handler(event)
+    assert not session.app.is_done

@@ -62,7 +62,9 @@ def test_what_is_typed_before_the_engine_is_up_waits_for_it(tmp_path: Path, home
 def test_ctrl_c_ends_the_statement_on_the_engine(tmp_path: Path, home: Path) -> None:
     with terminal(environment(tmp_path)) as shell:
         shell.until("engine up")
-        shell.press(CREATE + "WAIT FOR JOB j UNTIL BATCH 1000000;\r")
+        shell.press(CREATE)
+        shell.until("The first batch is committed")
+        shell.press("WAIT FOR JOB j UNTIL BATCH 1000000;\r")
         shell.until("Running ...")
         shell.press("\x03")
         shell.until("Cancelled.")
@@ -75,7 +77,9 @@ def test_ctrl_c_ends_the_statement_on_the_engine(tmp_path: Path, home: Path) -> 
 def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
     with terminal(environment(tmp_path)) as shell:
         shell.until("engine up")
-        shell.press(CREATE + "WAIT FOR JOB j UNTIL BATCH 1000000;\r")
+        shell.press(CREATE)
+        shell.until("The first batch is committed")
+        shell.press("WAIT FOR JOB j UNTIL BATCH 1000000;\r")
         shell.until("Running ...")
         kill_engine(home)
         shown = shell.until("The shell connects anew.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selection, is_searching, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -28,7 +27,7 @@ def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
     keys.add("c-x", "c-e", filter=_AT_PROMPT & emacs_mode & ~has_selection)(_edit)
     keys.add("v", filter=_AT_PROMPT & vi_navigation_mode)(_edit)
     keys.add("c-c", filter=_AT_PROMPT)(_clear)
-    keys.add("<sigint>", filter=_AT_PROMPT)(_clear)
+    keys.add("<sigint>")(_clear)
     return keys
 
 
@@ -59,9 +58,12 @@ def _edit(event: KeyPressEvent) -> None:
 
 
 def _clear(event: KeyPressEvent) -> None:
-    """As in every shell, but what stood there can be had back with the arrow key."""
+    """As in every shell, but what stood there can be had back with the arrow key. A signal that comes while the prompt
+    ends, just behind Enter, finds nothing to clear any more."""
+    if not event.app.is_running or event.app.is_done:
+        return
     text = event.current_buffer.text
     if text.strip():
         event.current_buffer.history.get_strings()  # loaded
         event.current_buffer.append_to_history()
-    get_app().exit(exception=KeyboardInterrupt(), style="class:aborting")
+    event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")
