@@ -61,7 +61,8 @@ class Settings:
     writes sizes (`2g`), None leaves it to Spark. spark_conf: further settings of Spark, all of which begin with
     `spark.`. single_file_bytes: a batch that is expected to come to no more becomes one file, see
     `jetsql.engine.sinks.gathering`. old_versions_seconds: how long the old version of an overwritten table stays.
-    look_seconds: how long a SELECT with a limit over a stream waits for its rows.
+    look_seconds: how long a SELECT with a limit over a stream waits for its rows. kafka: whether Spark's Kafka
+    connector is fetched at the start, and not only when the first Kafka table is used.
     """
 
     home: Path
@@ -71,6 +72,7 @@ class Settings:
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
     look_seconds: float = 10.0
+    kafka: bool = False
     jobs: JobSettings = field(default_factory=JobSettings)
     doors: DoorSettings = field(default_factory=DoorSettings)
 
@@ -315,6 +317,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "single_file_bytes": _bytes,
     "old_versions_seconds": _seconds,
     "look_seconds": _seconds,
+    "kafka": truth,
     **dict.fromkeys(_names(JobSettings), _seconds),
     "ended_jobs_days": _days,
     "ended_jobs_most": _count,

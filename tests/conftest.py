@@ -16,6 +16,7 @@ import pytest
 import jetsql
 from tests.engine_confs import CONF
 from tests.faults.source import Source
+from tests.kafka import Kafka, running_kafka
 from tests.postgres import Postgres, running_postgres
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    with running_kafka() as server:
         yield server
 
 

@@ -12,6 +12,7 @@ from jetsql.cli.flags import (
     CONF_OPTION,
     FORMAT_OPTION,
     HOME_OPTION,
+    KAFKA_OPTION,
     MASTER_OPTION,
     THRIFT_OPTIONS,
     ExitCode,
@@ -39,7 +40,7 @@ _DOING: Final = {
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.pass_context
 def start(context: click.Context, /, **given: Any) -> None:
     """Start the engine of a home in the background.
@@ -181,7 +182,7 @@ def _where(note: EngineNote, home: str) -> str:
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.option(
     "--init",
     "init",

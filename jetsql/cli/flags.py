@@ -44,6 +44,7 @@ class Flags:
     traces: bool = False
     thrift: bool = False
     thrift_port: int | None = None
+    kafka: bool = False
 
     def under(self, outer: Flags) -> Flags:
         """These flags with those that stand before the command's name; where both say something, these hold."""
@@ -62,6 +63,7 @@ class Flags:
             traces=self.traces or outer.traces,
             thrift=self.thrift,
             thrift_port=self.thrift_port,
+            kafka=self.kafka,
         )
 
 
@@ -88,6 +90,9 @@ THRIFT_OPTIONS = (
     click.option(
         "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="Its port [0: any that is free]."
     ),
+)
+KAFKA_OPTION = click.option(
+    "--kafka", is_flag=True, help="Fetch Spark's Kafka connector at once, not when a Kafka table is first used."
 )
 NO_START_OPTION = click.option(
     "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
@@ -163,8 +168,8 @@ def settings_of(flags: Flags) -> Settings:
 
     try:
         conf = dict(settings.pair(text, "--conf") for text in flags.conf)
-        doors = {"thrift": flags.thrift or None, "thrift_port": flags.thrift_port}
-        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=doors)
+        more = {"thrift": flags.thrift or None, "thrift_port": flags.thrift_port, "kafka": flags.kafka or None}
+        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=more)
     except EngineError as error:
         # Nothing was started yet: what is wrong is how we were called.
         raise click.UsageError(error.explanation) from error

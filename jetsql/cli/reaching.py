@@ -125,7 +125,8 @@ def start_flags(settings: Settings, flags: Flags) -> list[str]:
     master = ["--master", settings.master] if flags.master is not None else []
     conf = [word for pair in flags.conf for word in ("--conf", pair)]
     port = ["--thrift-port", str(flags.thrift_port)] if flags.thrift_port is not None else []
-    return master + conf + (["--thrift"] if flags.thrift else []) + port
+    kafka = ["--kafka"] if flags.kafka else []
+    return master + conf + kafka + (["--thrift"] if flags.thrift else []) + port
 
 
 def _check_same(found: Found, settings: Settings, flags: Flags) -> None:

@@ -23,9 +23,11 @@ from typing import Any
 
 import pyspark.java_gateway
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of
+from jetsql.engine.jvm import bridge
 from jetsql.engine_log import LOG
 from jetsql.errors import EngineError
 from jetsql.private_files import append_private
@@ -183,6 +185,14 @@ def _last_words(log: Path, since: int) -> str:
     lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
     told = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
     return " ".join(told[-_LOG_TAIL:])
+
+
+def load_kafka(spark: Session) -> None:
+    """Fetch Spark's Kafka connector where it is not there yet. Raises EngineError ENGINE_NOT_STARTED."""
+    try:
+        bridge(spark).loadKafka(spark._jsparkSession)
+    except (PySparkException, Py4JError) as error:
+        raise EngineError("ENGINE_NOT_STARTED", cause_of(error).message) from error
 
 
 def has_active_session() -> bool:

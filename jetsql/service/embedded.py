@@ -25,6 +25,7 @@ from jetsql.engine.startup import (
     has_active_session,
     is_lost,
     is_stopped,
+    load_kafka,
     same_spark,
     shortcomings,
     start_spark,
@@ -76,6 +77,8 @@ class EmbeddedEngine:
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
+        if settings.kafka:
+            load_kafka(spark)
         self._running = extension.connect(
             spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
         )

@@ -56,6 +56,9 @@ public class Bridge {
     return Extension.JSON.writeValueAsString(revealed);
   }
 
+  /** Spark's Kafka connector is there from now on, see `Connector`. */
+  public void loadKafka(SparkSession session) { Connector.load(session.sparkContext()); }
+
   public String members(SparkSession session) throws Exception { return Members.list(session); }
 
   public void watchMembers(SparkSession session, Consumer engine) throws Exception {
