@@ -21,6 +21,7 @@ from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge
 from jetsql.engine.sinks.dialects import dialect_of
 from jetsql.engine.sinks.rehearsal import ask
+from jetsql.engine.topics import Topic
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
@@ -31,10 +32,11 @@ _SOURCE_FORMATS = {
     "RateStreamTable": "rate",
     "RatePerMicroBatchTable": "rate-micro-batch",
     "TextSocketTable": "socket",
+    "KafkaTable": "kafka",
 }
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
-_RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"})
+_RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _source(entry: dict[str, Any]) -> Source:
 def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise _unsupported(
-            body, "This is no table that a job can write.", "Jobs write file tables and USING jdbc tables."
+            body, "This is no table that a job can write.", "Jobs write file tables, USING jdbc and USING kafka tables."
         )
     table = TableFacts.of(facts["sink"])
     if table.bucketed:
@@ -149,13 +151,15 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         kind = SinkKind.FILES
     elif table.provider == "jdbc":
         kind = SinkKind.JDBC
+    elif table.provider == "kafka":
+        kind = SinkKind.KAFKA
     else:
         raise _unsupported(
             body,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
-            "Jobs write tables USING parquet, orc, json, csv, avro, text and jdbc.",
+            "Jobs write tables USING parquet, orc, json, csv, avro, text, jdbc and kafka.",
         )
-    database = Database(spark, table.options) if kind is SinkKind.JDBC else None
+    system, transactional = _system(spark, kind, table)
     return Sink(
         table=table.name,
         kind=kind,
@@ -167,9 +171,19 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         key_columns=_key_columns(body, table),
         managed=table.managed,
         whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
-        system="" if database is None else f"{database.server}, {database.table}",
-        transactional=database is None or dialect_of(database.driver) is not None,
+        system=system,
+        transactional=transactional,
     )
+
+
+def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
+    """The system that a sink is in, in words, and whether it takes a batch as a whole."""
+    if kind is SinkKind.FILES:
+        return "", True
+    if kind is SinkKind.KAFKA:
+        return Topic.of(table).words, False
+    database = Database(spark, table.options)
+    return f"{database.server}, {database.table}", dialect_of(database.driver) is not None
 
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ WORDS: Final = {
 
 _SINK_WORDS: Final = {
     SinkKind.FILES: "each batch is staged and moved in exactly once",
+    SinkKind.KAFKA: "each batch is written in transactions that also note its number",
     SinkKind.JDBC: "each batch is one transaction that also notes its number",
 }
 

@@ -75,6 +75,7 @@ class SinkKind(Enum):
 
     FILES = "files"
     JDBC = "jdbc"
+    KAFKA = "kafka"
 
 
 @dataclass(frozen=True)

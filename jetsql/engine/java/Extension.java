@@ -67,6 +67,8 @@ public class Extension {
     extensions.injectParser(new ParserBuilder());
     extensions.injectHintResolutionRule(new Relations.FreshTables());
     extensions.injectCheckRule(new Relations.StreamsOutsideJobs());
+    extensions.injectPostHocResolutionRule(new KafkaRead.Sources());
+    extensions.injectResolutionRule(new KafkaTables.Made());
     extensions.injectPostHocResolutionRule(new Secrets.InQueries());
     extensions.injectPostHocResolutionRule(new Looks.InThriftSessions());
     extensions.injectPreCBORule(new Relations.StaticSides());

@@ -135,6 +135,7 @@ public class Plans {
       source.put("format", relation.table().getClass().getSimpleName());
       source.set("options", Extension.JSON.valueToTree(relation.extraOptions().asCaseSensitiveMap()));
       if (relation.identifier().isDefined()) source.put("table", "spark_catalog." + relation.identifier().get());
+      KafkaTable.describe(relation.extraOptions(), source);
       sources.add(source);
     } else if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
       Option table = ((LogicalRelation) node).catalogTable();

@@ -3,8 +3,11 @@ package dev.jetsql;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
@@ -27,6 +30,7 @@ import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -117,6 +121,7 @@ public class Relations {
         return new NoopCommand("REFRESH TABLE", (Seq) Nil$.MODULE$);
       }
       found.refuseChange((LogicalPlan) plan);
+      KafkaTables.check(found.session, (LogicalPlan) plan);
       return ((LogicalPlan) plan).resolveOperatorsDown(found);
     }
   }
@@ -137,8 +142,7 @@ public class Relations {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       if (node instanceof InsertIntoStatement) {
-        refreshTarget(((InsertIntoStatement) node).table());
-        return node;
+        return refreshTarget((InsertIntoStatement) node);
       }
       UnresolvedRelation relation = (UnresolvedRelation) node;
       String schema = schemaOf(relation.multipartIdentifier());
@@ -146,14 +150,37 @@ public class Relations {
         String name = (String) relation.multipartIdentifier().last();
         if (LiveTables.has(schema, name)) return live(relation, name);
         refresh(schema, name);
+        KafkaTable kafka = kafka(schema, name, relation.options().asCaseSensitiveMap());
+        if (kafka != null) return SubqueryAlias$.MODULE$.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
       return forJob && relation.isStreaming() ? keepOldFiles(relation) : relation;
     }
 
-    private void refreshTarget(LogicalPlan table) {
-      Seq name = nameOf(table);
+    private InsertIntoStatement refreshTarget(InsertIntoStatement insert) {
+      Seq name = nameOf(insert.table());
       String schema = name == null ? null : schemaOf(name);
-      if (schema != null) refresh(schema, (String) name.last());
+      if (schema == null) return insert;
+      refresh(schema, (String) name.last());
+      KafkaTable kafka = kafka(schema, (String) name.last(), new java.util.HashMap());
+      if (kafka == null) return insert;
+      return insert.copy(kafka.target(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(),
+          insert.overwrite(), insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(),
+          insert.withSchemaEvolution());
+    }
+
+    /** The Kafka table of a name; null for everything else. A table that Spark has kept has a source of its own. */
+    private KafkaTable kafka(String schema, String name, Map given) {
+      SessionCatalog catalog = session.sessionState().catalog();
+      try {
+        if (catalog.getCachedTable(new QualifiedTableName("spark_catalog", schema, name)) != null) return null;
+        CatalogTable found = session.sharedState().externalCatalog().getTable(schema, name);
+        if (!KafkaTable.is(found)) return null;
+        Connector.load(session.sparkContext());
+        return new KafkaTable(session, found, given);
+      } catch (Exception e) {
+        if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
+        throw Extension.Answers.raise(e);
+      }
     }
 
     /** The schema that a name is of; null when it stands for nothing in the session catalogue. */

@@ -1,0 +1,130 @@
+package dev.jetsql;
+
+import java.util.HashMap;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.execution.datasources.CreateTable;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Map$;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * CREATE TABLE ... USING kafka, with IF NOT EXISTS and AS SELECT: Spark would make such a table only with the
+ * connector's own options and columns. Everything but the last step is Spark's: names, columns, where it is stored.
+ */
+public class KafkaTables {
+  /** What a statement that makes a Kafka table says wrong, at its place; every other statement is fine. */
+  static void check(org.apache.spark.sql.classic.SparkSession session, LogicalPlan command) {
+    TableSpecBase spec = null;
+    if (command instanceof org.apache.spark.sql.catalyst.plans.logical.CreateTable) {
+      spec = ((org.apache.spark.sql.catalyst.plans.logical.CreateTable) command).tableSpec();
+    } else if (command instanceof org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect) {
+      spec = ((org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect) command).tableSpec();
+    }
+    if (!(spec instanceof UnresolvedTableSpec)) return;
+    Option provider = ((UnresolvedTableSpec) spec).provider();
+    if (provider.isEmpty() || !"kafka".equalsIgnoreCase((String) provider.get())) return;
+    Connector.load(session.sparkContext());
+  }
+
+  /** Takes the tables over that Spark is about to make. */
+  public static class Made extends AbstractFunction1 {
+    public Object apply(Object session) { return new MadeRule(); }
+  }
+
+  public static class MadeRule extends Rule {
+    public TreeNode apply(TreeNode plan) { return ((LogicalPlan) plan).resolveOperators(new OnCreate()); }
+  }
+
+  static class OnCreate extends AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) {
+      if (!(node instanceof CreateTable) || !KafkaTable.is(((CreateTable) node).tableDesc())) return false;
+      Option query = ((CreateTable) node).query();
+      return query.isEmpty() || ((LogicalPlan) query.get()).resolved();
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      CreateTable create = (CreateTable) node;
+      LogicalPlan query = create.query().isEmpty() ? null : (LogicalPlan) create.query().get();
+      return new Create(create.tableDesc(), create.mode() == SaveMode.Ignore, query);
+    }
+  }
+
+  public static class Create extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
+    private final CatalogTable table;
+    private final boolean ifNotExists;
+    private final LogicalPlan query;
+    private Seq patterns = (Seq) Nil$.MODULE$;
+
+    public Create(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
+      this.table = table;
+      this.ifNotExists = ifNotExists;
+      this.query = query;
+    }
+
+    public Seq run(SparkSession given) {
+      org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) given;
+      SessionCatalog catalog = session.sessionState().catalog();
+      if (ifNotExists && catalog.tableExists(table.identifier())) return (Seq) Nil$.MODULE$;
+      catalog.createTable(with(columns()), ifNotExists, false);
+      if (query != null) fill(session, catalog);
+      return (Seq) Nil$.MODULE$;
+    }
+
+    private StructType columns() {
+      if (query != null) return query.schema();
+      return table.schema().length() > 0 ? table.schema() : KafkaTable.message(table);
+    }
+
+    private void fill(org.apache.spark.sql.classic.SparkSession session, SessionCatalog catalog) {
+      try {
+        CatalogTable made = catalog.getTableMetadata(table.identifier());
+        new KafkaTable(session, made, new HashMap()).insert(Dataset.ofRows(session, query));
+      } catch (Exception e) {
+        catalog.dropTable(table.identifier(), true, false);
+        throw Extension.Answers.raise(e);
+      }
+    }
+
+    private CatalogTable with(StructType columns) {
+      return table.copy(table.identifier(), table.tableType(), table.storage(), columns, table.provider(),
+          table.partitionColumnNames(), table.bucketSpec(), table.owner(), table.createTime(), table.lastAccessTime(),
+          table.createVersion(), table.properties(), table.stats(), table.viewText(), table.comment(), table.collation(),
+          table.unsupportedFeatures(), table.tracksPartitionsInCatalog(), table.schemaPreservesCase(),
+          table.ignoredProperties(), table.viewOriginalText(), table.multipartIdentifier());
+    }
+
+    public Seq output() { return (Seq) Nil$.MODULE$; }
+    public Seq children() { return (Seq) Nil$.MODULE$; }
+    public Seq nodePatterns() { return patterns; }
+    public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
+    public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
+    public TreeNode mapChildren(scala.Function1 f) { return this; }
+    public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
+    // As the constructor takes them: Spark copies plans.
+    public int productArity() { return 3; }
+    public Object productElement(int n) {
+      return n == 0 ? (Object) table : n == 1 ? (Object) Boolean.valueOf(ifNotExists) : (Object) query;
+    }
+    /** Options may hold secrets. */
+    public String argString(int maxFields) { return table.identifier().unquotedString(); }
+    public boolean canEqual(Object other) { return other instanceof Create; }
+    public boolean equals(Object other) { return this == other; }
+    public int hashCode() { return System.identityHashCode(this); }
+  }
+}
