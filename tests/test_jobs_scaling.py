@@ -120,8 +120,8 @@ def test_members_are_named_in_their_order() -> None:
 # `test_jobs_lifecycle`.
 LOST = {
     "restart": ({}, ". X X . . . . . . . . ."),
-    "suspend": (OFF, ". X X . . . . . . . . ."),
-    "fail": ({**OFF, **NONE}, ". X X . . . . . . . . ."),
+    "suspend": (OFF, "P X X . . . . . . . . ."),
+    "fail": ({**OFF, **NONE}, "F X X . . . . . . . . ."),
 }
 GOALS = {"restart": StopGoal.RESTART, "suspend": StopGoal.SUSPEND, "fail": StopGoal.FAIL}
 
@@ -186,6 +186,16 @@ def test_several_losses_in_one_moment_are_one_restart() -> None:
     assert (again.job.status, again.job.members, again.job.stop_cause) == (Status.STARTING, ("1",), None)
     assert again.actions == (StartRun(again.job),)
     assert after(MembersChanged(), again.job, at("1")).outcome is Outcome.KEPT
+
+
+def test_a_loss_that_is_told_after_the_failure_it_caused() -> None:
+    failed = after(RunFailed(RUN, HURT), runs_on("1", "2", chosen=OFF), at("1")).job
+    told = after(MembersChanged(), failed, at("1"))
+    assert told.job.status is Status.SUSPENDED and told.job.cause is not None
+    assert told.job.cause.condition == "JETSQL.MEMBER_LOST"
+    assert after(RetryDue(RUN), told.job, at("1")).outcome is Outcome.LATE
+    restarting = after(RunFailed(RUN, HURT), runs_on("1", "2"), at("1")).job
+    assert after(MembersChanged(), restarting, at("1")) == Step(restarting, Outcome.KEPT)
 
 
 def test_a_member_that_came_after_the_run_began_is_no_loss() -> None:

@@ -264,7 +264,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completed=starts.superseded,
     ),
     MembersChanged: _row(
-        not_running=rescaling.enough,
+        not_running=rescaling.changed,
         starting=rescaling.lost,
         running=rescaling.lost,
         completing=answers.keep,

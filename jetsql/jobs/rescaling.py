@@ -14,25 +14,34 @@ from jetsql.jobs.events import MembersChanged, MembersSettled, Step
 from jetsql.jobs.model import Job, StopGoal
 from jetsql.jobs.moves import Moment, noted, start
 from jetsql.jobs.scaling import Reaction
-from jetsql.jobs.stops import stop
+from jetsql.jobs.stops import end_waiting, stop
 
 _GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND, Reaction.FAIL: StopGoal.FAIL}
 
 
-def enough(job: Job, event: MembersChanged, moment: Moment) -> Step:
-    """A job that waits for members starts when they are there."""
-    if not job.waiting or moment.closing or scaling.missing(job, len(moment.members)):
+def changed(job: Job, event: MembersChanged, moment: Moment) -> Step:
+    """Nothing runs: a job that waits for members starts when they are there. One that waits to be tried again may have
+    failed because of the loss, which then is told after it: it must not go on where a run of it would not have."""
+    if job.waiting and not moment.closing and not scaling.missing(job, len(moment.members)):
+        return start(job, "members joined", "The members that it has waited for are there.", moment)
+    gone, reaction = _loss(job, moment)
+    if job.waiting or job.previous is not None or reaction in (Reaction.GO_ON, Reaction.RESTART):
         return keep(job, event, moment)
-    return start(job, "members joined", "The members that it has waited for are there.", moment)
+    return end_waiting(job, _GOALS[reaction], scaling.loss(gone, reaction), moment)
 
 
 def lost(job: Job, event: MembersChanged, moment: Moment) -> Step:
     """A run goes on, or is ended, when members are gone that it began on."""
-    gone = set(job.members) - moment.members
-    reaction = scaling.on_loss(job, len(moment.members)) if gone and not moment.closing else Reaction.GO_ON
+    gone, reaction = _loss(job, moment)
     if reaction is Reaction.GO_ON:
         return keep(job, event, moment)
     return stop(job, _GOALS[reaction], "member lost", scaling.loss(gone, reaction))
+
+
+def _loss(job: Job, moment: Moment) -> tuple[frozenset[str], Reaction]:
+    """The members that its newest run began on and that are gone, and what that means."""
+    gone = frozenset(job.members) - moment.members
+    return gone, scaling.on_loss(job, len(moment.members)) if gone and not moment.closing else Reaction.GO_ON
 
 
 def raise_quorum(job: Job, event: MembersSettled, moment: Moment) -> Step:

@@ -203,6 +203,12 @@ def _reach_goal(job: Job, moment: Moment, how: str, recover: tuple[Action, ...])
     return Step(suspended, Outcome.MOVED, before, title="suspended", words=words)
 
 
+def end_waiting(job: Job, goal: StopGoal, cause: Cause, moment: Moment) -> Step:
+    """Of a job that has failed and waits to be tried again: nobody has asked for this."""
+    stopping = replace(job, stop_goal=goal, stop_cause=cause)
+    return _reach_goal(stopping, moment, "It was waiting to be tried again.", (RecoverSink(job),))
+
+
 def _why_stopped(job: Job) -> str:
     return why(job.stop_cause) if job.stop_cause is not None else ""
 
