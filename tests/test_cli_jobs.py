@@ -72,6 +72,16 @@ def submit(name: str, body: str) -> str:
     return str(row("submit", "-n", name, body)["id"])
 
 
+@pytest.mark.parametrize("command", ["resume", "restart"])
+def test_a_job_that_waits_for_members_is_not_waited_for(engine: Managed, body: str, command: str) -> None:
+    submit("orders", body)
+    row("suspend", "orders")
+    engine.engine.leave("driver")
+    row("resume", "orders")
+    waiting = row(command, "orders")
+    assert waiting["status"] == "NOT_RUNNING" and "It waits for a member" in str(waiting["message"])
+
+
 def test_a_jobs_life_in_commands(body: str) -> None:
     job = row("submit", "-n", "orders", "-o", "snapshotIntervalMillis=100", body)
     assert (job["name"], job["status"]) == ("orders", "RUNNING")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Rows, Format], Rows]
 
-_UNDER_WAY: Final = ("NOT_RUNNING", "STARTING", "COMPLETING")
+_UNDER_WAY: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may be for long: the row says why
 _WENT_ON: Final = "Stopped waiting; {} goes on in the engine. `jetsql list-jobs` tells how it goes."
 
 
