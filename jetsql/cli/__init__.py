@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from jetsql.cli.cluster import join, master
 from jetsql.cli.engine import serve, start, status, stop
 from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, flags_of, settings_of, with_options
 from jetsql.cli.jobs import (
@@ -181,6 +182,7 @@ for command in (
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
     *(start, stop, status, serve, logs, check),
+    *(master, join),
 ):
     cli.add_command(command)
 

@@ -36,6 +36,8 @@ Session = SparkSession
 
 _LOG_TAIL = 5
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
+LOOPBACK = "127.0.0.1"
+_ON_LOOPBACK = re.compile(r"spark://(127\.|localhost\b|\[::1\])")
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
@@ -58,7 +60,7 @@ def start_spark(start: SparkStart) -> SparkSession:
 
     Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
     """
-    _check_java()
+    check_java()
     builder = SparkSession.builder.appName("JetSQL").enableHiveSupport()
     for key, value in _confs(start).items():
         builder = builder.config(key, value)
@@ -104,8 +106,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     }
-    if start.master.startswith("local"):
-        confs |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if start.master.startswith("local") or on_loopback(start.master):
+        confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if start.driver_memory:
         confs["spark.driver.memory"] = start.driver_memory
     confs |= start.conf
@@ -113,6 +115,11 @@ def _confs(start: SparkStart) -> dict[str, str]:
     asked = start.conf.get("spark.driver.extraJavaOptions", "")
     confs["spark.driver.extraJavaOptions"] = f"{own} {asked}".strip()
     return confs
+
+
+def on_loopback(master: str) -> bool:
+    """Whether a standalone master is reached from its own machine only."""
+    return _ON_LOOPBACK.match(master) is not None
 
 
 def _java_options(start: SparkStart) -> str:
@@ -158,7 +165,8 @@ def _own_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-def _check_java() -> None:
+def check_java() -> None:
+    """Raises EngineError ENGINE_NOT_STARTED where there is no Java."""
     java_home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:

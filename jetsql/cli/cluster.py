@@ -1,0 +1,82 @@
+"""A cluster of Spark's own on this machine or several: `jetsql master` and `jetsql join`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jetsql.cli.flags import ExitCode
+
+
+class _MasterUrl(click.ParamType[str]):
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value.startswith("spark://") or not value.rpartition(":")[2].isdigit():
+            self.fail(f"{value!r} is no master's URL, such as spark://127.0.0.1:7077.", param, ctx)
+        return value
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address that it listens at.")
+@click.option("--port", type=click.IntRange(1, 65535), default=7077, show_default=True, help="And the port.")
+@click.pass_context
+def master(context: click.Context, /, host: str, port: int) -> None:
+    """Run the master of a Spark cluster, in the foreground.
+
+    It is Spark's own; members join it with `jetsql join`, and an engine uses it with --master. Whoever reaches its port
+    can run programs as you: beyond loopback, set Spark's own authentication.
+
+    \b
+    Examples:
+      jetsql master
+      jetsql join spark://127.0.0.1:7077 --cores 1
+      jetsql start --master spark://127.0.0.1:7077
+    """
+    from jetsql.console import process_console
+    from jetsql.engine.cluster import MasterStart, become_master
+    from jetsql.errors import EngineError
+
+    start = MasterStart(host, port)
+    console = process_console()
+    console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
+    try:
+        become_master(start)
+    except EngineError as error:
+        console.say(str(error))
+        context.exit(ExitCode.NO_ENGINE)
+
+
+@click.command()
+@click.argument("url", metavar="spark://HOST:PORT", type=_MasterUrl())
+@click.option("--cores", type=click.IntRange(1), metavar="N", help="How many tasks it runs at once [else all cores].")
+@click.option("--memory", metavar="SIZE", help="What its executors may take together, such as 2g [else Spark's].")
+@click.option("--host", help="The address that it is reached at [else 127.0.0.1 or Spark's choice, as the master's].")
+@click.option(
+    "--work-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where its executors write [else a new temporary folder].",
+)
+@click.pass_context
+def join(
+    context: click.Context, /, url: str, cores: int | None, memory: str | None, host: str | None, work_dir: Path | None
+) -> None:
+    """Join a Spark cluster as a member, in the foreground.
+
+    Jobs of engines that use the cluster restart to use it too, see `autoScaling`. Ctrl-C leaves the cluster.
+
+    \b
+    Examples:
+      jetsql join spark://127.0.0.1:7077
+      jetsql join spark://127.0.0.1:7077 --cores 1 --memory 2g
+    """
+    from jetsql.console import process_console
+    from jetsql.engine.cluster import WorkerStart, become_worker
+    from jetsql.errors import EngineError
+
+    try:
+        become_worker(WorkerStart(url, host, cores, memory, work_dir and work_dir.absolute()))
+    except EngineError as error:
+        process_console().say(str(error))
+        context.exit(ExitCode.NO_ENGINE)

@@ -1,0 +1,69 @@
+"""Spark's own standalone cluster from PySpark's wheel, which has no scripts to start one: master and workers.
+
+Thin on purpose: the process becomes Spark's, with its log on the terminal, and Ctrl-C or a kill reaches it directly.
+The folder that a worker puts its executors' files into is named here: Spark's default is the installed package.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pyspark
+
+from jetsql.engine.startup import LOOPBACK, check_java, on_loopback
+
+
+@dataclass(frozen=True)
+class MasterStart:
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"spark://{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class WorkerStart:
+    """master: its URL. host: the address that the worker is reached at, None leaves it to Spark unless the master is on
+    this machine alone. cores, memory: that it has to give; None: all that the machine has. folder: for what its
+    executors write, None: a new temporary one."""
+
+    master: str
+    host: str | None = None
+    cores: int | None = None
+    memory: str | None = None
+    folder: Path | None = None
+
+
+def become_master(start: MasterStart) -> NoReturn:
+    """Raises EngineError ENGINE_NOT_STARTED without Java."""
+    _become("master.Master", ["--host", start.host, "--port", str(start.port)], start.host)
+
+
+def become_worker(start: WorkerStart) -> NoReturn:
+    """Raises EngineError ENGINE_NOT_STARTED without Java."""
+    host = start.host or (LOOPBACK if on_loopback(start.master) else None)
+    folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
+    given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    _become("worker.Worker", [*words, start.master], host)
+
+
+def _become(name: str, words: list[str], host: str | None) -> NoReturn:
+    check_java()
+    spark = Path(pyspark.__file__).parent
+    program = str(spark / "bin" / "spark-class")
+    command = [program, f"org.apache.spark.deploy.{name}", "--webui-port", "0", *words]
+    os.execve(program, command, _environment(os.environ, spark, host))
+
+
+def _environment(environ: Mapping[str, str], spark: Path, host: str | None) -> dict[str, str]:
+    """SPARK_LOCAL_IP: where its web page listens too, which else is every address of the machine."""
+    address = {} if host is None else {"SPARK_LOCAL_IP": host}
+    return {**environ, "SPARK_HOME": str(spark), **address}

@@ -1,0 +1,93 @@
+"""A Spark cluster of processes on this machine, by the commands that users have: `jetsql master` and `jetsql join`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+
+import psutil
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 120.0
+
+
+@dataclass
+class Cluster:
+    """folder: of the logs and of what the members write. members: in the order in which they came."""
+
+    folder: Path
+    url: str
+    members: list[psutil.Popen] = field(default_factory=list)
+
+    def join(self, cores: int = 1) -> psutil.Popen:
+        name = f"member-{len(self.members)}"
+        words = [self.url, "--cores", str(cores), "--memory", "1g", "--work-dir", str(self.folder / name)]
+        self.members.append(_begin(self.folder / f"{name}.log", "join", *words))
+        return self.members[-1]
+
+    def kill(self, member: psutil.Popen) -> None:
+        """With -9, its executors too."""
+        _kill(member)
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    port = _free_port()
+    master = _begin(folder / "master.log", "master", "--port", str(port))
+    made = Cluster(folder, f"spark://127.0.0.1:{port}")
+    try:
+        wait_until(lambda: _listens(port), "the master does not listen")
+        yield made
+    finally:
+        for process in (*made.members, master):
+            _kill(process)
+
+
+def wait_until(reached: object, otherwise: str) -> None:
+    """reached: a function that tells whether it is."""
+    until = monotonic() + SECONDS
+    while not reached():  # type: ignore[operator]
+        assert monotonic() < until, otherwise
+        sleep(0.2)
+
+
+def _begin(log: Path, *words: str) -> psutil.Popen:
+    with log.open("ab") as told:
+        return psutil.Popen(
+            [sys.executable, "-m", "jetsql", *words],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=told,
+        )
+
+
+def _kill(process: psutil.Popen) -> None:
+    try:
+        own = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    for each in own:
+        try:
+            each.kill()
+        except psutil.NoSuchProcess:
+            continue
+    process.wait(SECONDS)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
