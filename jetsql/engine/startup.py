@@ -37,7 +37,7 @@ Session = SparkSession
 _LOG_TAIL = 5
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 LOOPBACK = "127.0.0.1"
-_ON_LOOPBACK = re.compile(r"spark://(127\.|localhost\b|\[::1\])")
+_ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 

@@ -1,0 +1,92 @@
+"""`jetsql master` and `jetsql join`: what becomes of the process. `test_scaling_spark` has them for real."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jetsql import cli
+from jetsql.engine import cluster
+from jetsql.engine.startup import on_loopback
+from jetsql.errors import EngineError
+
+Becomes = Callable[..., tuple[list[str], dict[str, str]]]
+
+
+class Became(BaseException):
+    """The process is another one from here on."""
+
+
+@pytest.fixture
+def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
+    """The command and the environment that a call of the command line goes on as."""
+
+    def become(program: str, words: list[str], environment: dict[str, str]) -> None:
+        assert os.access(program, os.X_OK)
+        raise Became(words[1:], environment)
+
+    def called(*words: str) -> tuple[list[str], dict[str, str]]:
+        with pytest.raises(Became) as caught:
+            cli.main(list(words))
+        return caught.value.args  # type: ignore[return-value]
+
+    monkeypatch.setattr(os, "execve", become)
+    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    return called
+
+
+def test_a_master_is_on_loopback_unless_a_host_is_given(becomes: Becomes) -> None:
+    words, environment = becomes("master")
+    assert words == [
+        "org.apache.spark.deploy.master.Master", "--webui-port", "0", "--host", "127.0.0.1", "--port", "7077",
+    ]  # fmt: skip
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1" and Path(environment["SPARK_HOME"], "jars").is_dir()
+    words, environment = becomes("master", "--host", "10.0.0.7", "--port", "7078")
+    assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"] and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
+
+
+def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> None:
+    given = ("--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path))
+    words, environment = becomes("join", "spark://127.0.0.1:7077", *given)
+    assert words[-9:] == ["--host", "127.0.0.1", "--cores", "2", "--memory", "2g", *given[-2:], "spark://127.0.0.1:7077"]
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+    words, environment = becomes("join", "spark://10.0.0.7:7077")
+    assert "--host" not in words and "--cores" not in words and "SPARK_LOCAL_IP" not in environment
+    assert Path(words[words.index("--work-dir") + 1]).is_dir()  # never within the installed package
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:7077", "spark://127.0.0.1", "local[2]", "http://127.0.0.1:7077"])
+def test_what_is_no_master_is_wrong_usage(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["join", url]) == 2
+    assert "spark://127.0.0.1:7077" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_without_java_it_is_said(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_java() -> None:
+        raise EngineError("ENGINE_NOT_STARTED", "Spark needs Java 17.")
+
+    monkeypatch.setattr(cluster, "check_java", no_java)
+    assert cli.main(words) == 3
+    assert "Java 17" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("master", "is_there"),
+    [
+        ("spark://127.0.0.1:7077", True),
+        ("spark://localhost:7077", True),
+        ("spark://[::1]:7077", True),
+        ("spark://localhost.example.com:7077", False),
+        ("spark://10.0.0.7:7077", False),
+        ("yarn", False),
+    ],
+)
+def test_masters_on_loopback(master: str, is_there: bool) -> None:
+    assert on_loopback(master) is is_there
