@@ -439,6 +439,7 @@ def test_below_the_quorum_a_job_waits_and_says_so(cluster: World) -> None:
     for text in ("RESUME JOB j", "RESTART JOB j"):
         status, message = cluster.said(text)
         assert status == "NOT_RUNNING" and missing in str(message)
+        assert str(message).startswith("The job can't start yet. It waits for members")
     assert missing in cluster.refused("WAIT FOR JOB j UNTIL BATCH 9 TIMEOUT 0 SECONDS").message
     cluster.engine.join("4")
     cluster.wait_run(made, waiting.run + 1)

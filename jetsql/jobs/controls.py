@@ -105,11 +105,12 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
 
     after = manager.board.wait(View(step.job), settled, manager.settings.statement_wait_seconds)
     job = after.job
+    said = capitalized(step.message) if step.outcome is Outcome.KEPT else done
     if job.waiting:
-        return Result(job, joined(done, waiting_words(job, len(manager.members)))).table()
+        lacks = "" if step.job.waiting and step.message else waiting_words(job, len(manager.members))
+        return Result(job, joined(said, lacks)).table()
     if settled(after) and (job.run < least or job.status in (Status.SUSPENDED, Status.FAILED)):
         raise _otherwise(job, "started")
-    said = capitalized(step.message) if step.outcome is Outcome.KEPT else done
     stop = after.facts.stop_words if step.job.status is Status.COMPLETING else ""
     return Result(job, _run_words(after, manager, joined(said, stop))).table()
 
