@@ -158,6 +158,12 @@ def test_growth_raises_the_quorum_in_every_status_that_is_not_final() -> None:
         assert bool(taken.title) is not status.final
 
 
+def test_growth_that_restarts_a_job_tells_its_quorum_too() -> None:
+    taken = after(MembersSettled(), runs_on("1", chosen=PROTECTED, quorum=1), at("1", "2", "3"))
+    assert (taken.job.stop_goal, taken.job.quorum) == (StopGoal.RESTART, 2)
+    assert taken.words.startswith("Members 2 and 3 are new") and "needs 2 members from now on" in taken.words
+
+
 def test_a_quorum_is_never_lowered_but_by_alter() -> None:
     protected = job(chosen=PROTECTED, members=("1",), quorum=3)
     assert after(MembersSettled(), protected, at("1")).job.quorum == 3

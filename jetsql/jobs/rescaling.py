@@ -12,7 +12,7 @@ from jetsql.jobs import scaling
 from jetsql.jobs.answers import keep
 from jetsql.jobs.events import MembersChanged, MembersSettled, Step
 from jetsql.jobs.model import Job, StopGoal
-from jetsql.jobs.moves import Moment, noted, start
+from jetsql.jobs.moves import Moment, joined, noted, start
 from jetsql.jobs.scaling import Reaction
 from jetsql.jobs.stops import end_waiting, stop
 
@@ -57,4 +57,5 @@ def grown(job: Job, event: MembersSettled, moment: Moment) -> Step:
     new = moment.members - set(job.members)
     if not new or moment.closing or scaling.on_growth(job.plan) is Reaction.GO_ON:
         return taken
-    return stop(taken.job, StopGoal.RESTART, "members joined", scaling.growth(new))
+    stopping = stop(taken.job, StopGoal.RESTART, "members joined", scaling.growth(new))
+    return replace(stopping, words=joined(stopping.words, taken.words))

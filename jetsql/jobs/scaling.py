@@ -51,8 +51,7 @@ def quorum(plan: Plan, there: int) -> int:
 
 
 def raised(job: Job, there: int) -> int:
-    """The job's quorum in a cluster of so many members: never less than it was. One of a job that comes from a time
-    before there were quorums, or asks for one only now, is worked out here."""
+    """The job's quorum in a cluster of so many members: never less than it was."""
     return max(job.quorum, quorum(job.plan, there)) if job.plan.split_brain_protection else job.quorum
 
 
