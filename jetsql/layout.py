@@ -76,7 +76,7 @@ def raw_cell(value: object, column: Column, null: str = NULL) -> Cell:
     quotes."""
     if value is None:
         return Cell(null, null=True)
-    text = as_text(value, column.type)
+    text = as_text(value, column.kind)
     return Cell(f'"{text}"' if text == null and text else text)
 
 

@@ -119,7 +119,7 @@ def _csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     yield ",".join(_quoted(column.name) for column in columns)
     for row in rows:
         yield ",".join(
-            "" if value is None else _quoted(as_text(value, column.type, exact=True))
+            "" if value is None else _quoted(as_text(value, column.kind, exact=True))
             for value, column in zip(row, columns, strict=True)
         )
 
@@ -133,9 +133,9 @@ def _quoted(text: str) -> str:
 
 def _json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     names = [as_json(name) for name in _distinct([column.name for column in columns])]
-    types = [column.type for column in columns]
+    kinds = [column.kind for column in columns]
     for row in rows:
-        members = (f"{name}:{as_json(value, kind)}" for name, value, kind in zip(names, row, types, strict=True))
+        members = (f"{name}:{as_json(value, kind)}" for name, value, kind in zip(names, row, kinds, strict=True))
         yield "{" + ",".join(members) + "}"
 
 

@@ -10,13 +10,17 @@ import base64
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from typing import Any
+
+Kind = str | Mapping[str, Any]
+"""Spark's type: its name, or the JSON form of a nested one, by which the types of its members are known."""
 
 
-def as_text(value: object, kind: str = "", *, exact: bool = False) -> str:
-    """A value that is not NULL as people read it. kind: Spark's type. exact: moments with their offset."""
+def as_text(value: object, kind: Kind = "", *, exact: bool = False) -> str:
+    """A value that is not NULL as people read it. exact: moments with their offset."""
     match value:
         case str():
             return value
@@ -28,8 +32,8 @@ def as_text(value: object, kind: str = "", *, exact: bool = False) -> str:
     return json.loads(written) if written.startswith('"') else written
 
 
-def as_json(value: object, kind: str = "") -> str:
-    """A value as JSON, numbers with all their digits. kind: Spark's type of the column, where it is known."""
+def as_json(value: object, kind: Kind = "") -> str:
+    """A value as JSON, numbers with all their digits. kind: where it is known."""
     match value:
         case None:
             return "null"
@@ -46,15 +50,30 @@ def as_json(value: object, kind: str = "") -> str:
         case bytes() | bytearray() | memoryview():
             return _quoted(base64.b64encode(bytes(value)).decode())
         case Mapping():
-            return _object([(as_text(key, exact=True), member) for key, member in value.items()])
+            key_kind, member_kind = _inner(kind, "keyType"), _inner(kind, "valueType")
+            names = (as_text(key, key_kind, exact=True) for key in value)
+            return _object(names, (as_json(member, member_kind) for member in value.values()))
         case tuple() if hasattr(value, "__fields__"):
-            return _object(list(zip(value.__fields__, value, strict=True)))
+            members = zip(value, _field_kinds(kind, len(value)), strict=True)
+            return _object(value.__fields__, (as_json(member, of) for member, of in members))
         case list() | tuple():
-            return "[" + ",".join(as_json(member) for member in value) + "]"
+            member_kind = _inner(kind, "elementType")
+            return "[" + ",".join(as_json(member, member_kind) for member in value) + "]"
     return _scalar(value, kind)
 
 
-def _scalar(value: object, kind: str) -> str:
+def _inner(kind: Kind, which: str) -> Kind:
+    found: Kind = kind.get(which, "") if isinstance(kind, Mapping) else ""
+    return found
+
+
+def _field_kinds(kind: Kind, size: int) -> list[Kind]:
+    if not isinstance(kind, Mapping) or "fields" not in kind:
+        return [""] * size
+    return [field["type"] for field in kind["fields"]]
+
+
+def _scalar(value: object, kind: Kind) -> str:
     match value:
         case date() | time():
             return _quoted(value.isoformat())
@@ -64,15 +83,15 @@ def _scalar(value: object, kind: str) -> str:
     return str(value) if kind == "variant" else _quoted(str(value))
 
 
-def _object(members: list[tuple[str, object]]) -> str:
-    return "{" + ",".join(f"{_quoted(name)}:{as_json(member)}" for name, member in members) + "}"
+def _object(names: Iterable[str], members: Iterable[str]) -> str:
+    return "{" + ",".join(f"{_quoted(name)}:{member}" for name, member in zip(names, members, strict=True)) + "}"
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _float(value: float, kind: str) -> str:
+def _float(value: float, kind: Kind) -> str:
     if math.isnan(value):
         return '"NaN"'
     if math.isinf(value):

@@ -246,6 +246,17 @@ def test_values_keep_all_their_digits(value: object, kind: str, field: str, memb
     assert one(Format.JSON, value, kind) == member
 
 
+def test_members_are_written_by_their_types() -> None:
+    fields = [{"name": "f", "type": "float"}, {"name": "d", "type": "double"}, {"name": "v", "type": "variant"}]
+    array = {"type": "array", "elementType": {"type": "struct", "fields": fields}}
+    column = Column("c", "...", structure={"type": "map", "keyType": "float", "valueType": array})
+    single = 0.10000000149011612
+    value = {single: [row(f=single, d=0.1, v='{"a":1}'), None]}
+    expected = '{"0.1":[{"f":0.1,"d":0.1,"v":{"a":1}},null]}'
+    assert list(lines(Result((column,), iter([(value,)])), Format.JSON)) == [f'{{"c":{expected}}}']
+    assert list(lines(Result((column,), iter([(value,)])), Format.VERTICAL))[1] == f"c | {expected}"
+
+
 def test_a_variant_is_json_already() -> None:
     class Variant:
         def __str__(self) -> str:

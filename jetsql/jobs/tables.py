@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Any
 
 Value = str | int | float | bool | None
 Cell = Value | tuple[str, ...] | Mapping[str, int]
@@ -22,6 +23,11 @@ class Column:
     type: str = "string"
     comment: str = ""
     structure: object = None
+
+    @property
+    def kind(self) -> str | Mapping[str, Any]:
+        """The type with all that is known of its members."""
+        return self.structure if isinstance(self.structure, Mapping) else self.type
 
 
 @dataclass(frozen=True)
