@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.engines import Stopped, stop
+from jetsql.client.engines import Stopped, stop, wait_until_up
 from shell_terminal import PROGRAM, environment, kill_engine, terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
@@ -57,6 +57,19 @@ def test_what_is_typed_before_the_engine_is_up_waits_for_it(tmp_path: Path, home
         shell.until("2\n3 rows\ndefault> SELECT 1")
         shell.press("\x03\x04")
         assert shell.ended() == 0
+
+
+def test_an_engine_that_is_being_started_outlives_the_shell(tmp_path: Path, home: Path) -> None:
+    late = tmp_path / "late"
+    with terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
+        shell.until("engine: starting the engine ...")
+        shell.press("\x04")
+        shell.until("The engine and its jobs go on")
+        assert shell.ended() == 0
+    late.touch()
+    assert wait_until_up(home, 30) is not None
+    stop(home, 60)
+    assert "The engine ends" not in (home / "engine.log").read_text()
 
 
 def test_ctrl_c_ends_the_statement_on_the_engine(tmp_path: Path, home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -263,8 +264,9 @@ class _Told:
             click.echo(words, err=True)
 
     def _pass_on(self, told: dict[str, Any]) -> None:
+        """Who started it may have left meanwhile, as of a shell that was closed: the engine does not end for that."""
         if self._descriptor is not None:
-            with os.fdopen(self._descriptor, "w") as pipe:
+            with suppress(BrokenPipeError), os.fdopen(self._descriptor, "w") as pipe:
                 json.dump(told, pipe)
             self._descriptor = None
 
