@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jetsql.engine.lag import Lateness
 from jetsql.engine.progress import measure_of, of_batch
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import RunId
@@ -30,11 +31,11 @@ PROGRESS: dict[str, Any] = {
 
 def with_source(end: object, latest: object) -> Measure:
     source = {"description": "d", "endOffset": end, "latestOffset": latest}
-    return measure_of(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",))
+    return measure_of(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",), Lateness())
 
 
 def test_everything_that_is_told_is_taken() -> None:
-    assert measure_of(RUN, PROGRESS, 9, ("a.t",)) == Measure(
+    assert measure_of(RUN, PROGRESS, 9, ("a.t",), Lateness()) == Measure(
         run=3,
         batch=7,
         time=1704067210.5,
@@ -56,15 +57,15 @@ def test_everything_that_is_told_is_taken() -> None:
 
 def test_what_is_not_told_is_not_known() -> None:
     least = {"timestamp": "2024-01-01T00:00:10.500Z", "batchId": 7}
-    assert measure_of(RUN, least, None, ()) == Measure(3, 7, 1704067210.5, input_rows=0)
-    assert measure_of(RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, ()) == Measure(
+    assert measure_of(RUN, least, None, (), Lateness()) == Measure(3, 7, 1704067210.5, input_rows=0)
+    assert measure_of(RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, (), Lateness()) == Measure(
         3, 7, 1704067210.5, input_rows=0
     )
 
 
 def test_before_the_first_event_there_is_no_watermark() -> None:
     early = {**PROGRESS, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
-    assert measure_of(RUN, early, None, ()).watermark is None
+    assert measure_of(RUN, early, None, (), Lateness()).watermark is None
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,28 @@ def test_the_lag_is_what_lies_behind(end: object, latest: object, lag: int) -> N
 @pytest.mark.parametrize(("end", "latest"), [(3, None), (None, None), ("x", "y"), ("1", {"a": "b"}), ({}, {"a": 1.5})])
 def test_a_source_that_does_not_tell_has_no_lag(end: object, latest: object) -> None:
     assert with_source(end, latest).lag == {}
+
+
+def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
+    late = Lateness()
+
+    def seconds(time: float, end: dict[str, int], latest: dict[str, int]) -> float:
+        told = {"endOffset": {"t": end}, "latestOffset": json.dumps({"t": latest})}
+        return late.seconds(time, [told], ["a.t"])["a.t"]
+
+    assert seconds(100.0, {"0": 10}, {"0": 10}) == 0.0
+    assert seconds(110.0, {"0": 10}, {"0": 30}) == 10.0
+    assert seconds(120.0, {"0": 20}, {"0": 30, "1": 5}) == 15.0  # half of what came from 100 to 110
+    assert seconds(130.0, {"0": 30, "1": 0}, {"0": 30, "1": 5}) == 20.0  # a partition that was new at 120
+    assert seconds(140.0, {"0": 30, "1": 5}, {"0": 30, "1": 5}) == 0.0
+
+
+def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_grew() -> None:
+    late, told = Lateness(), {"endOffset": 0, "latestOffset": 100}
+    assert late.seconds(10.0, [told], ["t"]) == {"t": 0.0}
+    assert late.seconds(20.0, [told], ["t"]) == {"t": 10.0}
+    assert late.seconds(30.0, [{"endOffset": 50, "latestOffset": 140}], ["t"]) == {"t": 45.0}
+    assert late.seconds(40.0, [{"endOffset": 50, "latestOffset": None}], ["t"]) == {}
 
 
 def test_a_batch_job_is_one_batch() -> None:

@@ -57,7 +57,7 @@ def test_show_jobs_lists_live_ones_newest_first(w: World) -> None:
     assert column(every, "rows_per_second") == [10.0, None, None]
     assert column(w.sql("SHOW ALL JOBS LIKE 'A%'"), "name") == ["a2", "a1"]
     assert [column.name for column in every.columns] == [
-        "id", "name", "status", "submission_time", "delivery", "rows_per_second", "last_error",
+        "id", "name", "status", "submission_time", "delivery", "rows_per_second", "lag", "last_error",
     ]  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_a_job_that_fails_before_its_first_batch_is_the_statements_error(w: Worl
     assert error.condition == "JETSQL.JOB_FAILED"
     assert error.message == "Job j failed before anything was committed: [RuntimeError] no such topic"
     (row,) = w.sql("SHOW ALL JOBS").rows
-    assert row[2] == "FAILED" and row[6] == "[RuntimeError] no such topic"
+    assert row[2] == "FAILED" and row[7] == "[RuntimeError] no such topic"
     assert w.manager.workers.wait_idle(str(row[0]), 20.0)
     assert w.engine.calls[-2:] == ["recover 1", "discard 1"]
     assert w.said(MAKE)[0] == "RUNNING"

@@ -21,6 +21,7 @@ IS_OF: dict[str, Callable[[Cell], bool]] = {
     "timestamp": lambda cell: isinstance(cell, float),
     "array<string>": lambda cell: isinstance(cell, tuple),
     "map<string,bigint>": lambda cell: isinstance(cell, dict),
+    "map<string,double>": lambda cell: isinstance(cell, dict),
 }
 
 

@@ -199,10 +199,10 @@ def test_a_job_is_a_line() -> None:
     shown = lines(replace(selecting(ORDERS), order=Order.NAME))
     assert shown[0] == "1 failed, 1 running, 1 suspended; by name" + " " * 91 + "12:00:00"
     assert shown[1:5] == [
-        "STATUS       NAME    ROWS/S  LAST MINUTE         LAG   BATCH   STATE    MEMORY  LAST ERROR",
-        "SUSPENDED    delays          " + " " * 51 + "[JETSQL.SINK_CHANGED] The table is another now.",
-        "FAILED       old             " + " " * 51 + "cancelled by user",
-        "RUNNING      orders     12k  ▁▅█                1.2k  250 ms       5   3.0 MiB  it was slow",
+        "STATUS       NAME    ROWS/S  LAST MINUTE              LAG   BATCH   STATE    MEMORY  LAST ERROR",
+        "SUSPENDED    delays          " + " " * 56 + "[JETSQL.SINK_CHANGED] The table is another now.",
+        "FAILED       old             " + " " * 56 + "cancelled by user",
+        "RUNNING      orders     12k  ▁▅█                     1.2k  250 ms       5   3.0 MiB  it was slow",
     ]
     assert shown[-1].startswith("s suspend  r resume")
 

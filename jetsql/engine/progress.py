@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from jetsql.engine.lag import Lateness, lags
 from jetsql.jobs.engine import BatchCommitted
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import RunId
@@ -43,8 +43,11 @@ def of_batch(run: RunId, began: float, ended: float, rows: int | None) -> Measur
     return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
 
 
-def measure_of(run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str]) -> Measure:
-    """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names."""
+def measure_of(
+    run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lateness: Lateness
+) -> Measure:
+    """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names.
+    lateness: what the run's earlier events have told."""
     time, durations = seconds(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
     return Measure(
@@ -60,7 +63,8 @@ def measure_of(run: RunId, progress: Mapping[str, Any], output_rows: int | None,
         event_time_lag=time - seconds(events["max"]) if "max" in events else None,
         state_rows=_sum(states, "numRowsTotal"),
         state_bytes=_sum(states, "memoryUsedBytes"),
-        lag=_lags(progress.get("sources", ()), sources),
+        lag=lags(progress.get("sources", ()), sources),
+        lag_seconds=lateness.seconds(time, progress.get("sources", ()), sources),
         **{name: durations.get(phase) for name, phase in _PHASES.items()},
     )
 
@@ -85,33 +89,3 @@ def _watermark(events: Mapping[str, str]) -> float | None:
     """None before the first event: Spark's watermark then is the epoch."""
     told = seconds(events["watermark"]) if "watermark" in events else 0.0
     return told or None
-
-
-def _lags(told: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
-    """By source, how many of its units lie behind the batch; only for those that say what is their newest."""
-    found = {}
-    for number, source in enumerate(told):
-        lag = _behind(_offset(source.get("endOffset")), _offset(source.get("latestOffset")))
-        if lag is not None:
-            found[names[number] if len(names) == len(told) else f"source {number}"] = lag
-    return found
-
-
-def _offset(told: Any) -> Any:
-    """Spark tells an offset as JSON, and as a text that holds JSON."""
-    if not isinstance(told, str):
-        return told
-    try:
-        return json.loads(told)
-    except ValueError:
-        return None
-
-
-def _behind(end: Any, latest: Any) -> int | None:
-    """Offsets are numbers, or numbers within tables of the same shape (Kafka: by topic, by partition)."""
-    if isinstance(latest, int) and not isinstance(latest, bool):
-        return max(0, latest - end) if isinstance(end, int) else None
-    if not isinstance(latest, Mapping) or not isinstance(end, Mapping):
-        return None
-    parts = [_behind(end.get(key, 0 if isinstance(part, int) else {}), part) for key, part in latest.items()]
-    return None if None in parts else sum(part for part in parts if part is not None)

@@ -21,6 +21,7 @@ from jetsql.engine.checkpoints import Progress
 from jetsql.engine.failures import cause_of, of_throwable
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
+from jetsql.engine.lag import Lateness
 from jetsql.engine.leases import Lease
 from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
@@ -94,6 +95,7 @@ class StreamingRun:
         self._progress: dict[str, Any] = {}
         self._written: dict[int, int | None] = {}
         self._listener: Any = None
+        self._lateness = Lateness()
 
     def start(self) -> None:
         parts = self._parts
@@ -151,7 +153,7 @@ class StreamingRun:
             self._next_batch = batch + 1
             again = batch == self._parts.reached.replayed
             names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
-            measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names)
+            measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names, self._lateness)
             self._parts.report(committed(self._parts.id, measure, again))
         elif kind == "idle":
             self._parts.report(RunIdle(self._parts.id, seconds(detail)))

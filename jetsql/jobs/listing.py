@@ -13,7 +13,7 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.describing import create_text
 from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.metrics import Totals
+from jetsql.jobs.metrics import Measure, Totals
 from jetsql.jobs.model import Job, RunId, Snapshot, Trigger, name_key
 from jetsql.jobs.results import why_words
 from jetsql.jobs.secrets import hide_in_text
@@ -27,6 +27,7 @@ JOB_COLUMNS: Final = (
     Column("submission_time", "timestamp", "when CREATE JOB made it"),
     Column("delivery", comment="how often a row may arrive in the sink, in words"),
     Column("rows_per_second", "double", "of the newest batch; 0 when it found nothing, NULL when it does not run"),
+    Column("lag", comment="what lies behind the newest batch in its sources, and how long it waited"),
     Column("last_error", comment="why it does not run, or did not lately, and what to do about it"),
 )
 
@@ -71,7 +72,7 @@ def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     if statement.pattern is not None:
         pattern = like(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
-    return Table(JOB_COLUMNS, tuple(_job_row(view, len(manager.members)) for view in views))
+    return Table(JOB_COLUMNS, tuple(_job_row(manager, view) for view in views))
 
 
 def all_views(manager: Manager) -> tuple[View, ...]:
@@ -86,7 +87,7 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     for view in all_views(manager):
         job = view.job
         totals = manager.metrics.totals(job.id) if job.live else None
-        yield (*_job_row(view, len(manager.members)), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
+        yield (*_job_row(manager, view), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -119,8 +120,9 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
     )
 
 
-def _job_row(view: View, members: int) -> tuple[Value, ...]:
+def _job_row(manager: Manager, view: View) -> tuple[Value, ...]:
     job = view.job
+    latest = manager.metrics.latest(job.id) if job.live else None
     return (
         job.id,
         job.name,
@@ -128,8 +130,20 @@ def _job_row(view: View, members: int) -> tuple[Value, ...]:
         job.submitted,
         WORDS[job.plan.guarantee],
         view.facts.rows_per_second,
-        why_words(job, members) or None,
+        None if latest is None else lag_words(latest),
+        why_words(job, len(manager.members)) or None,
     )
+
+
+def lag_words(measure: Measure) -> str | None:
+    """By source where there is more than one."""
+    several = len(measure.lag) > 1
+    found = []
+    for source, lag in measure.lag.items():
+        waited = measure.lag_seconds.get(source, 0.0)
+        words = f"{lag} rows, {waited:.1f} s" if lag else "0 rows"
+        found.append(f"{source}: {words}" if several else words)
+    return "; ".join(found) or None
 
 
 def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:

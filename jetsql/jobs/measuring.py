@@ -35,6 +35,7 @@ _OF_MEASURE: Final = (
     Column("state_rows", "bigint", "rows that the query keeps from batch to batch"),
     Column("state_bytes", "bigint", "memory that they take"),
     Column("lag", "map<string,bigint>", "by source: how much lies behind the batch, where the source tells"),
+    Column("lag_seconds", "map<string,double>", "by source: about how long the oldest of that had waited"),
 )
 METRICS_RELATION: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
 

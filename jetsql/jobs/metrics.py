@@ -25,7 +25,8 @@ class Measure:
     for one batch. batches: how many. late_rows: dropped because they came behind the watermark. input_rows_per_second:
     as rows came in; processed_rows_per_second: while they were worked on. *_ms: durations by phase, trigger_ms of all.
     watermark: seconds since the epoch. event_time_lag: seconds from the newest event to the trigger. state_rows,
-    state_bytes: kept from batch to batch, bytes of memory. lag: by source, how far it is behind, in the source's units.
+    state_bytes: kept from batch to batch, bytes of memory. lag: by source, how far it is behind, in the source's units;
+    lag_seconds: about how long the oldest of that had waited.
     """
 
     run: int
@@ -50,6 +51,7 @@ class Measure:
     state_rows: int | None = None
     state_bytes: int | None = None
     lag: Mapping[str, int] = field(default_factory=dict)
+    lag_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 _SUMS: Final = (
@@ -163,7 +165,8 @@ def _together(older: Measure, newer: Measure) -> Measure:
     """Both in one; time and span are the older one's."""
     values: dict[str, Any] = {name: _sum(getattr(older, name), getattr(newer, name)) for name in _SUMS}
     values |= {name: getattr(newer if getattr(newer, name) is not None else older, name) for name in _NEWEST}
-    return replace(older, run=newer.run, batch=newer.batch, lag={**older.lag, **newer.lag}, **values)
+    values |= {"lag": {**older.lag, **newer.lag}, "lag_seconds": {**older.lag_seconds, **newer.lag_seconds}}
+    return replace(older, run=newer.run, batch=newer.batch, **values)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from jetsql.jobs.metrics import LEVELS, Changes, Measure, Metrics, Series
 from jetsql.jobs.store_file import StoreFile
 
-VERSION: Final = 1
+VERSION: Final = 2
 WRITE_SECONDS: Final = 10.0
 _LOG: Final = logging.getLogger(__name__)
 _METADATA: Final = sa.MetaData()
@@ -44,6 +44,8 @@ _MEASURES: Final = sa.Table(
     sqlite_with_rowid=False,
 )
 _FIELDS: Final = tuple(item.name for item in fields(Measure))
+_BY_SOURCE: Final = ("lag", "lag_seconds")
+_SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEFAULT '{}'"
 
 
 class MetricsFile:
@@ -103,9 +105,11 @@ class MetricsFile:
         sa.event.listen(self._engine, "connect", _configure)
         with self._engine.begin() as connection:
             version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            if version not in (0, VERSION):
+            if version not in (0, 1, VERSION):
                 raise ValueError(f"it has version {version}, and this JetSQL writes version {VERSION}")
             _METADATA.create_all(connection)
+            if version == 1:
+                connection.exec_driver_sql(_SINCE_2)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
     def _load(self) -> dict[str, Series]:
@@ -159,13 +163,13 @@ def _write(connection: sa.Connection, changes: Changes) -> None:
 
 
 def _values(measure: Measure) -> dict[str, object]:
-    values = {name: getattr(measure, name) for name in _FIELDS}
-    return {**values, "lag": json.dumps(dict(measure.lag))}
+    values: dict[str, Any] = {name: getattr(measure, name) for name in _FIELDS}
+    return {**values, **{name: json.dumps(dict(values[name])) for name in _BY_SOURCE}}
 
 
 def _measure(values: list[Any]) -> Measure:
     named = dict(zip(_FIELDS, values, strict=True))
-    return Measure(**{**named, "lag": json.loads(named["lag"])})
+    return Measure(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

@@ -86,6 +86,7 @@ class JobsCollector(Collector):
         for gauge in _GAUGES:
             yield _family(GaugeMetricFamily, gauge.name, gauge.words, jobs, gauge.value)
         yield _source_lag(jobs)
+        yield _source_lag_seconds(jobs)
 
 
 def _labels(reading: Reading) -> tuple[str, str]:
@@ -136,6 +137,15 @@ def _source_lag(jobs: Sequence[Reading]) -> Metric:
     for reading in jobs:
         for source, lag in ({} if reading.latest is None else reading.latest.lag).items():
             family.add_metric([*_labels(reading), source], lag)
+    return family
+
+
+def _source_lag_seconds(jobs: Sequence[Reading]) -> Metric:
+    words = "About how long the oldest of what lies behind the newest batch had waited."
+    family = GaugeMetricFamily("jetsql_job_source_lag_seconds", words, labels=[*_LABELS, "source"])
+    for reading in jobs:
+        for source, seconds in ({} if reading.latest is None else reading.latest.lag_seconds).items():
+            family.add_metric([*_labels(reading), source], seconds)
     return family
 
 

@@ -29,6 +29,7 @@ def _job(pulse: Pulse) -> dict[str, Any]:
         "batch": None if latest is None else latest.batch,
         "batch_seconds": None if took is None else took / 1000,
         "lag": {} if latest is None else dict(latest.lag),
+        "lag_seconds": {} if latest is None else dict(latest.lag_seconds),
         "event_time_lag": None if latest is None else latest.event_time_lag,
         "watermark_delay": reading.watermark_delay,
         "state_rows": None if latest is None else latest.state_rows,

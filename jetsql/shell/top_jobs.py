@@ -16,7 +16,7 @@ class TopJob:
     """A job at one moment; None: not known, or there is no such thing in it.
 
     rates: rows a second of the last minute, the newest last. lag: what lies behind the newest batch, in the sources'
-    units. event_lag, batch_seconds: seconds.
+    units; lag_seconds: how long the oldest of that had waited. event_lag, batch_seconds: seconds.
     """
 
     id: str
@@ -31,6 +31,7 @@ class TopJob:
     state_rows: int | None = None
     state_bytes: int | None = None
     error: str = ""
+    lag_seconds: float | None = None
 
     @property
     def ended(self) -> bool:
@@ -49,6 +50,7 @@ def top_job(told: Mapping[str, Any]) -> TopJob:
         batch=told["batch"],
         batch_seconds=told["batch_seconds"],
         lag=sum(lag.values()) if lag else None,
+        lag_seconds=max(told["lag_seconds"].values(), default=None),
         event_lag=told["event_time_lag"],
         state_rows=told["state_rows"],
         state_bytes=told["state_bytes"],

@@ -48,7 +48,7 @@ HELP: Final = (
     "q, Ctrl-C  leave; jobs go on",
     "",
     "rows/s and the bars of the last minute are rows as they came in. lag is what lies behind the newest batch, in the",
-    "source's units, else how old its newest event was. batch is how long the newest one took.",
+    "source's units, and how long it has waited, else how old its newest event was. batch is how long the newest took.",
 )
 
 
@@ -71,7 +71,9 @@ def _status_style(job: TopJob) -> str:
 
 
 def _lag(job: TopJob) -> str:
-    return short(job.lag) if job.lag is not None else short_seconds(job.event_lag)
+    if job.lag is None:
+        return short_seconds(job.event_lag)
+    return f"{short(job.lag)} {short_seconds(job.lag_seconds)}" if job.lag and job.lag_seconds else short(job.lag)
 
 
 def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
@@ -81,7 +83,7 @@ def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
         _Column("NAME", max(name, 4), 0, lambda job: printable(job.name), right=False),
         _Column("ROWS/S", 6, 1, lambda job: short(job.rate)),
         _Column("LAST MINUTE", _SPARK, 4, lambda job: sparkline(job.rates, _SPARK), lambda job: "spark", right=False),
-        _Column("LAG", 6, 2, _lag),
+        _Column("LAG", 11, 2, _lag),
         _Column("BATCH", 6, 3, lambda job: short_seconds(job.batch_seconds)),
         _Column("STATE", 6, 5, lambda job: short(job.state_rows)),
         _Column("MEMORY", 8, 6, lambda job: short_bytes(job.state_bytes)),
