@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,19 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit import PromptSession
+from prompt_toolkit.document import Document
 from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
+from jetsql.language.tokens import Kind, scan
 from jetsql.settings import load
 from jetsql.shell import colours, config, history
 from jetsql.shell.command_table import COMMANDS, advice, command_of
 from jetsql.shell.commands import ACTIONS
 from jetsql.shell.drops import loss
 from jetsql.shell.hiding import hide_secrets
-from jetsql.shell.highlighting import SqlLexer, styled
+from jetsql.shell.highlighting import SqlLexer
 from jetsql.shell.history import FileHistory
 from jetsql.shell.keys import bindings
 from jetsql.shell.keywords import KEYWORDS
@@ -37,8 +40,28 @@ from jetsql.shell.settings import SHELL_READERS, ShellSettings, load_shell
 from jetsql.shell.status import Jobs, bar, counted
 
 
+def coloured(text: str, lexer: SqlLexer) -> list[list[tuple[str, str]]]:
+    """The lines in pieces with their classes."""
+    line = lexer.lex_document(Document(text))
+    return [
+        [(style.removeprefix("class:"), piece) for style, piece, *_ in line(number)]
+        for number in range(text.count("\n") + 1)
+    ]
+
+
 def classes(text: str) -> list[tuple[str, str]]:
-    return [(style.removeprefix("class:"), piece) for style, piece, *_ in styled(text) if style]
+    return [piece for line in coloured(text, SqlLexer()) for piece in line if piece[0]]
+
+
+def classes_of_kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Each character that is no line's end, with its class as a reading of the whole text has it."""
+    kinds = {Kind.STRING: "string", Kind.QUOTED: "name", Kind.COMMENT: "comment", Kind.OPEN: "string.open"}
+    of = [""] * len(text)
+    for token in scan(text):
+        begins = token.kind in (Kind.OPEN, Kind.COMMENT) and token.text.startswith("/*")
+        kind = "comment" if begins else kinds.get(token.kind, "")
+        of[token.start : token.stop] = [kind] * len(token.text)
+    return ((kind, char) for kind, char in zip(of, text, strict=True) if char != "\n")
 
 
 # Colours
@@ -75,14 +98,21 @@ def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> Non
     assert expected in classes(text)
 
 
-@given(st.text(st.sampled_from("aS '\"`\n\r-/*;.()$\t世"), max_size=60))
-def test_colours_change_no_text(text: str) -> None:
-    assert "".join(piece for _, piece, *_ in styled(text)) == text
-    from prompt_toolkit.document import Document
+_TRICKY = st.lists(
+    st.sampled_from([*"ar '\"`\n\r\\${世", "--", "/*", "*/", "/*+", "$t$", "1e"]),
+    max_size=40,
+).map("".join)
 
-    line = SqlLexer().lex_document(Document(text))
-    lines = text.split("\n")
-    assert ["".join(piece for _, piece, *_ in line(number)) for number in range(len(lines))] == lines
+
+@given(st.lists(_TRICKY, min_size=1, max_size=4))
+def test_lines_are_coloured_as_the_whole_text_is(texts: list[str]) -> None:
+    lexer = SqlLexer()
+    quiet = {"keyword", "function", "symbol", "number"}
+    for text in (f"a {text}" for text in texts):  # which no command begins with
+        lines = coloured(text, lexer)
+        assert ["".join(piece for _, piece in line) for line in lines] == text.split("\n")
+        found = [("" if kind in quiet else kind, char) for line in lines for kind, piece in line for char in piece]
+        assert found == list(classes_of_kinds(text))
 
 
 def test_every_word_of_the_grammar_is_a_keyword() -> None:

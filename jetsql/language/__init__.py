@@ -5,7 +5,7 @@ Importing it is cheap: the grammar is loaded and Lark imported at the first job 
 
 from jetsql.language.bodies import find_function, find_name
 from jetsql.language.completion import Expected, completions, expected_at
-from jetsql.language.cursor import AtCursor, at_cursor
+from jetsql.language.cursor import AtCursor, at_cursor, is_open
 from jetsql.language.grammar import Slot
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
@@ -22,6 +22,7 @@ __all__ = [
     "expected_at",
     "find_function",
     "find_name",
+    "is_open",
     "is_variable_name",
     "parse",
     "split",

@@ -7,6 +7,7 @@ columns called `end` or a function `if(...)` don't confuse it, and it stays line
 
 from __future__ import annotations
 
+from copy import copy
 from enum import Enum
 from typing import Final
 
@@ -49,6 +50,12 @@ class Blocks:
         self._starter: Token | None = None  # the token it is
         self._last: Token | None = None
         self._ends = ""  # the word that may follow an END
+
+    def copy(self) -> Blocks:
+        """Another that goes on from here."""
+        other = copy(self)
+        other._open = list(self._open)
+        return other
 
     @property
     def inside(self) -> bool:

@@ -22,6 +22,14 @@ class Argument(Enum):
     PATTERN = "a pattern"
 
 
+class Place(Enum):
+    """Where a command takes a statement, which may have several lines."""
+
+    NONE = "nowhere"
+    FIRST = "right behind its word"
+    SECOND = "behind its first argument"
+
+
 @dataclass(frozen=True)
 class Command:
     """word: with its dot. usage: of its argument. summary: one line. more: all there is to say. others: words that
@@ -33,6 +41,7 @@ class Command:
     summary: str
     more: str = ""
     others: tuple[str, ...] = ()
+    statement: Place = Place.NONE
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -72,7 +81,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Argument.FAVOURITE,
         "NAME [STATEMENT]",
         "keep a statement, else the last one, under a name",
-        "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it.",
+        "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it. Further "
+        "lines of the statement are indented.",
+        statement=Place.SECOND,
     ),
     Command(".run", Argument.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."),
     Command(".favourites", Argument.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
@@ -96,7 +107,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Argument.STATEMENT,
         "[SECONDS] STATEMENT",
         "run a statement again and again, its rows in the same place",
-        "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched.",
+        "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched. Further "
+        "lines of the statement are indented.",
+        statement=Place.FIRST,
     ),
     Command(
         ".top",

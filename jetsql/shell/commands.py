@@ -79,10 +79,10 @@ def _edit(shell: Shell, rest: str) -> None:
 
 
 def _save(shell: Shell, rest: str) -> None:
-    name, _, text = rest.partition(" ")
-    if not name:
+    if not rest:
         raise ValueError("give it a name: .save NAME [STATEMENT].")
-    kept = text.strip() or shell.last
+    name, *text = rest.split(None, 1)
+    kept = text[0] if text else shell.last
     if not kept:
         raise ValueError("there is no statement yet.")
     shell.favourites.save(name, kept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -21,8 +20,6 @@ from jetsql.shell.names import Known, Names
 _MOST: Final = 300
 # Their explanation says all.
 _SAYING: Final = frozenset({Sort.KEYWORD, Sort.OPTION, Sort.VALUE, Sort.COMMAND, Sort.SETTING})
-# Where a command could begin: no other text has to be looked through for one.
-_COMMAND: Final = re.compile(r"(?:^|[;\n])\s*+\.")
 _MANY: Final = frozenset({Sort.FUNCTION, Sort.CONF})
 
 
@@ -52,7 +49,7 @@ class ShellCompleter(Completer):
 
     def _menu(self, text: str, cursor: int, complete_event: CompleteEvent) -> Iterable[Completion]:
         names = self._keeper.names
-        line = entry_at(text, cursor)[0] if _COMMAND.search(text) else None
+        line, _ = entry_at(text, cursor)
         if line is not None:
             command, within = text[line], cursor - line.start
             found = argument_at(command, within)

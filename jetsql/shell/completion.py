@@ -18,6 +18,7 @@ from jetsql.shell.candidates import Candidate, Offers, Sort
 from jetsql.shell.completion_commands import command_candidates
 from jetsql.shell.completion_jobs import offer_slots, words_for
 from jetsql.shell.completion_sql import offer_sql
+from jetsql.shell.entries import command_end
 from jetsql.shell.names import Names
 
 # Relevant things first; functions are many.
@@ -50,15 +51,8 @@ def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
 
     A command ends with its line, and the statement behind it begins anew.
     """
-    at = at_cursor(text, cursor)
-    while at.before and at.before[0].text == ".":
-        start = at.before[0].start
-        stop = text.find("\n", start)
-        if stop < 0 or stop >= cursor:
-            return slice(start, len(text) if stop < 0 else stop), at
-        text = " " * stop + text[stop:]
-        at = at_cursor(text, cursor)
-    return None, at
+    at = at_cursor(text, cursor, command_end)
+    return None if at.command is None else slice(at.command, command_end(text, at.command)), at
 
 
 def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...]:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from jetsql.shell.candidates import Candidate, Sort
-from jetsql.shell.command_table import COMMANDS, Argument, Command, command_of
+from jetsql.shell.command_table import COMMANDS, Argument, Command, Place, command_of
 from jetsql.shell.config import EXPLAINED
 from jetsql.shell.names import Known, Names
 from jetsql.shell.settings import SHELL_WORDS, ShellSettings
@@ -21,9 +21,6 @@ _WHOLE: Final = {
     Argument.STATEMENT: re.compile(r"\s*+(?:[\d.]+\s++)?"),
     Argument.FILE: re.compile(r"\s*+(?:>>?\s*+)?"),
 }
-# What stands behind the first word of an argument.
-_SECOND: Final = {Argument.FAVOURITE: Argument.STATEMENT}
-
 
 def command_candidates(line: str, cursor: int, names: Names, complete: Completion) -> tuple[Candidate, ...]:
     """line: begins with the dot. complete: for the statement that a command takes as its argument."""
@@ -58,8 +55,9 @@ def _argument(command: Command, line: str, at: int, cursor: int) -> tuple[Argume
         return argument, start
     if argument is Argument.SETTING and (len(words) == 1 or start == words[1]):
         return argument, start
-    second = _SECOND.get(argument, Argument.NONE) if "STATEMENT" in command.usage else Argument.NONE
-    return (second, words[1] if len(words) > 1 else cursor) if second is not Argument.NONE else (second, cursor)
+    if command.statement is Place.SECOND:
+        return Argument.STATEMENT, words[1] if len(words) > 1 else cursor
+    return Argument.NONE, cursor
 
 
 def _of_argument(argument: Argument, before: str, written: str, start: int, names: Names) -> tuple[Candidate, ...]:

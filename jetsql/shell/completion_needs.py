@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Final
 
 from jetsql.language import AtCursor, Slot, expected_at
@@ -80,16 +81,14 @@ def _of_sql(at: AtCursor, names: Names) -> tuple[Fact, ...]:
     if first in ("SET", "RESET"):
         return (Fact(Topic.CONFS),)
     position = position_at(at)
-    keys = [key for parts in tables_in(position.query) if (key := names.key_of(parts)) is not None]
+    near = islice(dict.fromkeys(tables_in(position.query)), _TABLES_MOST)
+    keys = [key for parts in near if (key := names.key_of(parts)) is not None]
     schemas = [key.schema for key in keys] + [part.lower() for part in qualifier_of(at.before)]
     known = {schema.lower() for schema in names.schemas}
     facts = [Fact(Topic.TABLES, names.schema.lower()), Fact(Topic.SCHEMAS)]
     facts += [Fact(Topic.TABLES, schema) for schema in schemas if schema in known]
-    facts += [Fact(Topic.COLUMNS, key.schema, key.table) for key in keys[:_TABLES_MOST] if _exists(key, names)]
+    # Not every word that is being typed is asked for. Names of our own are in every list.
+    tables = {schema: {table.name.lower() for table in names.tables_of(schema)} for schema in {*schemas}}
+    facts += [Fact(Topic.COLUMNS, key.schema, key.table) for key in keys if key.table in tables[key.schema]]
     facts.append(Fact(Topic.FUNCTIONS))
     return tuple(dict.fromkeys(facts))
-
-
-def _exists(key: TableKey, names: Names) -> bool:
-    """Whether a table is there: not every word that is being typed is asked for. Names of our own are in every list."""
-    return any(table.name.lower() == key.table for table in names.tables_of(key.schema))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from jetsql.language import AtCursor
@@ -11,7 +12,8 @@ from jetsql.language.tokens import Kind, Token
 from jetsql.shell.candidates import Offers, Sort
 from jetsql.shell.completion_columns import columns_of, ctes_of, in_scope, outputs_of, relation_named
 from jetsql.shell.completion_heads import Heads, Slot, heads_after
-from jetsql.shell.completion_scope import Clause, Position, Query, Relation, Wants, position_of, value_of
+from jetsql.shell.completion_reading import position_of
+from jetsql.shell.completion_scope import Clause, Position, Query, Relation, Wants, value_of
 from jetsql.shell.completion_words import (
     AFTER_STAR,
     BEFORE_OPERAND,
@@ -27,6 +29,8 @@ from jetsql.shell.names import TEMPORARY, Known, Names
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
+# Whoever writes a query with more looks for a column by its table.
+_RELATIONS_MOST: Final = 50
 
 
 def offer_sql(at: AtCursor, names: Names, offers: Offers, *, in_job: bool) -> None:
@@ -55,7 +59,7 @@ def qualifier_of(before: Sequence[Token]) -> tuple[str, ...]:
 def position_at(at: AtCursor) -> Position:
     """Where the cursor stands in the clauses of its statement."""
     written = at.half or Token(Kind.QUOTED, "``", at.start, at.start)
-    return position_of([*at.before, written, *at.behind], len(at.before))
+    return position_of(at.before, written, at.behind)
 
 
 def _offer_slot(slot: Slot, qualifier: tuple[str, ...], names: Names, offers: Offers) -> None:
@@ -205,7 +209,7 @@ class _Clauses:
         if previous.word == "SELECT":
             offers.plain("*", Sort.KEYWORD, "all columns")
         self._columns(position.query)
-        for relation in in_scope(position.query):
+        for relation in islice(in_scope(position.query), _RELATIONS_MOST):
             offers.name(relation.name, Sort.ALIAS, _described(relation))
         if previous.word == "SELECT":
             offers.words(("DISTINCT",))
@@ -227,7 +231,7 @@ class _Clauses:
                 self._offers.name(column.name, Sort.COLUMN, column.about)
 
     def _columns(self, query: Query) -> None:
-        relations = list(in_scope(query))
+        relations = list(islice(in_scope(query), _RELATIONS_MOST))
         if self._position.clause is Clause.SET and query.target is not None and query.target not in relations:
             relations.append(query.target)
         for relation in relations:

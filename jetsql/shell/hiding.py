@@ -13,7 +13,7 @@ from typing import Final
 
 from jetsql.jobs.secrets import HIDDEN, hide_in_text, is_secret, names_secret
 from jetsql.language.tokens import Kind, Token, tokens, unquote
-from jetsql.shell.entries import MARKS, Dot, entries
+from jetsql.shell.entries import Dot, command_end, entries
 
 _VALUES: Final = (Kind.STRING, Kind.OPEN)
 _EQUALS: Final = ("=", "==", "=>")
@@ -28,10 +28,8 @@ def hide_secrets(text: str) -> str:
 
 def _hidden(part: str) -> str:
     """One entry, and what stands between it and the next one."""
-    if not part.startswith(MARKS):
-        return _without_values(part)
-    line, end, rest = part.partition("\n")  # a quote that a command's line leaves open ends with it
-    return _without_values(line) + end + rest
+    stop = command_end(part, 0)  # a quote that a command leaves open ends with it
+    return _without_values(part[:stop]) + part[stop:] if stop else _without_values(part)
 
 
 def _without_values(part: str) -> str:

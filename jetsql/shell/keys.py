@@ -9,7 +9,7 @@ from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selection, is_searching, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from jetsql.shell.entries import complete, is_command
+from jetsql.shell.entries import complete, is_command, lacks_more
 from jetsql.shell.settings import ShellSettings
 
 _SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o": ("c-o",)}
@@ -34,8 +34,8 @@ def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
 def runs_at_enter(text: str, cursor: int) -> bool:
     """Whether Enter runs the text, rather than beginning a new line in it."""
     if "\n" not in text.rstrip() and is_command(text):
-        return True
-    return not text[cursor:].strip() and complete(text)
+        return not lacks_more(text)
+    return not text[cursor:].strip() and not lacks_more(text) and complete(text)
 
 
 def _enter(event: KeyPressEvent) -> None:

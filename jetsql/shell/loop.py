@@ -236,8 +236,7 @@ def _statements(text: str, found: Sequence[Dot | Sql]) -> str:
         if isinstance(entry, Sql):
             continue
         pieces.append(text[begun : entry.start if entry else len(text)].strip())
-        begun = text.find("\n", entry.start) if entry else 0
-        begun = begun if begun >= 0 else len(text)
+        begun = entry.stop if entry else 0
     return "\n".join(filter(None, pieces))
 
 

@@ -7,6 +7,7 @@ is gone, busy or of another mind is no error here: then there are fewer names.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -107,6 +108,7 @@ class NameKeeper:
     def _keep(self) -> None:
         self._woken.wait(_WARM_AFTER_SECONDS)
         complete("SHOW ", 5, self._names)  # loads the grammar, before most keys need it
+        gc.freeze()  # what is loaded stays; to look through it for garbage would hold up some key for 40 ms
         while True:
             self._woken.wait()
             self._woken.clear()
