@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
+from jetsql.cells import cut
 from jetsql.surface import SurfaceLost
 
 LONG_SECONDS = 2.0
@@ -98,12 +99,13 @@ class Console:
             self.say(f"{what}: done after {time.monotonic() - began:.1f} s")
 
     @contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """Tell a person at a terminal what is waited for and since when, in a line that goes when it is over."""
+    def waiting(self, what: str, now: Callable[[], str] = lambda: "") -> Iterator[None]:
+        """Tell a person at a terminal what is waited for and since when, in a line that goes when it is over. now: what
+        is under way at the moment, where that changes."""
         if not self.terminal:
             yield
             return
-        ticker = _Ticker(self._talk, what, self._timer)
+        ticker = _Ticker(self._talk, lambda: ": ".join(filter(None, (what, now()))), self._timer)
         try:
             ticker.begin()
             yield
@@ -124,9 +126,11 @@ class Console:
 
 
 class _Ticker:
-    """A line that is written again each second."""
+    """A line that is written again each second, and never breaks."""
 
-    def __init__(self, talk: TextIO, what: str, timer: Callable[[float, Callable[[], None]], Timer]) -> None:
+    def __init__(
+        self, talk: TextIO, what: Callable[[], str], timer: Callable[[float, Callable[[], None]], Timer]
+    ) -> None:
         self._talk = talk
         self._what = what
         self._timer = timer
@@ -158,12 +162,23 @@ class _Ticker:
             if self._over:
                 return
             self._shown = True
-            self._write(f"{self._what} ... {time.monotonic() - self._began:.0f} s")
+            since = f" ... {time.monotonic() - self._began:.0f} s"
+            self._write(cut(self._what(), _columns() - len(since) - 1) + since)
             self._next = self._after(1.0)
 
     def _write(self, line: str) -> None:
-        self._talk.write(f"\r\x1b[K{line}")
+        self._talk.write(f"{_empty_line()}{line}")
         self._talk.flush()
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _empty_line() -> str:
+    """What empties the line, with the cursor at its beginning."""
+    dumb = os.environ.get("TERM", "dumb") == "dumb"
+    return f"\r{' ' * (_columns() - 1)}\r" if dumb else "\r\x1b[K"
 
 
 def process_console() -> Console:

@@ -170,12 +170,25 @@ def grown(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequence[Cel
     grow with every row."""
     found = natural(columns, rows)
     sizes = tuple(
-        size if more <= size else max(more, size + max(size // 4, _GROWTH_LEAST))
-        for size, more in zip(layout.sizes, found.sizes, strict=True)
+        size if more <= size else _grown(size, more) for size, more in zip(layout.sizes, found.sizes, strict=True)
     )
     needed = tuple(max(pair) for pair in zip(layout.needed, found.needed, strict=True))
     least = tuple(max(pair) for pair in zip(layout.least, found.least, strict=True))
     return replace(layout, sizes=sizes, needed=needed, least=least)
+
+
+def roomy(layout: Layout, most: int) -> Layout:
+    """With room for values that are longer than those so far, should a screen of `most` cells have it."""
+    sizes = tuple(
+        _grown(size, size + 1) if right or not whole else size
+        for size, right, whole in zip(layout.sizes, layout.right, layout.whole, strict=True)
+    )
+    wider = replace(layout, sizes=sizes)
+    return wider if wider.width <= most else layout
+
+
+def _grown(size: int, wanted: int) -> int:
+    return max(wanted, size + max(size // 4, _GROWTH_LEAST))
 
 
 def _sized(columns: Sequence[Column], headers: tuple[str, ...], taken: tuple[int, ...]) -> Layout:

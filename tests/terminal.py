@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyte
 
 from jetsql.jobs.tables import Column
+from jetsql.shell.keyboard import Keyboard
+from jetsql.shell.output import Output
 from jetsql.shell.screen import Screen, Size
 
 
@@ -19,6 +23,11 @@ class Settings:
     pager: str = "off"
     timing: bool = False
     null_text: str = "NULL"
+
+
+def output_on(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> Output:
+    """What shows results on a screen, where nobody presses a key."""
+    return Output(screen, lambda: Settings(**settings), Keyboard(), tell)
 
 
 class Terminal(io.StringIO):

@@ -66,7 +66,33 @@ def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[Ha
     assert timers[0].cancelled
 
 
-def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(timers: list[HandTimer]) -> None:
+def test_the_line_of_who_waits_never_breaks_and_tells_what_is_done_now(
+    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    monkeypatch.setenv("TERM", "xterm")
+    talk, doing = io.StringIO(), iter(["", "starting the engine"])
+    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("Waiting", lambda: next(doing)):
+        timers[0].act()
+        timers[1].act()
+    assert talk.getvalue().split("\r\x1b[K") == ["", "Waiting ... 0 s", "Waiting: start… ... 0 s", ""]
+
+
+def test_a_terminal_that_knows_no_signs_is_given_none(
+    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "dumb")
+    talk = io.StringIO()
+    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("Waiting"):
+        timers[0].act()
+    assert talk.getvalue() == f"\r{' ' * 19}\rWaiting ... 0 s\r{' ' * 19}\r"
+
+
+def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(
+    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     out, talk = io.StringIO(), io.StringIO()
     with Console(out, talk, terminal=True, timer=HandTimer).waiting("suspending orders"):
         assert talk.getvalue() == ""

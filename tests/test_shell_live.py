@@ -19,11 +19,10 @@ from jetsql.render import Format
 from jetsql.shell import painting
 from jetsql.shell.live import plain_lines
 from jetsql.shell.live_views import Replaced, Style, Tail
-from jetsql.shell.output import Output
 from jetsql.shell.screen import Frame, Size
 from jetsql.shell.sheets import Sheet, marked
 from jetsql.shell.tally import Ended
-from terminal import Settings, Terminal, columns
+from terminal import Terminal, columns, output_on
 
 N = columns(n="bigint", text="string")
 SIZE = Size(80, 12)
@@ -71,36 +70,49 @@ def give(view: Tail | Replaced, rows: Iterable[tuple[Any, ...]]) -> Frame:
 
 def test_rows_come_below_each_other_and_the_head_once() -> None:
     view, _ = tail()
-    assert give(view, numbers(1, 2)).scroll == ["n | text", "--+-----", "1 | x", "2 | x"]
-    assert give(view, numbers(3, 1)).scroll == ["3 | x"]
+    assert view.frame(SIZE).scroll == []
+    assert give(view, numbers(1, 2)).scroll == ["   n | text", "-----+--------", "   1 | x", "   2 | x"]
+    assert give(view, numbers(3, 1)).scroll == ["   3 | x"]
     assert give(view, []).scroll == []
 
 
 def test_rows_of_a_batch_are_seen_before_it_has_ended() -> None:
     view, _ = tail()
     view.take((1, "x"))
-    assert view.frame(SIZE).scroll[-1] == "1 | x"
+    assert view.frame(SIZE).scroll[-1] == "   1 | x"
 
 
-def test_the_columns_grow_and_tell_so_by_another_head() -> None:
+def test_the_columns_grow_without_another_head() -> None:
     view, _ = tail()
     give(view, numbers(1, 1))
-    assert give(view, [(10, "longer than the name")]).scroll == [
-        "   n | text",
-        "-----+---------------------",
-        "  10 | longer than the name",
-    ]
-    assert give(view, numbers(1000, 1)).scroll == ["1000 | x"]
+    assert give(view, [(10, "longer than the name")]).scroll == ["  10 | longer than the name"]
+    assert give(view, [(12345, "x")]).scroll == ["  12345 | x"]
+
+
+def test_the_head_comes_again_with_each_screenful() -> None:
+    view, _ = tail()
+    shown = [line for number in range(1, 30) for line in give(view, numbers(number, 1)).scroll]
+    assert [index for index, line in enumerate(shown) if "text" in line] == [0, 11, 22, 33]
+    assert give(view, numbers(30, 30)).scroll[-11].startswith("   n | text")
+    view.take((60, "x"))
+    assert "text" in view.frame(Size(70, 12)).scroll[0]
+
+
+def test_the_head_of_no_rows_comes_at_the_end() -> None:
+    view, _ = tail()
+    assert view.frame(SIZE).scroll == []
+    view.close()
+    assert view.frame(SIZE).scroll == ["   n | text", "-----+--------"]
 
 
 def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     view, _ = tail()
     frame = give(view, numbers(1, 10_000))
     assert frame.scroll[0] == "… 9,900 rows not shown …"
-    assert frame.scroll[-1] == "10000 | x"
+    assert frame.scroll[-1] == "   10000 | x"
     assert len(frame.scroll) == 103
     assert "9,900 not shown" in frame.stay[0]
-    assert give(view, numbers(10_001, 1)).scroll == ["10001 | x"]
+    assert give(view, numbers(10_001, 1)).scroll[-1] == "   10001 | x"
 
 
 def test_the_status_tells_how_it_goes() -> None:
@@ -204,13 +216,13 @@ def test_without_a_key_only_new_rows_are_marked() -> None:
 
 
 def shown(answer: RemoteRows, terminal: Terminal, **settings: Any) -> Ended:
-    return Output(terminal.screen(coloured=True), lambda: Settings(**settings)).show(answer)
+    return output_on(terminal.screen(coloured=True), **settings).show(answer)
 
 
 def test_after_ctrl_c_the_last_state_stays_with_its_sum() -> None:
     terminal = Terminal(60, 10)
     assert shown(answer(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is Ended.LEFT
-    assert terminal.shown[:-1] == ["n | text", "--+-----", "1 | x", "2 | x", "3 | x"]
+    assert terminal.shown[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
     assert terminal.shown[-1].startswith("3 rows in 2 batches, ")
 
 
@@ -238,7 +250,7 @@ def test_an_error_leaves_what_was_seen() -> None:
     terminal = Terminal(60, 10)
     with pytest.raises(EngineError):
         shown(answer(batches()), terminal)
-    assert terminal.shown[2] == "1 | x"
+    assert terminal.shown[2] == "   1 | x"
     assert terminal.getvalue().endswith("\x1b[?25h")
 
 
@@ -282,14 +294,14 @@ def test_plain_whole_results_are_parted() -> None:
 
 def test_what_is_no_terminal_gets_every_row() -> None:
     plain = Terminal(200, 10)
-    shows = Output(plain.screen(terminal=False, moves=False), lambda: Settings(mode="json"))
+    shows = output_on(plain.screen(terminal=False, moves=False), mode="json")
     assert shows.show(answer(interrupted(numbers(1, 2000)))) is Ended.LEFT
     assert len(plain.getvalue().splitlines()) == 2000
 
 
 def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
     terminal = Terminal(200, 10)
-    shows = Output(terminal.screen(), Settings)
+    shows = output_on(terminal.screen())
     shows.send_to(str(tmp_path / "out.csv"))
     shows.show(answer(interrupted(numbers(1, 2))))
     [told] = terminal.shown

@@ -96,6 +96,10 @@ class Kept:
         return self.keeper.names
 
 
+def failed(error: Exception) -> None:
+    raise error
+
+
 @contextmanager
 def keeping(engine: Catalog) -> Iterator[Kept]:
     news = threading.Condition()
@@ -108,7 +112,7 @@ def keeping(engine: Catalog) -> Iterator[Kept]:
         urls = [server.url]
         link = Link(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
         link.engine()
-        keeper = NameKeeper(link, changed)
+        keeper = NameKeeper(link, changed, failed)
         keeper.begin()
         try:
             yield Kept(keeper, engine, link, news, urls)
@@ -209,7 +213,7 @@ def test_without_an_engine_there_are_no_names(unreachable: NameKeeper) -> None:
 
 @pytest.fixture
 def unreachable() -> Iterator[NameKeeper]:
-    keeper = NameKeeper(Link(refuse, lambda: None, lambda words: None), lambda: None)
+    keeper = NameKeeper(Link(refuse, lambda: None, lambda words: None), lambda: None, failed)
     keeper.begin()
     yield keeper
     keeper.close()

@@ -57,7 +57,8 @@ class Typist:
 
     def __init__(self, link: Link) -> None:
         self.news = threading.Condition()
-        self.keeper = NameKeeper(link, self._changed)
+        self.failures: list[Exception] = []
+        self.keeper = NameKeeper(link, self._changed, self.failures.append)
         self.keeper.begin()
 
     def _changed(self) -> None:

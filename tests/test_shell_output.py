@@ -16,7 +16,7 @@ from jetsql.shell.outlets import pager_command
 from jetsql.shell.output import Output
 from jetsql.shell.screen import Frame
 from jetsql.shell.tally import Ended, Tally, duration, tally_words
-from terminal import Settings, Terminal, columns
+from terminal import Terminal, columns, output_on
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
 
@@ -27,7 +27,7 @@ def numbers(count: int | None = None) -> RemoteRows:
 
 
 def output(terminal: Terminal, **settings: object) -> Output:
-    return Output(terminal.screen(), lambda: Settings(**settings))  # type: ignore[arg-type]
+    return output_on(terminal.screen(), **settings)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_result_on_a_terminal_has_its_tally_below() -> None:
 
 def test_what_is_no_terminal_gets_the_result_and_nothing_else() -> None:
     plain = Terminal()
-    Output(plain.screen(terminal=False, moves=False), lambda: Settings(mode="csv", timing=True)).show(numbers(2))
+    output_on(plain.screen(terminal=False, moves=False), mode="csv", timing=True).show(numbers(2))
     assert plain.getvalue() == "n\n0\n1\n"
 
 

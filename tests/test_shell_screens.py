@@ -39,16 +39,46 @@ def shell(engine: DoorEngine, tmp_path: Path) -> Iterator[ShellTerminal]:
         assert shell.ended() == 0
 
 
-def test_a_stream_is_seen_until_ctrl_c_which_ends_it_on_the_engine(shell: ShellTerminal, engine: DoorEngine) -> None:
+def test_a_stream_is_seen_until_q_which_ends_it_on_the_engine(shell: ShellTerminal, engine: DoorEngine) -> None:
     shell.press("LOOK 2 ENDLESS;\r")
     shell.until("not shown")
-    shell.until("Ctrl-C ends")
-    shell.press("\x03")
+    shell.until("q ends")
+    shell.press("q")
     shell.until("batch, ")
     shell.until("default>", times=1)
     assert engine.ended.wait(60)
     shell.press("SELECT still;\r")
     shell.until("still")
+
+
+def test_what_is_typed_before_a_stream_s_rows_waits_for_the_prompt(shell: ShellTerminal, engine: DoorEngine) -> None:
+    shell.press("LOOK 2 ENDLESS;\r")
+    shell.until("q ends")
+    shell.press("SELECT q")
+    shell.until("Ctrl-C ends")
+    shell.press("uite;\x03")
+    shell.until("default> SELECT quite;")
+    assert engine.ended.wait(60)
+    shell.press("\r")
+    shell.until("1 row")
+
+
+def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
+    shell: ShellTerminal, engine: DoorEngine, tmp_path: Path
+) -> None:
+    shell.press(f".output |cat > {tmp_path / 'out'}\r")
+    shell.until("Results go to")
+    shell.press("WAIT;\r")
+    assert engine.waiting.wait(60)
+    shell.press("\x03")
+    shell.until("Cancelled.")
+    shell.press("SELECT kept;\r")
+    shell.until("1 row to `cat")
+    shell.press(".output |exit 3\r")
+    shell.until("`exit 3` has ended with 3; results go to the screen.")
+    assert "kept" in (tmp_path / "out").read_text()
+    shell.press("SELECT shown;\r")
+    shell.until("shown", times=2)
 
 
 def test_who_ends_the_pager_has_the_prompt_back(shell: ShellTerminal, engine: DoorEngine) -> None:

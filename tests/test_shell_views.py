@@ -10,6 +10,7 @@ from jetsql.client.answers import RemoteRows
 from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.jobs.tables import Column
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.link import Link
 from jetsql.shell.settings import ShellSettings
 from jetsql.shell.views import Views
@@ -52,7 +53,7 @@ def test_who_waits_for_the_first_row_is_told_so() -> None:
     console = Waiting(out, out, terminal=False)
     engine = Slow(console)
     link = Link(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
-    Views(console, link, ShellSettings).show(engine, "SELECT n")  # type: ignore[arg-type]
+    Views(console, link, ShellSettings, Keyboard(), console.say).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
 
@@ -75,6 +76,7 @@ class Watched:
 def test_the_answer_is_left_when_watching_is_over() -> None:
     out, engine = io.StringIO(), Watched()
     link = Link(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
-    Views(Console(out, out, terminal=False), link, ShellSettings).watch(Watch("SELECT n"))
+    console = Console(out, out, terminal=False)
+    Views(console, link, ShellSettings, Keyboard(), console.say).watch(Watch("SELECT n"))
     assert engine.left
     assert out.getvalue() == "n\n-\n1\n"

@@ -8,6 +8,7 @@ import pytest
 
 from fake_engine import Result
 from jetsql.errors import EngineError, ErrorReport, ReportedError
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.watching import Watch, watch, wish
 from terminal import Terminal, columns
 
@@ -59,11 +60,11 @@ class Person:
     def __init__(self, terminal: Terminal, *looks: Callable[[list[str]], None]) -> None:
         self._terminal = terminal
         self._looks = list(looks)
-        self.turns = 0
+        self.ender = "q"
 
-    def key(self, seconds: float) -> str:
+    def quits(self, seconds: float) -> bool:
         self._looks.pop(0)(self._terminal.shown)
-        return "" if self._looks else "q"
+        return not self._looks
 
 
 def statement(*answers: object) -> Callable[[], Result]:
@@ -93,7 +94,7 @@ def test_rows_take_the_place_of_those_before_until_q() -> None:
         assert shown[1:] == ["id | n", "---+--", "a  | 1", "b  | 2"]
 
     run = statement([("a", 1)], [("a", 1), ("b", 2)])
-    watch(run, AT_ONCE, terminal.screen(), Person(terminal, first, second).key)
+    watch(run, AT_ONCE, terminal.screen(), Person(terminal, first, second))
     assert terminal.shown[-1:] == ["b  | 2"]
 
 
@@ -101,7 +102,7 @@ def test_changed_cells_are_marked() -> None:
     terminal = Terminal(60, 12)
     person = Person(terminal, lambda shown: None, lambda shown: None)
     run = statement([("a", 1), ("b", 888)], [("a", 777), ("b", 888)])
-    watch(run, AT_ONCE, terminal.screen(coloured=True), person.key)
+    watch(run, AT_ONCE, terminal.screen(coloured=True), person)
     assert terminal.colours_of("777")[1]
     assert not terminal.colours_of("888")[1]
 
@@ -124,7 +125,7 @@ def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
         EngineError("ENGINE_NOT_REACHABLE", "No engine answers."),
         [("a", 2)],
     )
-    watch(run, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None, refused, gone, back).key)
+    watch(run, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None, refused, gone, back))
 
 
 def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
@@ -140,26 +141,26 @@ def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
         assert shown[-1] == "… 97 more rows"
 
     rows = [(str(number), number) for number in range(100)]
-    watch(statement(rows, rows), AT_ONCE, terminal.screen(), Person(terminal, first, second).key)
+    watch(statement(rows, rows), AT_ONCE, terminal.screen(), Person(terminal, first, second))
 
 
 def test_ctrl_c_ends_it_and_the_screen_is_as_it_was() -> None:
     terminal = Terminal(60, 12)
     with pytest.raises(KeyboardInterrupt):
-        watch(statement([("a", 1)], KeyboardInterrupt()), AT_ONCE, terminal.screen(), lambda seconds: "")
+        watch(statement([("a", 1)], KeyboardInterrupt()), AT_ONCE, terminal.screen(), Keyboard())
     assert terminal.shown[-1:] == ["a  | 1"]
     assert terminal.getvalue().endswith("\n\x1b[?25h")
 
 
 def test_who_is_not_at_a_terminal_sees_it_once() -> None:
     plain = Terminal(60, 12)
-    watch(statement([("a", 1)]), AT_ONCE, plain.screen(terminal=False, moves=False), lambda seconds: "")
+    watch(statement([("a", 1)]), AT_ONCE, plain.screen(terminal=False, moves=False), Keyboard())
     assert plain.getvalue() == "id | n\n---+--\na  | 1\n"
 
 
 def test_what_has_no_columns_can_be_watched() -> None:
     terminal = Terminal(60, 12)
-    watch(lambda: Result((), iter(())), AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None).key)
+    watch(lambda: Result((), iter(())), AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None))
     assert terminal.shown[0].startswith("every 0 s")
 
 
@@ -174,6 +175,6 @@ def test_no_more_rows_are_read_than_are_counted() -> None:
             yield str(read), read
 
     result = Result(columns(id="string", n="int"), endless())
-    watch(lambda: result, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None).key)
+    watch(lambda: result, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None))
     assert read < 20_000
     assert terminal.shown[-1].startswith("… more than 10,")

@@ -158,8 +158,11 @@ def _config(shell: Shell, rest: str) -> None:
 
 
 def _errors(shell: Shell, rest: str) -> None:
-    failure = shell.statements.memory.failure
-    shell.tell(failure.details() if failure is not None else ["There was no error yet."])
+    failure, beside = shell.statements.memory.failure, shell.troubles.details()
+    if failure is not None:
+        shell.tell([*failure.details(), *beside])
+    else:
+        shell.tell(beside[1:] or ["There was no error yet."])
 
 
 def _clear(shell: Shell, rest: str) -> None:

@@ -1,4 +1,4 @@
-"""Showing a result that has no end: until Ctrl-C, which is how one is meant to end.
+"""Showing a result that has no end: until q or Ctrl-C, which is how one is meant to end.
 
 On a terminal the newest rows stand above a line that tells how it goes (see `live_views`). Everywhere else, and for
 who asks for csv, json or markdown, every row is a line, and a reader who is slow holds up the stream: nothing is read
@@ -19,6 +19,7 @@ from jetsql.jobs.tables import Column
 from jetsql.layout import Layout, cells, grown, natural
 from jetsql.live import Live, LiveBatch, LiveMode
 from jetsql.render import ROWS_LOOKED_AT, Format, Row
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.live_views import Course, Replaced, Style, Tail, View
 from jetsql.shell.painting import painted
 from jetsql.shell.screen import Screen
@@ -32,13 +33,14 @@ def show_live(
     screen: Screen,
     form: Format,
     null: str,
+    keyboard: Keyboard,
     clock: Callable[[], float] = monotonic,
 ) -> None:
     """Show a live result on a terminal until it ends. Raises what reading raises, and KeyboardInterrupt; what was shown
     last stays then, with a line that sums it up."""
-    style = Style(screen.paint, null, form is Format.VERTICAL)
+    style = Style(screen.paint, null, form is Format.VERTICAL, lambda: keyboard.ender)
     view: View = (Tail if live.mode is LiveMode.APPEND else Replaced)(columns, style, clock)
-    with painted(screen, lambda: view.frame(screen.size)) as painter:
+    with painted(screen, lambda: view.frame(screen.size), lambda: keyboard.quits(0)) as painter:
         try:
             for batch in live.batches:
                 for row in batch.rows:

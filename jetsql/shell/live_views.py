@@ -14,24 +14,31 @@ from typing import Final, Protocol
 
 from jetsql.cells import cut
 from jetsql.jobs.tables import Column
-from jetsql.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural
+from jetsql.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural, roomy
 from jetsql.render import Row, record
 from jetsql.shell.screen import Frame, Size
 from jetsql.shell.sheets import ROWS_KEPT, Line, Sheet, marked
-from jetsql.shell.tally import counted_words, duration
+from jetsql.shell.tally import counted_words, duration, more_words
 
 _PACE_SECONDS: Final = 5.0
 _LINES_MOST: Final = 100
 """In a frame: what scrolls by can be scrolled back to, but a terminal should not have more to do than this."""
+_AROUND: Final = 3
+"""Lines that are no rows: the names, the rule, the status."""
+
+
+def _ctrl_c() -> str:
+    return "Ctrl-C"
 
 
 @dataclass(frozen=True)
 class Style:
-    """null: what stands for NULL. vertical: each row as a list of its columns."""
+    """null: what stands for NULL. vertical: each row as a list of its columns. ender: the key that ends the view."""
 
     paint: Paint = PLAIN
     null: str = "NULL"
     vertical: bool = False
+    ender: Callable[[], str] = _ctrl_c
 
 
 class View(Protocol):
@@ -50,10 +57,11 @@ class View(Protocol):
 
 class Course:
     """How a live result goes: batches, rows, and how fast they come. clock: seconds, of which only spans count.
-    appends: whether the rows of all batches are counted, else those of the newest."""
+    appends: whether the rows of all batches are counted, else those of the newest. ender: the key that ends it."""
 
-    def __init__(self, clock: Callable[[], float], appends: bool) -> None:
+    def __init__(self, clock: Callable[[], float], appends: bool, ender: Callable[[], str] = _ctrl_c) -> None:
         self.appends = appends
+        self._ender = ender
         self._clock = clock
         self._began = clock()
         self._lately: deque[tuple[float, int]] = deque([(self._began, 0)])
@@ -85,10 +93,10 @@ class Course:
             how = "in" if self.appends else "after"
             return ", ".join([f"{counted_words(self.rows)} {how} {batches}", duration(self.seconds), *told])
         if not self.batches and not self.rows:
-            return f"waiting for the first rows, {self.seconds:.0f} s · Ctrl-C ends"
+            return f"waiting for the first rows, {self.seconds:.0f} s · {self._ender()} ends"
         pace = [f"{self.pace():,.0f} rows/s"] if self.appends else []
         parts = [f"batch {max(self.batches, 1):,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
-        return " · ".join([*parts, *told, "Ctrl-C ends"])
+        return " · ".join([*parts, *told, f"{self._ender()} ends"])
 
 
 def _dim(line: str, size: Size, paint: Paint) -> str:
@@ -96,19 +104,20 @@ def _dim(line: str, size: Size, paint: Paint) -> str:
 
 
 class Tail:
-    """Rows as they are appended: the newest in lines of a table whose columns only ever grow."""
+    """Rows as they are appended: the newest in lines of a table whose columns only ever grow. Their names come again
+    with each screenful, and not with each growth: what runs by must not be restless as well."""
 
     def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock, appends=True)
+        self._course = Course(clock, True, style.ender)
         self._lock = Lock()
         self._coming: deque[tuple[int, Row]] = deque(maxlen=ROWS_KEPT)
         self._skipped = 0
         self._drawn = 0
         self._natural: Layout | None = None
-        self._head: list[str] = []
-        self._hidden = 0
+        self._headed: Size | None = None
+        self._below_head = self._hidden = 0
 
     def take(self, row: Row) -> None:
         with self._lock:
@@ -137,12 +146,35 @@ class Tail:
     def _table(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         style = self._style
         newest = [cells(self._columns, row, style.null) for _, row in numbered[-_LINES_MOST:]]
-        more = natural(self._columns, newest) if self._natural is None else grown(self._natural, self._columns, newest)
-        layout = more.fitted(size.columns)
-        head = list(layout.head(style.paint))
-        shown, self._head = head if head != self._head else [], head
-        self._natural, self._hidden = more, layout.hidden
-        return [*self._gap(numbered, len(newest)), *shown, *(layout.line(row, style.paint) for row in newest)]
+        gap = self._gap(numbered, len(newest))
+        if not newest and (self._headed or not self._course.closed):
+            return gap
+        layout = self._laid_out(newest, size)
+        lines = [layout.line(row, style.paint) for row in newest]
+        at = self._head_at(len(gap) + len(lines), size)
+        if at is not None:
+            lines[at:at] = layout.head(style.paint)
+        return [*gap, *lines]
+
+    def _laid_out(self, newest: list[list[Cell]], size: Size) -> Layout:
+        if self._natural is None:
+            self._natural = roomy(natural(self._columns, newest), size.columns)
+        else:
+            self._natural = grown(self._natural, self._columns, newest)
+        layout = self._natural.fitted(size.columns)
+        if layout.hidden != self._hidden:
+            self._hidden, self._headed = layout.hidden, None
+        return layout
+
+    def _head_at(self, more: int, size: Size) -> int | None:
+        """Before which of so many more lines the columns' names come, where else the screen would not show them."""
+        screenful = max(size.lines - _AROUND, 1)
+        self._below_head += more
+        if self._headed == size and self._below_head <= screenful:
+            return None
+        at = max(more - screenful, 0) if self._headed else 0
+        self._headed, self._below_head = size, more - at
+        return at
 
     def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         newest = numbered[-max(_LINES_MOST // (len(self._columns) + 1), 1) :]
@@ -162,7 +194,7 @@ class Tail:
     def _skipped_words(self) -> list[str]:
         hidden = self._hidden
         rows = f"{self._skipped:,} not shown" if self._skipped else ""
-        return [rows, f"{hidden} more column{'s' if hidden > 1 else ''}" if hidden else ""]
+        return [rows, more_words(hidden, "column") if hidden else ""]
 
 
 class Replaced:
@@ -171,7 +203,7 @@ class Replaced:
     def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock, appends=False)
+        self._course = Course(clock, False, style.ender)
         self._lock = Lock()
         self._coming: list[list[Cell]] = []
         self._count = 0

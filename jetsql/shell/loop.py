@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -21,11 +22,13 @@ from jetsql.errors import EngineError
 from jetsql.mistakes import Mistake, Script
 from jetsql.script import Step
 from jetsql.shell import colours
+from jetsql.shell.background import Troubles
 from jetsql.shell.commands import run_command
 from jetsql.shell.completer import ShellCompleter
 from jetsql.shell.drops import loss
 from jetsql.shell.entries import Dot, Sql, entries
 from jetsql.shell.favourites import Favourites
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.link import Link, Phase, Reach
 from jetsql.shell.name_keeper import NameKeeper
 from jetsql.shell.prompt import Prompt
@@ -68,9 +71,11 @@ class Shell:
         self._leaving = self._killed = False
         self._next = ""
         self._link = Link(reach, self._changed, self._tell_from_beside)
-        self._watch = JobWatch(self._link, self._changed)
-        self.views = Views(console, self._link, lambda: self.settings)
-        self._names = NameKeeper(self._link, self._named)
+        self.troubles = Troubles(self._tell_from_beside)
+        self._watch = JobWatch(self._link, self._changed, partial(self.troubles.met, "Asking for the jobs"))
+        keyboard = Keyboard()
+        self.views = Views(console, self._link, lambda: self.settings, keyboard, self._tell_from_beside)
+        self._names = NameKeeper(self._link, self._named, partial(self.troubles.met, "Asking for names to complete"))
         self.statements = Statements(self._link, console, self.views.show, self._names.statement_done)
         self._prompt = Prompt(
             lambda: self.settings,
@@ -79,6 +84,7 @@ class Shell:
             history,
             ShellCompleter(self._names, self.favourites.names),
             self._watch.touch,
+            keyboard.typed,
         )
 
     def run(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Final
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.model import Status, quoted_name
+from jetsql.shell.background import Failed, go_on
 from jetsql.shell.completion import complete
 from jetsql.shell.completion_needs import Fact, Topic, needs_of
 from jetsql.shell.completion_words import BEFORE_OPERAND
@@ -57,16 +58,17 @@ _CHANGES: Final = {
 
 
 class NameKeeper:
-    """changed: called on the keeper's thread when there are new names."""
+    """changed: called on the keeper's thread when there are new names. failed: told there what nobody foresaw."""
 
-    def __init__(self, link: Link, changed: Callable[[], None]) -> None:
+    def __init__(self, link: Link, changed: Callable[[], None], failed: Failed) -> None:
         self._link = link
         self._changed = changed
+        self._failed = failed
         self._names = Names()
         self._fresh: dict[Fact, float] = {}
         self._typed: tuple[str, int] | None = None
         self._woken = threading.Event()
-        self._over = False
+        self._over = threading.Event()
         self._lock = threading.Lock()
         self._beside = Beside()
         self._thread = threading.Thread(target=self._keep, name="names", daemon=True)
@@ -82,7 +84,7 @@ class NameKeeper:
 
     def close(self) -> None:
         """A question that is under way holds nobody up."""
-        self._over = True
+        self._over.set()
         self._woken.set()
         self._thread.join(_LEAVE_SECONDS)
 
@@ -109,17 +111,17 @@ class NameKeeper:
         self._woken.wait(_WARM_AFTER_SECONDS)
         complete("SHOW ", 5, self._names)  # loads the grammar, before most keys need it
         gc.freeze()  # what is loaded stays; to look through it for garbage would hold up some key for 40 ms
-        while True:
-            self._woken.wait()
-            self._woken.clear()
-            if self._over:
-                self._forget()
-                return
-            self._ask_all()
+        go_on(self._turn, self._over, self._failed)
+        self._forget()
+
+    def _turn(self) -> None:
+        self._woken.wait()
+        self._woken.clear()
+        self._ask_all()
 
     def _ask_all(self) -> None:
         """Everything that the text needs and that is not fresh; what the answers bring up is needed too."""
-        while self._typed is not None and not self._over:
+        while self._typed is not None and not self._over.is_set():
             fact = next((each for each in needs_of(*self._typed, self.names) if not self._is_fresh(each)), None)
             if fact is None or not self._asked(fact):
                 return

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -74,12 +74,18 @@ class FileOutlet:
 
 class CommandOutlet:
     """A command of the system's shell that reads the lines. left: called, on another thread, when it ends before it
-    was told that there are no more."""
+    was told that there are no more. outlasts: Ctrl-C, which is meant for a statement, does not end it."""
 
     def __init__(
-        self, command: str, left: Callable[[], None] = lambda: None, environ: Mapping[str, str] | None = None
+        self,
+        command: str,
+        left: Callable[[], None] = lambda: None,
+        environ: Mapping[str, str] | None = None,
+        outlasts: bool = False,
     ) -> None:
-        self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
+        with _deaf() if outlasts else nullcontext():  # what is ignored when a process begins, it ignores too
+            self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
+        self._outlasts = outlasts
         assert self._process.stdin is not None
         self._stdin: IO[bytes] = self._process.stdin
         self._left = left
@@ -103,13 +109,21 @@ class CommandOutlet:
     def ended(self) -> bool:
         return self._process.poll() is not None
 
+    @property
+    def code(self) -> int:
+        """That it ended with; 0 as long as it runs."""
+        return self._process.poll() or 0
+
     def close(self) -> None:
-        """Wait until it has ended, which takes as long as somebody looks; Ctrl-C meanwhile is the command's."""
+        """Wait until it has ended, which takes as long as somebody looks; Ctrl-C meanwhile ends the command."""
         self._closing = True
-        with _deaf():
-            with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
-                self._stdin.close()
-            self._watch.join()
+        try:
+            with nullcontext() if self._outlasts else _deaf():
+                with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
+                    self._stdin.close()
+                self._watch.join()
+        except KeyboardInterrupt:
+            self._process.terminate()
 
     def _wait(self) -> None:
         self._process.wait()
@@ -168,12 +182,12 @@ def target(text: str) -> Target:
     return Target(kind, os.path.expanduser(name[1:-1] if quoted else name))
 
 
-def opened(wanted: Target) -> Outlet:
-    """Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+def opened(wanted: Target, left: Callable[[], None] = lambda: None) -> Outlet:
+    """left: see `CommandOutlet`. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
     if not wanted.name:
         raise JetSQLError("OUTPUT_NOT_WRITABLE", "There is no name of a file or command.", hint="Write .output FILE.")
     if wanted.kind is Kind.COMMAND:
-        return CommandOutlet(wanted.name)
+        return CommandOutlet(wanted.name, left, outlasts=True)
     return FileOutlet(Path(wanted.name), wanted.kind is Kind.APPENDED)
 
 

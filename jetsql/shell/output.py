@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
+from threading import Lock
 from time import monotonic
 from typing import Final, Protocol
 
@@ -19,9 +20,11 @@ from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
 from jetsql.live import Live, LiveMode
 from jetsql.render import Format, Row, Rows
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.live import counting, is_drawn, plain_lines, show_live
 from jetsql.shell.live_views import Course
 from jetsql.shell.outlets import (
+    CommandOutlet,
     Kind,
     Outlet,
     ReaderLeft,
@@ -89,22 +92,28 @@ class Counted:
 
 
 class Output:
-    """settings: as they are at the moment."""
+    """settings: as they are at the moment. tell: takes a line for the user, on any thread, at any time."""
 
-    def __init__(self, screen: Screen, settings: Callable[[], Wanted]) -> None:
+    def __init__(
+        self, screen: Screen, settings: Callable[[], Wanted], keyboard: Keyboard, tell: Callable[[str], None]
+    ) -> None:
         self.screen = screen
         self._settings = settings
+        self._keyboard = keyboard
+        self._tell_beside = tell
+        self._lock = Lock()
         self._outlet: Outlet | None = None
         self._target = Target(Kind.SCREEN)
-        self._written = False
+        self._written = self._putting = False
 
     def show(self, result: RemoteRows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
         """Show a result to its end, until Ctrl-C, or until nobody wants more. A live one is meant to be ended by
-        Ctrl-C: that is LEFT.
+        q or Ctrl-C: that is LEFT.
 
         began: when its statement was sent, by `monotonic`; else now. cancel: ends the statement; may be called on
         another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost.
         """
+        self._drop_ended()
         if result.live is not None:
             return self._show_live(result.columns, result.live)
         counted = Counted(result, monotonic() if began is None else began)
@@ -128,7 +137,7 @@ class Output:
                 with self._counted(live) as counting:
                     self._put(outlet, plain_lines(columns, counting, form, outlet.flush), lambda: None)
             elif is_drawn(self.screen, form):
-                show_live(columns, live, self.screen, form, null)
+                show_live(columns, live, self.screen, form, null, self._keyboard)
             else:
                 self._write(plain_lines(columns, live, form, self.screen.flush))
         except (KeyboardInterrupt, ReaderLeft):
@@ -138,11 +147,16 @@ class Output:
     @contextmanager
     def _counted(self, live: Live) -> Iterator[Live]:
         """The same result; how it goes is told in a line, for its rows are not seen."""
-        course, name = Course(monotonic, live.mode is LiveMode.APPEND), named(self._target)
+        appends, name, keyboard = live.mode is LiveMode.APPEND, named(self._target), self._keyboard
+        course = Course(monotonic, appends, lambda: keyboard.ender)
         if not self.screen.moves:
             yield live
             return
-        with painted(self.screen, lambda: Frame([cut(course.words(f"to {name}"), self.screen.size.columns)])):
+
+        def frame() -> Frame:
+            return Frame([cut(course.words(f"to {name}"), self.screen.size.columns)])
+
+        with painted(self.screen, frame, lambda: keyboard.quits(0)):
             try:
                 yield counting(live, course)
             finally:
@@ -154,15 +168,33 @@ class Output:
         Raises JetSQLError OUTPUT_NOT_WRITABLE; then results go where they went.
         """
         wanted = target(text)
-        outlet = None if wanted.kind is Kind.SCREEN else opened(wanted)
+        outlet = None if wanted.kind is Kind.SCREEN else opened(wanted, self._left)
         self.close()
         self._outlet, self._target = outlet, wanted
         return self._where_words()
 
+    def _left(self) -> None:
+        """On a thread of its own: the command that takes the results has ended."""
+        if not self._putting:  # who writes to it meets its end
+            self._drop_ended()
+
+    def _drop_ended(self) -> None:
+        """Results go to the screen again when the command that took them has ended: tell it, once."""
+        with self._lock:
+            outlet, wanted = self._outlet, self._target
+            if not isinstance(outlet, CommandOutlet) or not outlet.ended:
+                return
+            self._to_screen()
+        self._tell_beside(_ended_words(outlet, wanted))
+
+    def _to_screen(self) -> None:
+        self._outlet, self._target, self._written = None, Target(Kind.SCREEN), False
+
     def close(self) -> None:
         """What was written is there; further results go to the screen. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
-        outlet, self._outlet = self._outlet, None
-        self._target, self._written = Target(Kind.SCREEN), False
+        with self._lock:
+            outlet = self._outlet
+            self._to_screen()
         if outlet is not None:
             outlet.close()
 
@@ -212,6 +244,7 @@ class Output:
 
     def _put(self, outlet: Outlet, lines: Iterator[str], progress: Callable[[], None]) -> None:
         """Lines into what `.output` named, parted from those before."""
+        self._putting = True
         try:
             for index, line in enumerate(lines):
                 if index == 0 and self._written and self.form is not Format.JSON:
@@ -222,14 +255,17 @@ class Output:
                     progress()
             outlet.flush()
         except ReaderLeft:
-            name = named(self._target)
+            wanted = self._target
             self.close()
-            self.screen.say(f"{name} has ended; results go to the screen.")
+            self.screen.say(_ended_words(outlet, wanted))
             raise
         except JetSQLError as error:
             if error.condition == "JETSQL.OUTPUT_NOT_WRITABLE":
-                self._outlet, self._target = None, Target(Kind.SCREEN)
+                self._to_screen()
             raise
+        finally:
+            self._putting = False
+        self._drop_ended()
 
     def _progress(self, result: Counted) -> Callable[[], None]:
         drawn = monotonic()
@@ -251,6 +287,11 @@ class Output:
 def named(wanted: Target) -> str:
     """A target as messages name it."""
     return f"`{wanted.name}`" if wanted.kind is Kind.COMMAND else wanted.name
+
+
+def _ended_words(outlet: Outlet, wanted: Target) -> str:
+    code = outlet.code if isinstance(outlet, CommandOutlet) else 0
+    return f"{named(wanted)} has ended{f' with {code}' if code else ''}; results go to the screen."
 
 
 def _through_pager(lines: Iterator[str], command: str, cancel: Callable[[], None]) -> None:

@@ -15,6 +15,9 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
@@ -31,7 +34,8 @@ _NAME_MOST: Final = 30
 
 
 class Prompt:
-    """state, jobs: what is known at the moment. settings: those that hold at the moment; asked anew each time."""
+    """state, jobs: what is known at the moment. settings: those that hold at the moment; asked anew each time. typed:
+    what was typed since the last prompt and has been read already."""
 
     def __init__(
         self,
@@ -41,7 +45,9 @@ class Prompt:
         history: Path,
         completer: Completer | None,
         touched: Callable[[], None],
+        typed: Callable[[], str],
     ) -> None:
+        self._typed_ahead = typed
         self._settings = settings
         self._state = state
         self._jobs = jobs
@@ -78,7 +84,16 @@ class Prompt:
         else:
             self._session.color_depth = None
         self._session.editing_mode = EditingMode.VI if settings.keys == "vi" else EditingMode.EMACS
+        self._press(self._typed_ahead())
         return self._session.prompt(default=default)
+
+    def _press(self, typed: str) -> None:
+        """Let the prompt find these keys when it comes."""
+        if typed:
+            pressed: list[KeyPress] = []
+            parser = Vt100Parser(pressed.append)
+            parser.feed_and_flush(typed)
+            store_typeahead(self._session.app.input, pressed)
 
     def trouble(self) -> str:
         """What keeps the history from being read or written, once; empty when nothing does."""

@@ -9,6 +9,7 @@ from typing import Final
 from jetsql.jobs.tables import Column
 from jetsql.layout import Cell, Paint, natural
 from jetsql.shell.screen import Size
+from jetsql.shell.tally import more_words
 
 ROWS_KEPT: Final = 500
 """More rows than any screen has lines; those beyond are only counted."""
@@ -34,11 +35,11 @@ class Sheet:
         lines = [*layout.head(paint), *(layout.line(row, paint) for row in shown)]
         rest = [] if fits else [self._rest_words(self.count - len(shown))]
         if layout.hidden:
-            rest.append(f"{layout.hidden} more column{'s' if layout.hidden > 1 else ''}")
+            rest.append(more_words(layout.hidden, "column"))
         return [*lines, paint.put(paint.dim, f"… {', '.join(rest)}")][: size.lines] if rest else lines
 
     def _rest_words(self, rest: int) -> str:
-        return f"{'' if self.counted else 'more than '}{rest:,} more row{'s' if rest > 1 else ''}"
+        return f"{'' if self.counted else 'more than '}{more_words(rest, 'row')}"
 
 
 def marked(before: Sequence[Line], after: Sequence[Line]) -> tuple[Line, ...]:

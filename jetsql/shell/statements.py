@@ -84,7 +84,7 @@ class Statements:
             return self._lost_in_the_middle(engine, step, error)
 
     def _engine(self) -> RemoteEngine:
-        with self._console.waiting("Waiting for the engine, which is being looked for or started"):
+        with self._console.waiting("Waiting for the engine", lambda: self._link.state.doing):
             return self._link.engine()
 
     def _answered(self, engine: RemoteEngine, step: Step) -> Outcome:

@@ -12,6 +12,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.moves import CANCELLED
+from jetsql.shell.background import Failed, go_on
 from jetsql.shell.link import Beside, Link, Phase, State
 
 EVERY_SECONDS: Final = 2.0
@@ -58,11 +59,13 @@ def _kind(job: Mapping[str, Any]) -> str:
 
 
 class JobWatch:
-    """Asks for the jobs on a thread of its own while the prompt is idle. changed: called there with news."""
+    """Asks for the jobs on a thread of its own while the prompt is idle. changed: called there with news. failed: told
+    there what nobody foresaw."""
 
-    def __init__(self, link: Link, changed: Callable[[], None]) -> None:
+    def __init__(self, link: Link, changed: Callable[[], None], failed: Failed) -> None:
         self._link = link
         self._changed = changed
+        self._failed = failed
         self._wanted = threading.Event()
         self._over = threading.Event()
         self._touched = monotonic()
@@ -70,7 +73,7 @@ class JobWatch:
         self._beside = Beside()
 
     def begin(self) -> None:
-        threading.Thread(target=self._watch, name="jobs", daemon=True).start()
+        threading.Thread(target=self._keep, name="jobs", daemon=True).start()
 
     def prompting(self, yes: bool) -> None:
         """Whether the prompt is shown: a statement that runs needs no bar."""
@@ -88,13 +91,15 @@ class JobWatch:
         self._over.set()
         self._wanted.set()
 
+    def _keep(self) -> None:
+        go_on(self._watch, self._over, self._failed)
+
     def _watch(self) -> None:
-        while not self._over.is_set():
-            self._wanted.wait()
-            self._ask()
-            began = monotonic()
-            while not self._over.wait(EVERY_SECONDS) and self._sleeps(began):
-                continue
+        self._wanted.wait()
+        self._ask()
+        began = monotonic()
+        while not self._over.wait(EVERY_SECONDS) and self._sleeps(began):
+            continue
 
     def _sleeps(self, began: float) -> bool:
         now = monotonic()

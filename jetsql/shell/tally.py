@@ -45,6 +45,11 @@ def counted_words(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
+def more_words(count: int, what: str) -> str:
+    """What there is no room for. what: one of them."""
+    return f"{count:,} more {what}{'' if count == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """Of something that somebody waited for."""
     if seconds < 60:

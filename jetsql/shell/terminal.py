@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def unechoed() -> Iterator[None]:
-    """Keys are not shown, Ctrl-C works. Not a terminal: as it is."""
+    """Keys are not shown. Ctrl-C works, and takes nothing that was typed. Not a terminal: as it is."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield
         return
     stdin = sys.stdin.fileno()
     before = termios.tcgetattr(stdin)
     quiet = termios.tcgetattr(stdin)
-    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    quiet[3] = quiet[3] & ~(termios.ECHO | termios.ICANON) | termios.NOFLSH
     termios.tcsetattr(stdin, termios.TCSANOW, quiet)
     try:
         yield

@@ -149,8 +149,8 @@ class Top:
     def _look(self) -> None:
         try:
             jobs = self._jobs.jobs()
-        except (JetSQLError, ReportedError) as error:
-            words = error_words(error)
+        except Exception as error:  # the outermost frame of this thread, which goes on
+            words = _words(error)
             self._change(lambda state: lost(state, words))
         else:
             now = f"{datetime.now():%H:%M:%S}"
@@ -169,8 +169,8 @@ class Top:
     def _do(self, act: Act) -> None:
         try:
             change = self._done(act)
-        except (JetSQLError, ReportedError) as error:
-            words = error_words(error)
+        except Exception as error:  # the outermost frame of this thread: who pressed the key is told
+            words = _words(error)
             self._change(lambda state: answered(state, words, bad=True))
         else:
             self._change(change)
@@ -205,6 +205,12 @@ class Top:
         for key, name in _NAMES.items():
             keys.add(key)(lambda event, name=name: self._press(name))
         return keys
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, JetSQLError | ReportedError):
+        return error_words(error)
+    return f"This failed. {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 # Keys that prompt_toolkit would not hand to the binding of any key, by how the state knows them.

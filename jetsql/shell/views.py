@@ -13,7 +13,7 @@ from jetsql.client.remote import RemoteEngine
 from jetsql.console import Console
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.shell.colours import colours_wanted
-from jetsql.shell.keyboard import pressed
+from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.link import Link
 from jetsql.shell.output import Output
 from jetsql.shell.screen import Screen, screen_of
@@ -24,20 +24,28 @@ from jetsql.shell.watching import Watch, loses_session, watch
 
 
 class Views:
-    """settings: as they are at the moment."""
+    """settings: as they are at the moment. tell: takes a line for the user, on any thread, at any time."""
 
-    def __init__(self, console: Console, link: Link, settings: Callable[[], ShellSettings]) -> None:
+    def __init__(
+        self,
+        console: Console,
+        link: Link,
+        settings: Callable[[], ShellSettings],
+        keyboard: Keyboard,
+        tell: Callable[[str], None],
+    ) -> None:
         self._console = console
         self._link = link
         self._settings = settings
         self._screen = screen_of(*console.streams)
-        self._output = Output(self._screen, settings)
+        self._keyboard = keyboard
+        self._output = Output(self._screen, settings, keyboard, tell)
 
     def show(self, engine: RemoteEngine, text: str) -> None:
         """Run a statement and show its rows, to their end or until nobody wants more.
 
         Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost, and KeyboardInterrupt; of a live
-        result Ctrl-C is the end.
+        result q or Ctrl-C is the end.
         """
         began = monotonic()
         with self._console.waiting("Running"):
@@ -58,7 +66,7 @@ class Views:
         screen = self._colour()
         try:
             with suppress(KeyboardInterrupt), unechoed():
-                watch(lambda: self._run(wanted.text), wanted, screen, pressed, self._settings().null_text)
+                watch(lambda: self._run(wanted.text), wanted, screen, self._keyboard, self._settings().null_text)
         finally:  # also q: rows that nobody counted may be left
             if self._link.now is not None:
                 self._link.now.leave()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 
 from jetsql.cells import cut, padded, printable, width
 from jetsql.errors import EngineError, JetSQLError, ReportedError
@@ -28,8 +28,14 @@ _COUNTED_MOST: Final = 10_000
 _LOOK_SECONDS: Final = 0.25
 _SECONDS: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s+(.*)", re.DOTALL)
 
-Key = Callable[[float], str]
-"""The key that is pressed within so many seconds; empty when none is."""
+
+class Keys(Protocol):
+    """A `Keyboard`."""
+
+    @property
+    def ender(self) -> str: ...
+
+    def quits(self, seconds: float) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,9 @@ class Seen:
     time: str = ""
 
 
-def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint) -> Frame:
-    """What there is to see: what is watched and when it was seen, the rows, the error."""
-    title = f"every {wanted.seconds:g} s until q: {printable(' '.join(wanted.text.split()))}"
+def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint, ender: str) -> Frame:
+    """What there is to see: what is watched and when it was seen, the rows, the error. ender: the key that ends it."""
+    title = f"every {wanted.seconds:g} s until {ender}: {printable(' '.join(wanted.text.split()))}"
     room = size.columns - width(seen.time) - 1
     head = f"{padded(cut(title, room), max(room, 0))} {seen.time}"
     foot = [paint.put(paint.bad, cut(printable(seen.error), size.columns))] if seen.error else []
@@ -73,7 +79,7 @@ def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint) -> Frame:
     return Frame([paint.put(paint.dim, cut(head, size.columns)), *rows, *foot])
 
 
-def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, key: Key, null: str = NULL) -> None:
+def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, keys: Keys, null: str = NULL) -> None:
     """Until q or Ctrl-C, which is KeyboardInterrupt here too: the statement that runs then is for the caller to end.
 
     run: the statement, once. Raises what `run` raises when nobody is at a terminal, SurfaceLost.
@@ -87,7 +93,7 @@ def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, key: Key, null
     with screen.drawing():
         while True:
             seen = _looked(run, seen, null)
-            if _shown_until_next(seen, wanted, screen, key):
+            if _shown_until_next(seen, wanted, screen, keys):
                 return
 
 
@@ -117,14 +123,14 @@ def error_words(error: ReportedError | JetSQLError) -> str:
     return f"[{condition}] {' '.join(message.split())}{again}"
 
 
-def _shown_until_next(seen: Seen, wanted: Watch, screen: Screen, key: Key) -> bool:
+def _shown_until_next(seen: Seen, wanted: Watch, screen: Screen, keys: Keys) -> bool:
     """Until it is to be run again, drawn anew when the screen's size changes; whether q was pressed."""
     until = monotonic() + wanted.seconds
-    size: Size | None = None
-    while (rest := until - monotonic()) > 0 or size is None:
-        if size != screen.size:
-            size = screen.size
-            screen.draw(drawn(seen, wanted, size, screen.paint))
-        if key(max(min(rest, _LOOK_SECONDS), 0.0)) == "q":
+    shown: tuple[Size, str] | None = None
+    while (rest := until - monotonic()) > 0 or shown is None:
+        if shown != (screen.size, keys.ender):
+            size, ender = shown = screen.size, keys.ender
+            screen.draw(drawn(seen, wanted, size, screen.paint, ender))
+        if keys.quits(max(min(rest, _LOOK_SECONDS), 0.0)):
             return True
     return False

@@ -1,0 +1,33 @@
+"""What goes on beside the prompt, when something goes wrong in it that nobody foresaw."""
+
+from __future__ import annotations
+
+import threading
+
+from jetsql.shell.background import Troubles, go_on
+
+
+def test_it_is_told_once_and_goes_on() -> None:
+    told: list[str] = []
+    troubles, over = Troubles(told.append), threading.Event()
+    turns = iter([ValueError("no\nnumber"), ValueError("again"), None, None])
+
+    def turn() -> None:
+        error = next(turns, over)
+        if error is over:
+            over.set()
+        elif isinstance(error, Exception):
+            raise error
+
+    go_on(turn, over, lambda error: troubles.met("Looking", error), pause=0)
+    assert told == ["Looking failed, and is tried again: ValueError: no number. All about it: .errors"]
+    assert next(turns, None) is None
+    empty, head, *trace = troubles.details()
+    assert empty == ""
+    assert head.startswith("Looking failed beside the prompt at ")
+    assert head.endswith(", 2 times so far: ValueError: again")
+    assert trace[-1] == "  ValueError: again"
+
+
+def test_nothing_is_told_of_what_goes_well() -> None:
+    assert Troubles(lambda words: None).details() == []
