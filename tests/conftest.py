@@ -20,8 +20,11 @@ from tests.kafka import Kafka, running_kafka
 from tests.postgres import Postgres, running_postgres
 
 if TYPE_CHECKING:
+    from http_server import Server
+    from jetsql.client.remote import RemoteEngine
     from jetsql.engine.statements import ErrorReport
     from jetsql.service.embedded import EmbeddedEngine
+    from jetsql.service.http import Engine
 
 collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
@@ -31,6 +34,26 @@ _schemas = itertools.count(1)
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
     with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
         yield engine
+
+
+@pytest.fixture
+def server(engine: Engine) -> Iterator[Server]:
+    """The HTTP door over the engine of the module, which is one without Spark there."""
+    from http_server import serving
+
+    with serving(engine) as server:
+        yield server
+
+
+@pytest.fixture
+def remote(server: Server) -> Iterator[RemoteEngine]:
+    """A session on it."""
+    from http_server import TOKEN
+    from jetsql.client.remote import RemoteEngine
+
+    remote = RemoteEngine(server.url, TOKEN)
+    yield remote
+    remote.close()
 
 
 @pytest.fixture(scope="session")

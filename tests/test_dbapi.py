@@ -30,12 +30,6 @@ def engine() -> DoorEngine:
 
 
 @pytest.fixture
-def server(engine: DoorEngine) -> Iterator[Server]:
-    with serving(engine) as server:
-        yield server
-
-
-@pytest.fixture
 def connection(server: Server) -> Iterator[dbapi.Connection]:
     with jetsql.connect(server.url, token=TOKEN) as connection:
         yield connection

@@ -27,24 +27,11 @@ def engine() -> DoorEngine:
     return DoorEngine()
 
 
-@pytest.fixture
-def server(engine: DoorEngine) -> Iterator[Server]:
-    with serving(engine) as server:
-        yield server
-
-
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Server]:
     """For requests that change nothing."""
     with serving(DoorEngine()) as server:
         yield server
-
-
-@pytest.fixture
-def remote(server: Server) -> Iterator[RemoteEngine]:
-    remote = RemoteEngine(server.url, TOKEN)
-    yield remote
-    remote.close()
 
 
 @dataclass(frozen=True)

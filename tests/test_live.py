@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
 
 from door_engine import DoorEngine
-from http_server import TOKEN, Server, serving
+from http_server import TOKEN, Server
 from jetsql.client.remote import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.live import LiveMode
@@ -21,19 +20,6 @@ from jetsql.service.results import Result
 @pytest.fixture
 def engine() -> DoorEngine:
     return DoorEngine()
-
-
-@pytest.fixture
-def server(engine: DoorEngine) -> Iterator[Server]:
-    with serving(engine) as server:
-        yield server
-
-
-@pytest.fixture
-def remote(server: Server) -> Iterator[RemoteEngine]:
-    remote = RemoteEngine(server.url, TOKEN)
-    yield remote
-    remote.close()
 
 
 def test_batches_come_with_their_rows(remote: RemoteEngine) -> None:

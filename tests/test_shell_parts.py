@@ -240,6 +240,18 @@ def test_several_shells_write_at_the_same_time(tmp_path: Path) -> None:
     assert sorted(kept(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
 
 
+def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
+    file = tmp_path / "history"
+    entered = FileHistory(file)
+    entered.append_string("-- one\nSELECT\n  1;\n.mode csv\nSELECT 2; SELECT 2; -- two")
+    assert kept(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
+    assert entered.get_strings() == kept(file)[::-1]
+    entered.append_string("SELECT 3; -- three")
+    entered.keep("SELECT 4; SELECT")
+    entered.append_string("SELECT 5;\n" * 101)
+    assert kept(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
+
+
 def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST", 3)
     monkeypatch.setattr(history, "_GROWN", 6)

@@ -24,12 +24,6 @@ def engine() -> ShellEngine:
 
 
 @pytest.fixture
-def server(engine: ShellEngine) -> Iterator[Server]:
-    with serving(engine) as server:
-        yield server
-
-
-@pytest.fixture
 def shell(server: Server, tmp_path: Path) -> Iterator[Session]:
     with session(lambda: server.url, tmp_path) as shell:
         yield shell

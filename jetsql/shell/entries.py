@@ -68,6 +68,21 @@ def complete(text: str) -> bool:
     return _BARE.fullmatch(text) is not None or not is_open(text, command_end)
 
 
+def pieces(text: str) -> list[str]:
+    """The text parted into its statements and commands, as they are written there, comments with what they precede."""
+    stops = [_stop(text, entry) for entry in entries(text)]
+    starts = [0, *stops[:-1]]
+    stops[-1:] = [len(text)]  # a comment behind the last one is its own
+    return [text[start:stop].strip() for start, stop in zip(starts, stops, strict=False)]
+
+
+def _stop(text: str, entry: Sql | Dot) -> int:
+    if isinstance(entry, Dot):
+        return entry.stop
+    stop = entry.fragment.start + len(entry.fragment.text)
+    return text.index(";", stop) + 1 if entry.fragment.terminated else stop
+
+
 def command_end(text: str, start: int) -> int:
     """Where the command ends that begins at this place; the place itself when none does."""
     if not text.startswith(MARKS, start):

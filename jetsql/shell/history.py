@@ -1,5 +1,7 @@
 """What was entered, statement by statement, for all shells of a user: one private file that they all append to.
 
+Of a script that was pasted each statement is an entry, those of several lines whole; a long one is an entry itself.
+
 An entry is a line with the time and then the entry's own lines, each behind a `+`. One write at the file's end adds
 it, under a lock, so that shells that run at the same time don't mix theirs. What is written has its secrets hidden
 (`'password' = '***'`); the shell it was typed in still has them, as long as it runs. A file that has grown is cut when
@@ -19,12 +21,15 @@ from typing import BinaryIO, Final
 from prompt_toolkit.history import History
 
 from jetsql.private_files import append_private, write_private
+from jetsql.shell.entries import pieces
 from jetsql.shell.hiding import hide_secrets
 
 MOST: Final = 5000
 """So many entries are kept."""
 
 _GROWN: Final = 2 * MOST
+# What has more statements was never typed; each by itself would push everything else out.
+_SCRIPT: Final = 100
 
 
 class FileHistory(History):
@@ -51,6 +56,17 @@ class FileHistory(History):
             self.trouble = error
             return
         yield from reversed(found[-MOST:])
+
+    def append_string(self, string: str) -> None:
+        """What was entered, each statement and each command of it by itself."""
+        found = pieces(string)
+        for piece in found if 1 < len(found) <= _SCRIPT else [string]:
+            self.keep(piece)
+
+    def keep(self, string: str) -> None:
+        """To be had back as it stands."""
+        if [string] != self.get_strings()[-1:]:
+            super().append_string(string)
 
     def store_string(self, string: str) -> None:
         if not self._wanted():

@@ -16,8 +16,19 @@ _SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o"
 _AT_PROMPT: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
 
 
-def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
-    """The shell's own keys, over prompt_toolkit's of Emacs or vi. settings: those that hold at the moment."""
+def bindings(settings: Callable[[], ShellSettings], keep: Callable[[str], None]) -> KeyBindings:
+    """The shell's own keys, over prompt_toolkit's of Emacs or vi. settings: those that hold at the moment. keep: takes
+    a text that is given up, to be had back with the arrow key."""
+
+    def clear(event: KeyPressEvent) -> None:
+        """A signal that comes while the prompt ends, just behind Enter, finds nothing to clear any more."""
+        if not event.app.is_running or event.app.is_done:
+            return
+        text = event.current_buffer.text
+        if text.strip():
+            keep(text)
+        event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")
+
     keys = KeyBindings()
     keys.add("enter", filter=_AT_PROMPT & ~has_selection & ~vi_navigation_mode)(_enter)
     keys.add("enter", filter=_AT_PROMPT & vi_navigation_mode)(_submit)
@@ -26,8 +37,8 @@ def bindings(settings: Callable[[], ShellSettings]) -> KeyBindings:
         keys.add(*pressed, filter=_AT_PROMPT & chosen)(_submit)
     keys.add("c-x", "c-e", filter=_AT_PROMPT & emacs_mode & ~has_selection)(_edit)
     keys.add("v", filter=_AT_PROMPT & vi_navigation_mode)(_edit)
-    keys.add("c-c", filter=_AT_PROMPT)(_clear)
-    keys.add("<sigint>")(_clear)
+    keys.add("c-c", filter=_AT_PROMPT)(clear)
+    keys.add("<sigint>")(clear)
     return keys
 
 
@@ -55,15 +66,3 @@ def _submit(event: KeyPressEvent) -> None:
 def _edit(event: KeyPressEvent) -> None:
     """prompt_toolkit's own key for it would run the text as soon as the editor is left."""
     event.current_buffer.open_in_editor(validate_and_handle=False)
-
-
-def _clear(event: KeyPressEvent) -> None:
-    """As in every shell, but what stood there can be had back with the arrow key. A signal that comes while the prompt
-    ends, just behind Enter, finds nothing to clear any more."""
-    if not event.app.is_running or event.app.is_done:
-        return
-    text = event.current_buffer.text
-    if text.strip():
-        event.current_buffer.history.get_strings()  # loaded
-        event.current_buffer.append_to_history()
-    event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")

@@ -64,7 +64,7 @@ class Prompt:
             complete_while_typing=Condition(lambda: settings().completion == "typing"),
             complete_in_thread=False,
             bottom_toolbar=self._bar,
-            key_bindings=bindings(settings),
+            key_bindings=bindings(settings, self._file.keep),
             input_processors=[HighlightMatchingBracketProcessor()],
             enable_suspend=True,
             tempfile_suffix=".sql",
