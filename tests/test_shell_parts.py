@@ -444,7 +444,7 @@ def test_commands_that_need_no_shell_load_none_of_it() -> None:
 
 
 def test_a_signal_that_comes_while_the_prompt_ends_is_not_for_it() -> None:
-    keys = bindings(ShellSettings)
+    keys = bindings(ShellSettings, lambda text: None)
     [binding] = [each for each in keys.bindings if each.keys == (Keys.SIGINT,)]
     session: PromptSession[str] = PromptSession(key_bindings=keys, output=DummyOutput())
     event = KeyPressEvent(weakref.ref(session.app.key_processor), None, [], [], False)

@@ -127,5 +127,5 @@ def _class(token: Token, following: str) -> str:
             return "class:keyword"
         return "class:function" if following == "(" else ""
     if token.kind is Kind.OPEN:
-        return "class:comment" if token.text.startswith("/*") else "class:string"
+        return {"/": "class:comment", "`": "class:name"}.get(token.text[0], "class:string")
     return _CLASSES[token.kind]
