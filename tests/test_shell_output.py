@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -191,14 +192,24 @@ def test_results_go_to_a_command(tmp_path: Path) -> None:
     assert (tmp_path / "sorted").read_text() == "n\n2\n1\n0\n"
 
 
-def test_a_command_that_has_ended_gives_the_screen_back() -> None:
+def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
     terminal = Terminal(120)
     shows = output(terminal)
-    shows.send_to("| true")
+    shows.send_to("| head -n 1 > /dev/null")
     assert shows.show(numbers()) is Ended.LEFT
-    assert "`true` has ended; results go to the screen." in terminal.shown  # behind its progress, when it took long
+    assert "`head -n 1 > /dev/null` has ended; results go to the screen." in terminal.shown
     assert shows.show(numbers(1)) is Ended.DONE
-    assert terminal.shown[-1] == "1 row"
+    assert terminal.shown[-2].strip() == "0"
+
+
+def test_a_command_that_ends_between_results_is_told_at_once() -> None:
+    terminal, told = Terminal(120), Queue[str]()
+    shows = output_on(terminal.screen(), told.put)
+    shows.send_to("| exit 3")
+    assert told.get(timeout=60) == "`exit 3` has ended with 3; results go to the screen."
+    assert shows.show(numbers(1)) is Ended.DONE
+    assert terminal.shown[-2].strip() == "0"
+    assert told.empty()
 
 
 @pytest.mark.parametrize("name", ["", "/no/such/folder/file", "/", "a\x00b"])

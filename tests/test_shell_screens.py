@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,14 @@ def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
     assert "kept" in (tmp_path / "out").read_text()
     shell.press("SELECT shown;\r")
     shell.until("shown", times=2)
+
+
+def test_bytes_that_are_no_text_are_told_and_not_run(shell: ShellTerminal, engine: DoorEngine) -> None:
+    os.write(shell.process.child_fd, b"SELECT 1,\r '\xff';\r")
+    shell.until("Not run: line 2, character 3 is no text, but a byte that is not UTF-8.")
+    shell.press("SELECT still;\r")
+    shell.until("1 row")
+    assert engine.statements.texts == ["SELECT still"]
 
 
 def test_who_ends_the_pager_has_the_prompt_back(shell: ShellTerminal, engine: DoorEngine) -> None:

@@ -57,6 +57,11 @@ def test_a_pasted_script_is_kept_whole_and_run_statement_by_statement(shell: Ses
     )
 
 
+def test_a_command_below_an_open_statement_is_told(shell: Session) -> None:
+    shown = shell(pasted("SELECT a;\nFAIL here\n  .mode csv") + ALT_ENTER)
+    assert shown.endswith("Line 3 is the command .mode, if the statement before it ends with ;.\n")
+
+
 def test_an_open_quote_is_told_where_it_opens(shell: Session, engine: ShellEngine) -> None:
     shown = shell("SELECT a;\r", "SELECT\r 'b" + ALT_ENTER)
     assert "    2 |  'b\n      |  ^\n" in shown

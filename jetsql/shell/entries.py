@@ -14,10 +14,11 @@ from typing import Final
 from jetsql.language import Fragment, is_open
 from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
-from jetsql.shell.command_table import Place, command_of
+from jetsql.shell.command_table import Argument, Place, command_of
 
 # Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
+_WORDS: Final = (Argument.NONE, Argument.COMMAND, Argument.MODE, Argument.SWITCH)
 MARKS: Final = (".", "\\", "?")
 """A command begins with one of these."""
 
@@ -150,5 +151,18 @@ def _dot(text: str, start: int) -> Dot:
     stop = command_end(text, start)
     mark = re.match(r"\.\S*|\\\S*|\?", text[start:stop])
     assert mark is not None
-    word = ".help" if mark.group() == "?" else mark.group()
-    return Dot(word, text[start + mark.end() : stop].strip(), text.count("\n", 0, start) + 1, start, stop)
+    word = ".help" if mark.group() == "?" else mark.group().rstrip(";")
+    rest = text[start + mark.end() : stop].strip()
+    command = command_of(word)
+    if command is not None and command.argument in _WORDS:
+        rest = rest.rstrip("; ")  # as statements end, and many other shells' commands too
+    return Dot(word, rest, text.count("\n", 0, start) + 1, start, stop)
+
+
+def command_below(fragment: Fragment) -> Dot | None:
+    """The first line within a statement that is a command for who reads it: the statement before it was not ended."""
+    for found in re.finditer(r"\n[ \t]*(?=\.[a-z])", fragment.text):
+        dot = _dot(fragment.text, found.end())
+        if command_of(dot.word) is not None:
+            return Dot(dot.word, dot.rest, fragment.line + dot.line - 1)
+    return None

@@ -6,7 +6,7 @@ It is done line by line, and a line that stands as it stood is not done again: a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,27 +47,39 @@ class SqlLexer(Lexer):
     """Spark SQL and ours; a command's line is left as it is but for its word."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], _Line] = {}
+        self._texts: list[str] = []
+        self._lines: list[_Line] = []
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        lines = self._lines(document.text)
-        return lambda number: lines[number] if number < len(lines) else []
+        if is_command(document.text):
+            command = _of_command(document.text)
+            return lambda number: command[number] if number < len(command) else []
+        self._read(document.text.split("\n"))
+        lines, within = self._lines, self._lines[-1].within
+        quoted = within != "" and not within.startswith(("/*", "--"))
+        unended = dict(_unended(lines)) if quoted else {}
+        return lambda number: unended.get(number) or (lines[number].pieces if number < len(lines) else [])
 
-    def _lines(self, text: str) -> Sequence[StyleAndTextTuples]:
-        if is_command(text):
-            return _of_command(text)
-        known, self._known = self._known, {}
-        lines: list[_Line] = []
-        within = ""
-        for line in text.split("\n"):
-            key = within, line
-            found = self._known[key] = known.get(key) or _line(within, line)
-            lines.append(found)
-            within = found.within
-        shown = [line.pieces for line in lines]
-        if within and not within.startswith(("/*", "--")):
-            _show_unended(lines, shown)
-        return shown
+    def _read(self, texts: list[str]) -> None:
+        """Only the lines that are others than before, and those behind them that are within something else now."""
+        old, known = self._texts, self._lines
+        same = _same(old, texts)
+        behind = min(_same(old[:same:-1], texts[:same:-1]), len(old) - same, len(texts) - same)
+        lines = known[:same]
+        for index in range(same, len(texts)):
+            within = lines[-1].within if lines else ""
+            before = index - len(texts) + len(old)
+            if index >= len(texts) - behind and (known[before - 1].within if before else "") == within:
+                lines += known[before:]
+                break
+            lines.append(_line(within, texts[index]))
+        self._texts, self._lines = texts, lines
+
+
+def _same(some: Sequence[str], others: Sequence[str]) -> int:
+    """How many are equal at the beginning."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(some), len(others)))
 
 
 def _of_command(text: str) -> list[StyleAndTextTuples]:
@@ -110,13 +122,12 @@ def _left_open(last: Token | None) -> str:
     return "/*" * (brackets.count("/*") - brackets.count("*/"))
 
 
-def _show_unended(lines: Sequence[_Line], shown: list[StyleAndTextTuples]) -> None:
-    """Mark what is open at the end, from where it opens."""
+def _unended(lines: Sequence[_Line]) -> Iterator[tuple[int, StyleAndTextTuples]]:
+    """The lines of what is open at the end, from where it opens, with it marked."""
     for number in range(len(lines) - 1, -1, -1):
         opens = lines[number].opens
-        shown[number] = [
-            (_UNENDED, piece[1]) if index >= (opens or 0) else piece for index, piece in enumerate(lines[number].pieces)
-        ]
+        pieces = lines[number].pieces
+        yield number, [(_UNENDED, piece[1]) if index >= (opens or 0) else piece for index, piece in enumerate(pieces)]
         if opens is not None:
             return
 

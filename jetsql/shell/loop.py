@@ -26,7 +26,7 @@ from jetsql.shell.background import Troubles
 from jetsql.shell.commands import run_command
 from jetsql.shell.completer import ShellCompleter
 from jetsql.shell.drops import loss
-from jetsql.shell.entries import Dot, Sql, entries
+from jetsql.shell.entries import Dot, Sql, command_below, entries
 from jetsql.shell.favourites import Favourites
 from jetsql.shell.keyboard import Keyboard
 from jetsql.shell.link import Link, Phase, Reach
@@ -195,6 +195,9 @@ class Shell:
 
     def _do(self, text: str) -> None:
         """Run everything in a text; the first that goes wrong ends it."""
+        if unknown := _not_text(text):
+            self.console.say(unknown)
+            return
         found = entries(text)
         if any(isinstance(entry, Sql) for entry in found):
             self.last = _statements(text, found)
@@ -208,8 +211,16 @@ class Shell:
     def _run_entry(self, text: str, entry: Sql) -> bool:
         written = Script("", text)
         if entry.fragment.closed:
-            return self.run_steps([script.step(written, entry.fragment, self.variables)])
+            fine = self.run_steps([script.step(written, entry.fragment, self.variables)])
+            if not fine:
+                self._hint_at_command(entry)
+            return fine
         return self.run_steps(script.prepare([written], self.variables)[-1:])  # which says where it opens
+
+    def _hint_at_command(self, entry: Sql) -> None:
+        below = None if entry.fragment.terminated else command_below(entry.fragment)
+        if below is not None:
+            self.console.say(f"Line {below.line} is the command {below.word}, if the statement before it ends with ;.")
 
     def _changed(self) -> None:
         self._names.wake()
@@ -244,6 +255,18 @@ def _statements(text: str, found: Sequence[Dot | Sql]) -> str:
         pieces.append(text[begun : entry.start if entry else len(text)].strip())
         begun = entry.stop if entry else 0
     return "\n".join(filter(None, pieces))
+
+
+def _not_text(text: str) -> str:
+    """What to tell of bytes that are no characters of UTF-8, which no engine takes; empty where there are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        words = f"Not run: line {line}, character {column} is no text, but a byte that is not UTF-8."
+        return f"{words} The arrow key brings it back."
+    return ""
 
 
 def _known_colours(settings: ShellSettings) -> ShellSettings:

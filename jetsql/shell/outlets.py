@@ -119,11 +119,15 @@ class CommandOutlet:
         self._closing = True
         try:
             with nullcontext() if self._outlasts else _deaf():
-                with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
-                    self._stdin.close()
+                self.discard()
                 self._watch.join()
         except KeyboardInterrupt:
             self._process.terminate()
+
+    def discard(self) -> None:
+        """No more lines come. Waits for nothing."""
+        with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
+            self._stdin.close()
 
     def _wait(self) -> None:
         self._process.wait()

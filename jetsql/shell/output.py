@@ -105,6 +105,7 @@ class Output:
         self._outlet: Outlet | None = None
         self._target = Target(Kind.SCREEN)
         self._written = self._putting = False
+        self._farewell = ""
 
     def show(self, result: RemoteRows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
         """Show a result to its end, until Ctrl-C, or until nobody wants more. A live one is meant to be ended by
@@ -127,6 +128,7 @@ class Output:
             ended = Ended.INTERRUPTED
         except ReaderLeft:
             ended = Ended.LEFT
+        self._tell_farewell()
         self._tell(counted.tally(), ended)
         return ended
 
@@ -141,8 +143,15 @@ class Output:
             else:
                 self._write(plain_lines(columns, live, form, self.screen.flush))
         except (KeyboardInterrupt, ReaderLeft):
+            self._tell_farewell()
             return Ended.LEFT
         return Ended.DONE
+
+    def _tell_farewell(self) -> None:
+        """That a command ended while it was written to, once nothing is drawn any more."""
+        farewell, self._farewell = self._farewell, ""
+        if farewell:
+            self.screen.say(farewell)
 
     @contextmanager
     def _counted(self, live: Live) -> Iterator[Live]:
@@ -170,7 +179,9 @@ class Output:
         wanted = target(text)
         outlet = None if wanted.kind is Kind.SCREEN else opened(wanted, self._left)
         self.close()
-        self._outlet, self._target = outlet, wanted
+        with self._lock:
+            self._outlet, self._target = outlet, wanted
+        self._drop_ended()  # its end may have been before
         return self._where_words()
 
     def _left(self) -> None:
@@ -185,6 +196,7 @@ class Output:
             if not isinstance(outlet, CommandOutlet) or not outlet.ended:
                 return
             self._to_screen()
+        outlet.discard()
         self._tell_beside(_ended_words(outlet, wanted))
 
     def _to_screen(self) -> None:
@@ -256,8 +268,9 @@ class Output:
             outlet.flush()
         except ReaderLeft:
             wanted = self._target
-            self.close()
-            self.screen.say(_ended_words(outlet, wanted))
+            if self._outlet is outlet:
+                self.close()
+                self._farewell = _ended_words(outlet, wanted)
             raise
         except JetSQLError as error:
             if error.condition == "JETSQL.OUTPUT_NOT_WRITABLE":
