@@ -105,6 +105,18 @@ def test_the_last_error_in_full(shell: Session) -> None:
     assert shown.startswith("There was no error yet.\n")
     details = shown[shown.index("time: ") :].splitlines()[1:]
     assert details[:5] == ["condition: JETSQL.JOB_NOT_FOUND", "SQLSTATE:  42704", "statement:", "  FAIL", "  here"]
+    assert "started with -v" in details[-1]
+
+
+def test_where_an_error_came_from_can_be_shown_only_of_the_engines(server: Server, tmp_path: Path) -> None:
+    refusals = [EngineError("HOME_NOT_USABLE", "It is read-only.")] * 9
+
+    def url() -> str:
+        raise refusals.pop()
+
+    with session(url, tmp_path) as shell:
+        shown = shell("SELECT a;\r", "SELECT a;\r", ".errors\r")
+    assert "condition: JETSQL.HOME_NOT_USABLE" in shown and "started with -v" not in shown
 
 
 def test_variables_are_filled_in(server: Server, tmp_path: Path) -> None:

@@ -10,13 +10,15 @@ from jetsql.errors import ErrorReport
 
 @dataclass(frozen=True)
 class Failure:
-    """shown: as it was told. text: the statement as it was written. report: None when it never got to the engine."""
+    """shown: as it was told. text: the statement as it was written. report: None where nothing more is known of it.
+    traceable: whether the engine, when it is asked to, tells where it came from."""
 
     condition: str
     shown: str
     text: str
     time: datetime
     report: ErrorReport | None = None
+    traceable: bool = False
 
     def details(self) -> list[str]:
         """Everything that is known, in lines."""
@@ -30,6 +32,6 @@ class Failure:
             "",
             self.shown,
         ]
-        if self.report is not None and not self.report.trace:
+        if self.traceable and self.report is not None and not self.report.trace:
             lines += ["", "Where in the engine it came from is shown when the shell is started with -v."]
         return lines

@@ -153,10 +153,12 @@ class Statements:
         return Outcome.INTERRUPTED
 
     def _mistaken(self, mistake: Mistake, text: str, report: ErrorReport | None) -> Outcome:
-        return self._fail(mistake.condition, mistake.shown(self._console.columns), text, report)
+        return self._fail(mistake.condition, mistake.shown(self._console.columns), text, report, report is not None)
 
-    def _fail(self, condition: str, shown: str, text: str, report: ErrorReport | None) -> Outcome:
-        self.memory.failure = Failure(condition, shown, text, datetime.now(), report)
+    def _fail(
+        self, condition: str, shown: str, text: str, report: ErrorReport | None, traceable: bool = False
+    ) -> Outcome:
+        self.memory.failure = Failure(condition, shown, text, datetime.now(), report, traceable)
         self._console.mistake(shown)
         return Outcome.FAILED
 
