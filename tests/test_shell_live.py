@@ -115,6 +115,13 @@ def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     assert give(view, numbers(10_001, 1)).scroll[-1] == "   10001 | x"
 
 
+def test_a_narrow_screen_still_tells_how_it_is_ended() -> None:
+    view, _ = tail()
+    for size, shown in ((30, "waiting for the… · Ctrl-C ends"), (14, "waiting for t…"), (1, "…")):
+        [line] = view.frame(Size(size, 5)).stay
+        assert line == shown
+
+
 def test_the_status_tells_how_it_goes() -> None:
     view, clock = tail()
     clock.now += 2
@@ -142,7 +149,7 @@ def test_a_narrow_screen_leaves_columns_out_and_tells() -> None:
     view.take(tuple(range(10**9, 10**9 + 20)))
     frame = view.frame(Size(60, 12))
     assert max(map(len, frame.scroll)) <= 60
-    assert "16 more columns" in frame.stay[0]
+    assert "16 more" in frame.stay[0]
 
 
 def test_a_vertical_tail_numbers_its_rows() -> None:

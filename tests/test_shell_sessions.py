@@ -72,6 +72,10 @@ def test_ctrl_c_clears_the_line_and_keeps_it_in_reach(shell: Session) -> None:
     assert shell("SELECT a" + CTRL_C, UP + ";\r") == TABLE.format("a")
 
 
+def test_what_was_searched_for_is_run_by_the_second_enter(shell: Session, engine: ShellEngine) -> None:
+    assert shell("SELECT ab;\r", "\x12" + "ECT a" + ENTER + ENTER) == TABLE.format("ab") * 2
+
+
 def test_leaving_says_once_that_jobs_go_on(shell: Session) -> None:
     shell("SELECT a;\r")
     assert shell.out.getvalue().count("go on") == 1

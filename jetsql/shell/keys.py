@@ -8,6 +8,7 @@ from typing import Final
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selection, is_searching, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.search import accept_search
 
 from jetsql.shell.entries import complete, is_command, lacks_more
 from jetsql.shell.settings import ShellSettings
@@ -32,6 +33,7 @@ def bindings(settings: Callable[[], ShellSettings], keep: Callable[[str], None])
     keys = KeyBindings()
     keys.add("enter", filter=_AT_PROMPT & ~has_selection & ~vi_navigation_mode)(_enter)
     keys.add("enter", filter=_AT_PROMPT & vi_navigation_mode)(_submit)
+    keys.add("enter", filter=is_searching)(_take_found)
     for name, pressed in _SUBMIT_KEYS.items():
         chosen = Condition(lambda name=name: settings().submit_key == name)  # type: ignore[misc]
         keys.add(*pressed, filter=_AT_PROMPT & chosen)(_submit)
@@ -57,6 +59,12 @@ def _enter(event: KeyPressEvent) -> None:
         _submit(event)
     else:
         buffer.newline(copy_margin=True)
+
+
+def _take_found(event: KeyPressEvent) -> None:
+    """What was searched for, with the cursor behind it: the next Enter is to run it, not to break its line."""
+    accept_search()
+    event.app.current_buffer.cursor_position = len(event.app.current_buffer.text)
 
 
 def _submit(event: KeyPressEvent) -> None:

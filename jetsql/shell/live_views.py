@@ -85,22 +85,28 @@ class Course:
         since, rows = self._lately[0]
         return (self.rows - rows) / max(now - since, 0.5)
 
-    def words(self, *more: str) -> str:
-        """The line below what is shown. more: that is to be told, empty where there is nothing."""
+    def line(self, columns: int, *more: str) -> str:
+        """The line below what is shown, in so many cells; how it is ended is what is left out last. more: that is to be
+        told, empty where there is nothing."""
+        words = self._words(*more)
+        ends = "" if self.closed else f" · {self._ender()} ends"
+        return cut(words, columns - len(ends)) + ends if columns > len(ends) else cut(words, columns)
+
+    def _words(self, *more: str) -> str:
         told = [each for each in more if each]
         if self.closed:
             batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
             how = "in" if self.appends else "after"
             return ", ".join([f"{counted_words(self.rows)} {how} {batches}", duration(self.seconds), *told])
         if not self.batches and not self.rows:
-            return f"waiting for the first rows, {self.seconds:.0f} s · {self._ender()} ends"
+            return f"waiting for the first rows, {self.seconds:.0f} s"
         pace = [f"{self.pace():,.0f} rows/s"] if self.appends else []
         parts = [f"batch {max(self.batches, 1):,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
-        return " · ".join([*parts, *told, f"{self._ender()} ends"])
+        return " · ".join([*parts, *told])
 
 
-def _dim(line: str, size: Size, paint: Paint) -> str:
-    return paint.put(paint.dim, cut(line, size.columns))
+def _dim(line: str, paint: Paint) -> str:
+    return paint.put(paint.dim, line)
 
 
 class Tail:
@@ -140,8 +146,8 @@ class Tail:
         lines = self._table(numbered, size) if not self._style.vertical else self._records(numbered, size)
         self._drawn = rows
         with self._lock:
-            status = self._course.words(*self._skipped_words())
-        return Frame([_dim(status, size, self._style.paint)], lines)
+            status = self._course.line(size.columns, *self._skipped_words())
+        return Frame([_dim(status, self._style.paint)], lines)
 
     def _table(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         style = self._style
@@ -232,6 +238,6 @@ class Replaced:
         paint = self._style.paint
         with self._lock:
             sheet = self._sheet
-            status = self._course.words()
+            status = self._course.line(size.columns)
         lines = [] if sheet is None else sheet.lines(Size(size.columns, size.lines - 2), paint)
-        return Frame([*lines, _dim(status, size, paint)])
+        return Frame([*lines, _dim(status, paint)])

@@ -14,7 +14,6 @@ from time import monotonic
 from typing import Final, Protocol
 
 from jetsql import render
-from jetsql.cells import cut
 from jetsql.client.answers import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
@@ -163,7 +162,7 @@ class Output:
             return
 
         def frame() -> Frame:
-            return Frame([cut(course.words(f"to {name}"), self.screen.size.columns)])
+            return Frame([course.line(self.screen.size.columns, f"to {name}")])
 
         with painted(self.screen, frame, lambda: keyboard.quits(0)):
             try:

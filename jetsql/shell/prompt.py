@@ -71,6 +71,8 @@ class Prompt:
             reserve_space_for_menu=6,
             include_default_pygments_style=False,
         )
+        # That a terminal does not tell where its cursor is, is nothing to warn of: the bar then stands below the text.
+        self._session.app.renderer.cpr_not_supported_callback = None
         self._typed = ""
         self._session.default_buffer.on_text_insert += self._insert
         self._session.default_buffer.on_text_changed += lambda buffer: touched()
