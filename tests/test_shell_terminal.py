@@ -144,6 +144,17 @@ def test_resizing_keeps_what_is_typed(tmp_path: Path, home: Path) -> None:
         assert shell.ended() == 0
 
 
+def test_a_small_screen_has_room_for_the_prompt(tmp_path: Path, home: Path) -> None:
+    with terminal(environment(tmp_path)) as shell:
+        shell.until("engine up")
+        shell.resize(20, 6)
+        shell.until("default>")
+        shell.press("SELECT 1;\r")
+        shell.until("1 row\ndefault>")
+        shell.press("\x04")
+        assert shell.ended() == 0
+
+
 def test_output_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
     keyboard, stdin = os.openpty()
     ended = subprocess.run(

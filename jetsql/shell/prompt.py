@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.application import Application, get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggest, ConditionalAutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer
@@ -31,6 +31,8 @@ from jetsql.shell.settings import ShellSettings
 from jetsql.shell.status import Jobs, bar
 
 _NAME_MOST: Final = 30
+_MENU_LINES: Final = 6
+_BESIDE_MENU: Final = 2
 
 
 class Prompt:
@@ -68,11 +70,12 @@ class Prompt:
             input_processors=[HighlightMatchingBracketProcessor()],
             enable_suspend=True,
             tempfile_suffix=".sql",
-            reserve_space_for_menu=6,
+            reserve_space_for_menu=_MENU_LINES,
             include_default_pygments_style=False,
         )
         # That a terminal does not tell where its cursor is, is nothing to warn of: the bar then stands below the text.
         self._session.app.renderer.cpr_not_supported_callback = None
+        self._session.app.before_render += self._fit_menu
         self._typed = ""
         self._session.default_buffer.on_text_insert += self._insert
         self._session.default_buffer.on_text_changed += lambda buffer: touched()
@@ -96,6 +99,11 @@ class Prompt:
             parser = Vt100Parser(pressed.append)
             parser.feed_and_flush(typed)
             store_typeahead(self._session.app.input, pressed)
+
+    def _fit_menu(self, app: Application[str]) -> None:
+        """A screen without room for the menu has room for the prompt."""
+        rows = app.output.get_size().rows
+        self._session.reserve_space_for_menu = max(min(_MENU_LINES, rows - _BESIDE_MENU), 0)
 
     def trouble(self) -> str:
         """What keeps the history from being read or written, once; empty when nothing does."""
