@@ -104,9 +104,8 @@ class Kafka:
 
     def start(self) -> None:
         with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                (*self._java, "kafka.Kafka", str(self._properties)), stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            command = (*_ending_with_us(), *self._java, "kafka.Kafka", str(self._properties))
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._wait_until_up(self._process)
 
     def stop(self) -> None:
@@ -265,6 +264,11 @@ def running_kafka() -> Iterator[Kafka]:
             yield server
         finally:
             server.stop()
+
+
+def _ending_with_us() -> tuple[str, ...]:
+    """What has a process killed when this one dies, where there is such a thing: tests that hang are killed."""
+    return ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 def _jars(folder: Path) -> str:

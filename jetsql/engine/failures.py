@@ -6,13 +6,14 @@ What is not in the table may heal: a server that is restarted, a network that co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.databases import DatabaseError, read_refusal, sql_failure, sql_failure_in
 from jetsql.engine.remedies import Scene, Trace, explained
-from jetsql.errors import JetSQLError
+from jetsql.errors import SQLSTATES, JetSQLError
 from jetsql.jobs.model import Cause
 
 # Prefixes of conditions (Spark's and ours) that come back however often the job is started.
@@ -56,6 +57,8 @@ WONT_HEAL: tuple[str, ...] = (
     "INVALID_URL",
     "INVALID_UTF8_STRING",
     "INVALID_VARIANT",
+    "KAFKA_DATA_LOSS",
+    "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED",
     "MALFORMED_CHARACTER_CODING",
     "MALFORMED_RECORD_IN_PARSING",
     "MALFORMED_VARIANT",
@@ -80,10 +83,17 @@ WONT_HEAL: tuple[str, ...] = (
     "JETSQL.FORMAT_NOT_READABLE",
     "JETSQL.JOB_CHANGED",
     "JETSQL.JOB_IN_USE",
+    "JETSQL.MESSAGE_NOT_READABLE",
     "JETSQL.PENDING_BATCH_FAILED",
     "JETSQL.SINK_CHANGED",
     "JETSQL.SINK_REFUSED_ROWS",
     "JETSQL.SOURCE_CHANGED",
+)
+
+
+_MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
+_DATA_LOSS_HINT = (
+    "To go on without them: DROP TABLE, CREATE TABLE it again with 'failOnDataLoss' = 'false', and RESUME JOB."
 )
 
 
@@ -148,8 +158,12 @@ def of_throwable(throwable: object, batch: int | None = None, scene: Scene | Non
         elif (not condition or condition in _SAY_LITTLE) and name not in _WRAPPERS and _call(each, "getMessage"):
             best = each
     message = plain_message(_call(best, "getMessage") or str(best), condition)
+    if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
+        condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
     cause = Cause(message, condition, state, batch, heals(condition), kind)
+    if condition.startswith("KAFKA_DATA_LOSS"):
+        cause = replace(cause, hint=_DATA_LOSS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
 

@@ -29,10 +29,12 @@ from jetsql.engine.sinks.append import PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
+from jetsql.engine.sinks.letters import make_boxes, with_letters
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.engine.states import States
+from jetsql.engine.topics import ask_source
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.compatibility import replaced_under
@@ -90,6 +92,11 @@ class SparkEngine:
 
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
+        for source in plan.analysis.sources:
+            table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
+            if table is not None:
+                ask_source(self._spark, table)
+        make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
 
@@ -266,7 +273,7 @@ class SparkEngine:
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda words: report(SinkNoticed(run, words)),
         )
-        return writer_for(context)
+        return with_letters(context, writer_for(context))
 
 
 def _spark(session: UserSession) -> SparkSession:

@@ -102,6 +102,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # ones or not: small batches of a few jobs come to a thousand threads, where a container may allow fewer.
         "spark.sql.shuffleExchange.maxThreadThreshold": "128",
         "spark.sql.resultQueryStage.maxThreadThreshold": "128",
+        # What SHOW CREATE TABLE and DESCRIBE hide in a table's options, beside what Spark hides by itself.
+        "spark.sql.redaction.options.regex": "(?i)url|jaas|pass|secret|token|credential|access.?key|private.?key",
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",

@@ -109,7 +109,7 @@ class Engine(Protocol):
     def check_reachable(self, plan: Plan) -> None:
         """Ask the external systems of a plan directly whether the job could work (5 s).
 
-        Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY).
+        Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY).
         """
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:

@@ -3,6 +3,7 @@ package dev.jetsql;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -58,6 +59,12 @@ public class Bridge {
 
   /** Spark's Kafka connector is there from now on, see `Connector`. */
   public void loadKafka(SparkSession session) { Connector.load(session.sparkContext()); }
+
+  /** Messages that don't fit the columns of a Kafka table, see `KafkaTable`. */
+  public Dataset deadLetters(SparkSession session, String schema, String name, String partitions, String start, String end) {
+    KafkaTable table = new KafkaTable(session, session.sharedState().externalCatalog().getTable(schema, name), new HashMap());
+    return (Dataset) table.deadLetters(partitions, start, end);
+  }
 
   public String members(SparkSession session) throws Exception { return Members.list(session); }
 

@@ -7,15 +7,24 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.IntervalUtils$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -42,6 +51,8 @@ class KafkaTable {
       {"kafka.receive.buffer.bytes", "1048576"},
       {"startingOffsets", "earliest"},
   };
+  private static final Pattern WATERMARK = Pattern.compile("`?(.+?)`?\\s+DELAY\\s+OF\\s+(.+)", Pattern.CASE_INSENSITIVE);
+  static final String BROKEN_AT = "The message at offset ";
   private static final String[] ONLY_STREAMS = {"maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"};
   private static final String[] ONLY_BATCHES = {"endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp"};
 
@@ -153,13 +164,36 @@ class KafkaTable {
     String key = name.toLowerCase(Locale.ROOT);
     return key.equals("topic") || key.equals("path") || key.equals("serialization.format") || key.equals("watermark")
         || key.equals("on.error") || key.startsWith("key.") || key.startsWith("value.") || key.startsWith("json.")
-        || key.startsWith("csv.") || key.startsWith("avro.");
+        || key.startsWith("csv.") || key.startsWith("avro.") || key.startsWith("delivery.");
   }
 
   /** Whether its columns are Kafka's own. */
   boolean isRaw() { return option("value.format") == null; }
 
-  StructType columns(boolean streaming) { return table.schema(); }
+  /** What a read of it gives. Whatever the table says, a field may be missing; a stream's watermark stands in its column. */
+  StructType columns(boolean streaming) {
+    StructType found = new StructType();
+    for (int i = 0; i < table.schema().length(); i++) {
+      StructField column = table.schema().apply(i);
+      Metadata metadata = column.metadata();
+      if (streaming && watermark() != null && column.name().equalsIgnoreCase(watermark()[0])) {
+        long delay = EventTimeWatermark$.MODULE$.getDelayMs(IntervalUtils$.MODULE$.fromIntervalString(watermark()[1]));
+        String mark = EventTimeWatermark$.MODULE$.delayKey();
+        metadata = new MetadataBuilder().withMetadata(metadata).putLong(mark, delay).build();
+      }
+      found = found.add(new StructField(column.name(), column.dataType(), true, metadata));
+    }
+    return found;
+  }
+
+  /** Column and delay of the option `watermark`; null without. */
+  String[] watermark() { return option("watermark") == null ? null : watermark(option("watermark")); }
+
+  /** Column and delay that a text says; null for another text. */
+  static String[] watermark(String text) {
+    Matcher found = WATERMARK.matcher(text.trim());
+    return found.matches() ? new String[] {found.group(1).replace("``", "`"), found.group(2)} : null;
+  }
 
   /** Kafka's own fields beside the columns of a table that has others. */
   StructType hidden() {
@@ -174,8 +208,114 @@ class KafkaTable {
     // Who reads a plan finds the table by these; the connector has no use for them.
     given.put(TABLE, name());
     given.put(CREATED, Long.toString(table.createTime()));
-    return streaming ? session.readStream().format("kafka").options(given).load()
+    Dataset messages = streaming ? session.readStream().format("kafka").options(given).load()
         : session.read().format("kafka").options(given).load();
+    if (isRaw()) return messages;
+    Dataset rows = columnsOf(judged(parsed(messages)));
+    return streaming && watermark() != null ? rows.withWatermark(watermark()[0], watermark()[1]) : rows;
+  }
+
+  /** The messages of a range of offsets that don't fit the columns, and why. The three are JSON, as the connector takes them. */
+  Dataset deadLetters(String partitions, String start, String end) {
+    Map given = readOptions(false);
+    String[] ranges = {"subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp",
+        "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp",
+        "endingOffsetsByTimestamp"};
+    for (int i = 0; i < ranges.length; i++) remove(given, ranges[i]);
+    given.put("assign", partitions);
+    given.put("startingOffsets", start);
+    given.put("endingOffsets", end);
+    Column value = functions.col("__value");
+    return parsed(session.read().format("kafka").options(given).load())
+        .filter(valueFormat().broken(value, functions.col("__row")))
+        .select(new Column[] {functions.col("_topic").as("topic"), functions.col("_partition").as("partition"),
+            functions.col("_offset").as("offset"), functions.col("_timestamp").as("timestamp"),
+            functions.col("_key").as("key"), value.as("value"), valueFormat().reason(value).as("reason")});
+  }
+
+  private KafkaFormat valueFormat() {
+    String name = option("value.format");
+    return new KafkaFormat(name, "raw".equalsIgnoreCase(name) ? columnsBut(keyColumns()) : nullable(table.schema()), options);
+  }
+
+  /** One column as text, more of them as JSON, unless the table says otherwise. */
+  private KafkaFormat keyFormat() {
+    String name = option("key.format");
+    return new KafkaFormat(name != null ? name : keyColumns().size() == 1 ? "raw" : "json", keySchema(), options);
+  }
+
+  /** The columns of the option `key.columns`, as the table spells them. */
+  List keyColumns() {
+    List found = new ArrayList();
+    String[] asked = option("key.columns") == null ? new String[0] : option("key.columns").split(",");
+    String[] names = table.schema().fieldNames();
+    for (int i = 0; i < asked.length; i++) {
+      String wanted = asked[i].trim().replaceAll("^[`\"]|[`\"]$", "");
+      for (int k = 0; k < names.length; k++) if (names[k].equalsIgnoreCase(wanted)) found.add(names[k]);
+    }
+    return found;
+  }
+
+  private StructType keySchema() {
+    StructType found = new StructType();
+    for (int i = 0; i < keyColumns().size(); i++) {
+      found = found.add(nullable(table.schema()).apply((String) keyColumns().get(i)));
+    }
+    return found;
+  }
+
+  private StructType columnsBut(List names) {
+    StructType found = new StructType();
+    StructType all = nullable(table.schema());
+    for (int i = 0; i < all.length(); i++) if (!names.contains(all.apply(i).name())) found = found.add(all.apply(i));
+    return found;
+  }
+
+  private static StructType nullable(StructType columns) {
+    StructType found = new StructType();
+    for (int i = 0; i < columns.length(); i++) found = found.add(columns.apply(i).name(), columns.apply(i).dataType());
+    return found;
+  }
+
+  private Dataset parsed(Dataset messages) {
+    Column value = functions.col("value");
+    Column key = functions.col("key");
+    Column keys = keyColumns().isEmpty() ? functions.lit(null) : keyFormat().parsed(key);
+    return messages.select(new Column[] {value.as("__value"), valueFormat().parsed(value).as("__row"), keys.as("__keys"),
+        key.as("_key"), functions.col("topic").as("_topic"), functions.col("partition").as("_partition"),
+        functions.col("offset").as("_offset"), functions.col("timestamp").as("_timestamp")});
+  }
+
+  /** What becomes of messages that don't fit the columns. */
+  private Dataset judged(Dataset parsed) {
+    Column row = functions.col("__row");
+    Column broken = valueFormat().broken(functions.col("__value"), row);
+    String way = option("on.error") == null ? "fail" : option("on.error");
+    if (way.equalsIgnoreCase("skip") || way.toLowerCase(Locale.ROOT).startsWith("table:")) {
+      return parsed.filter(functions.not(broken));
+    }
+    if (way.equalsIgnoreCase("null")) return parsed.withColumn("__row", functions.when(functions.not(broken), row));
+    Column words = functions.concat(new Column[] {functions.lit(BROKEN_AT), functions.col("_offset"), functions.lit(" of topic "),
+        functions.col("_topic"), functions.lit(", partition "), functions.col("_partition"),
+        functions.lit(", does not fit the columns of " + name() + ": "), valueFormat().reason(functions.col("__value")),
+        functions.lit(". The table option 'on.error' says what becomes of such messages: 'null', 'skip' or 'table:NAME'.")});
+    return parsed.withColumn("__row", functions.when(broken, functions.raise_error(words)).otherwise(row));
+  }
+
+  private Dataset columnsOf(Dataset judged) {
+    List found = new ArrayList();
+    boolean inValue = !"raw".equalsIgnoreCase(option("value.format"));
+    String[] names = table.schema().fieldNames();
+    for (int i = 0; i < names.length; i++) {
+      Column value = functions.col("__row").getField(names[i]);
+      Column key = functions.col("__keys").getField(names[i]);
+      Column column = !keyColumns().contains(names[i]) ? value
+          : inValue ? functions.coalesce(new Column[] {value, key}) : key;
+      found.add(column.as(names[i]));
+    }
+    String[] fields = hidden().fieldNames();
+    for (int i = 0; i < fields.length; i++) found.add(functions.col(fields[i]));
+    return judged.select((Column[]) found.toArray(new Column[0]));
   }
 
   /** Send rows, by Spark's own writer. */
@@ -186,14 +326,34 @@ class KafkaTable {
 
   /** Rows of the table as messages: the columns that the connector's writer takes. */
   Dataset encoded(Dataset rows) {
+    Dataset named = rows.toDF(table.schema().fieldNames());
+    if (isRaw()) return named.select(messageColumns());
+    List messages = new ArrayList();
+    if (!keyColumns().isEmpty()) messages.add(keyFormat().written(columns(keyColumns())).as("key"));
+    List kept = "raw".equalsIgnoreCase(option("value.format"))
+        ? java.util.Arrays.asList((Object[]) columnsBut(keyColumns()).fieldNames())
+        : java.util.Arrays.asList((Object[]) table.schema().fieldNames());
+    messages.add(valueFormat().written(columns(kept)).as("value"));
+    return named.select((Column[]) messages.toArray(new Column[0]));
+  }
+
+  private static Column[] columns(List names) {
+    Column[] found = new Column[names.size()];
+    for (int i = 0; i < found.length; i++) found[i] = functions.col("`" + ((String) names.get(i)).replace("`", "``") + "`");
+    return found;
+  }
+
+  /** Offset and times are Kafka's to give. */
+  private Column[] messageColumns() {
     List kept = new ArrayList();
     String[] names = table.schema().fieldNames();
     for (int i = 0; i < names.length; i++) {
       String name = names[i].toLowerCase(Locale.ROOT);
-      boolean given = name.equals("key") || name.equals("value") || name.equals("headers") || name.equals("partition");
-      if (given) kept.add(org.apache.spark.sql.functions.col(names[i]));
+      boolean given = name.equals("key") || name.equals("value") || name.equals("headers") || name.equals("partition")
+          || name.equals("topic");
+      if (given) kept.add(names[i]);
     }
-    return rows.toDF(names).select(CollectionConverters.asScala(kept).toSeq());
+    return columns(kept);
   }
 
   static class Target extends BaseRelation implements InsertableRelation {

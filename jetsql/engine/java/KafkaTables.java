@@ -5,6 +5,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
@@ -30,15 +31,36 @@ public class KafkaTables {
   /** What a statement that makes a Kafka table says wrong, at its place; every other statement is fine. */
   static void check(org.apache.spark.sql.classic.SparkSession session, LogicalPlan command) {
     TableSpecBase spec = null;
+    Seq parts = null;
+    StructType columns = null;
     if (command instanceof org.apache.spark.sql.catalyst.plans.logical.CreateTable) {
-      spec = ((org.apache.spark.sql.catalyst.plans.logical.CreateTable) command).tableSpec();
+      org.apache.spark.sql.catalyst.plans.logical.CreateTable create =
+          (org.apache.spark.sql.catalyst.plans.logical.CreateTable) command;
+      spec = create.tableSpec();
+      parts = create.partitioning();
+      columns = columns(create.columns());
     } else if (command instanceof org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect) {
-      spec = ((org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect) command).tableSpec();
+      org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect create =
+          (org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect) command;
+      spec = create.tableSpec();
+      parts = create.partitioning();
     }
     if (!(spec instanceof UnresolvedTableSpec)) return;
-    Option provider = ((UnresolvedTableSpec) spec).provider();
-    if (provider.isEmpty() || !"kafka".equalsIgnoreCase((String) provider.get())) return;
+    UnresolvedTableSpec table = (UnresolvedTableSpec) spec;
+    if (table.provider().isEmpty() || !"kafka".equalsIgnoreCase((String) table.provider().get())) return;
+    if (!parts.isEmpty() || table.location().isDefined()) {
+      throw Extension.Answers.raise(Extension.Failure.of("NOT_SUPPORTED", "0A000", "A Kafka table has no PARTITIONED BY,"
+          + " CLUSTERED BY or LOCATION: its topic has partitions of its own."));
+    }
+    KafkaOptions.check(table, columns);
     Connector.load(session.sparkContext());
+  }
+
+  private static StructType columns(Seq definitions) {
+    StructType found = new StructType();
+    scala.collection.Iterator each = definitions.iterator();
+    while (each.hasNext()) found = found.add(((ColumnDefinition) each.next()).toV1Column());
+    return found;
   }
 
   /** Takes the tables over that Spark is about to make. */
@@ -81,6 +103,7 @@ public class KafkaTables {
       org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) given;
       SessionCatalog catalog = session.sessionState().catalog();
       if (ifNotExists && catalog.tableExists(table.identifier())) return (Seq) Nil$.MODULE$;
+      if (query != null) KafkaOptions.check((scala.collection.immutable.Map) table.storage().properties(), query.schema());
       catalog.createTable(with(columns()), ifNotExists, false);
       if (query != null) fill(session, catalog);
       return (Seq) Nil$.MODULE$;

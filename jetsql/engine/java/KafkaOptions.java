@@ -1,0 +1,267 @@
+package dev.jetsql;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.commons.text.similarity.LevenshteinDistance;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.catalyst.util.IntervalUtils$;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * The OPTIONS of a Kafka table, each checked at its place in the statement: Spark would find a wrong one when a job runs,
+ * or never.
+ */
+class KafkaOptions {
+  // Those of JetSQL, then the connector's; of Kafka's clients are all that begin with `kafka.`.
+  private static final String[] NAMES = {"topic", "value.format", "key.format", "key.columns", "on.error", "watermark",
+      "subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp",
+      "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "failOnDataLoss",
+      "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger",
+      "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition", "groupIdPrefix",
+      "includeHeaders", "kafka.bootstrap.servers", "kafka.group.id", "kafka.security.protocol", "kafka.sasl.mechanism",
+      "kafka.sasl.jaas.config", "kafka.isolation.level", "kafka.acks", "kafka.linger.ms", "kafka.batch.size",
+      "kafka.compression.type", "kafka.max.poll.records"};
+  private static final String[] REFUSED = {"kafka.key.deserializer", "kafka.value.deserializer", "kafka.key.serializer",
+      "kafka.value.serializer", "kafka.auto.offset.reset", "kafka.enable.auto.commit", "kafka.interceptor.classes"};
+  private static final String[] NUMBERS = {"maxoffsetspertrigger", "minoffsetspertrigger", "minpartitions",
+      "maxrecordsperpartition", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"};
+  private static final String[] BOOLEANS = {"includeheaders", "failondataloss"};
+  private static final String[] SOURCES = {"topic", "subscribe", "subscribepattern", "assign"};
+
+  private final StructType columns;
+  private final Map values = new HashMap();
+  private final Map places = new HashMap();
+
+  /** columns: null where a query will tell them. Throws a Failure for what is wrong. */
+  static void check(UnresolvedTableSpec spec, StructType columns) {
+    KafkaOptions options = new KafkaOptions(columns);
+    Iterator each = spec.optionExpression().options().iterator();
+    while (each.hasNext()) {
+      Tuple2 option = (Tuple2) each.next();
+      options.add((String) option._1(), (Expression) option._2());
+    }
+    options.checkTogether();
+  }
+
+  /** As `check`, for a table whose columns a query has told; there are no places left to point at. */
+  static void check(scala.collection.immutable.Map given, StructType columns) {
+    KafkaOptions options = new KafkaOptions(columns);
+    Iterator each = given.iterator();
+    while (each.hasNext()) {
+      Tuple2 option = (Tuple2) each.next();
+      String name = (String) option._1();
+      options.values.put(name.toLowerCase(Locale.ROOT), option._2());
+      options.checkValue(name, name.toLowerCase(Locale.ROOT), (String) option._2(), null);
+    }
+    options.checkTogether();
+  }
+
+  private KafkaOptions(StructType columns) { this.columns = columns; }
+
+  private void add(String name, Expression value) {
+    String key = name.toLowerCase(Locale.ROOT);
+    Origin place = value.origin();
+    Origin named = keyPlace(place, name);
+    if (values.containsKey(key)) throw failure(named, "DUPLICATE_OPTION", "42614", "The option '" + name + "' is given twice.");
+    if (has(REFUSED, key)) {
+      throw failure(named, "OPTION_NOT_CHANGEABLE", "42616", "'" + name + "' can't be set for a Kafka table: JetSQL and Spark"
+          + " set it themselves.");
+    }
+    if (!known(key)) throw unknown(named, name);
+    if (!(value instanceof Literal) || ((Literal) value).value() == null) {
+      throw failure(place, "INVALID_OPTION_VALUE", "22023", "The value of '" + name + "' must be a text, a number or a boolean.");
+    }
+    String text = String.valueOf(((Literal) value).value());
+    values.put(key, text);
+    places.put(key, place);
+    checkValue(name, key, text, place);
+  }
+
+  private static boolean known(String key) {
+    return key.startsWith("kafka.") && key.length() > 6 && near(key, 2) == null || exact(key) || key.startsWith("json.")
+        || key.startsWith("csv.") || key.startsWith("avro.") || key.startsWith("delivery.");
+  }
+
+  private static boolean exact(String key) {
+    for (int i = 0; i < NAMES.length; i++) if (NAMES[i].equalsIgnoreCase(key)) return true;
+    return false;
+  }
+
+  /** Another name that is near, at most so many letters away. */
+  private static String near(String key, int most) {
+    String found = null;
+    for (int i = 0; i < NAMES.length; i++) {
+      String name = NAMES[i].toLowerCase(Locale.ROOT);
+      if (name.equals(key)) return null;
+      int far = LevenshteinDistance.getDefaultInstance().apply(name, key).intValue();
+      if (far <= most) {
+        found = NAMES[i];
+        most = far - 1;
+      }
+    }
+    return found;
+  }
+
+  private static RuntimeException unknown(Origin place, String name) {
+    String key = name.toLowerCase(Locale.ROOT);
+    String close = near(key, 3);
+    if (close == null && exact("kafka." + key)) close = "kafka." + key;
+    String hint = close != null ? " Did you mean '" + close + "'?"
+        : " Options of Kafka's clients begin with 'kafka.', those of a format with its name ('json.timestampFormat').";
+    return failure(place, "UNKNOWN_OPTION", "42616", "Kafka tables have no option '" + name + "'." + hint);
+  }
+
+  private void checkValue(String name, String key, String text, Origin place) {
+    if (key.equals("value.format") || key.equals("key.format")) oneOf(name, text, KafkaFormat.NAMES, place);
+    if (has(BOOLEANS, key)) oneOf(name, text, new String[] {"true", "false"}, place);
+    if (has(NUMBERS, key) && !text.matches("[0-9]{1,18}")) {
+      throw bad(place, name, text, "a whole number");
+    }
+    if (has(SOURCES, key) && text.trim().isEmpty()) throw bad(place, name, text, "the name of a topic");
+    if (key.equals("topic") && !text.matches("[A-Za-z0-9._-]{1,249}")) {
+      throw bad(place, name, text, "the name of one topic: letters, digits, '.', '_' and '-'");
+    }
+    String lower = text.toLowerCase(Locale.ROOT);
+    boolean toTable = lower.startsWith("table:") && lower.length() > 6;
+    if (key.equals("on.error") && !toTable) oneOf(name, text, new String[] {"fail", "null", "skip", "table:NAME"}, place);
+    if (key.equals("startingoffsets") && !lower.equals("earliest") && !lower.equals("latest") && !lower.startsWith("{")) {
+      throw bad(place, name, text, "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
+    }
+    if (key.equals("watermark")) checkWatermark(name, text, place);
+    if (key.equals("key.columns") && columns != null) checkKeyColumns(text, place);
+  }
+
+  private static void oneOf(String name, String text, String[] allowed, Origin place) {
+    if (has(allowed, text)) return;
+    StringBuilder words = new StringBuilder("one of ");
+    for (int i = 0; i < allowed.length; i++) words.append(i == 0 ? "'" : ", '").append(allowed[i]).append("'");
+    throw bad(place, name, text, words.toString());
+  }
+
+  private void checkWatermark(String name, String text, Origin place) {
+    String[] found = KafkaTable.watermark(text);
+    if (found == null) throw bad(place, name, text, "such as 'ts DELAY OF INTERVAL 5 SECONDS'");
+    try {
+      IntervalUtils$.MODULE$.fromIntervalString(found[1]);
+    } catch (Exception e) {
+      throw bad(place, name, text, "such as 'ts DELAY OF INTERVAL 5 SECONDS'");
+    }
+    if (columns != null && columns.length() > 0 && !has(columns.fieldNames(), found[0])) throw noColumn(place, name, found[0]);
+  }
+
+  private void checkKeyColumns(String text, Origin place) {
+    String[] asked = text.split(",");
+    for (int i = 0; i < asked.length; i++) {
+      String wanted = asked[i].trim().replaceAll("^[`\"]|[`\"]$", "");
+      if (!has(columns.fieldNames(), wanted)) throw noColumn(place, "key.columns", wanted);
+    }
+  }
+
+  private RuntimeException noColumn(Origin place, String option, String column) {
+    return failure(place, "INVALID_OPTION_VALUE", "22023", "The option '" + option + "' names the column " + column
+        + ", and the table has none of that name. Its columns: " + String.join(", ", columns.fieldNames()) + ".");
+  }
+
+  private void checkTogether() {
+    if (!values.containsKey("kafka.bootstrap.servers")) {
+      throw missing("A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are, HOST:PORT.");
+    }
+    int sources = 0;
+    for (int i = 0; i < SOURCES.length; i++) if (values.containsKey(SOURCES[i])) sources++;
+    if (sources != 1) {
+      throw missing("A Kafka table needs the option 'topic'; to read several topics, one of 'subscribe', 'subscribePattern'"
+          + " and 'assign' instead of it.");
+    }
+    if (columns != null) checkColumns();
+  }
+
+  private void checkColumns() {
+    boolean raw = columns.length() == 0 || isMessage();
+    if (values.containsKey("value.format")) {
+      if (columns.length() == 0) {
+        throw failure(place("value.format"), "INVALID_OPTION_VALUE", "22023", "A Kafka table with 'value.format' needs its"
+            + " columns in the statement: CREATE TABLE t (id BIGINT, ...) USING kafka ...");
+      }
+      if ("raw".equalsIgnoreCase((String) values.get("value.format"))) checkRaw();
+      return;
+    }
+    if (!raw) {
+      throw missing("A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv', 'avro' or 'raw'."
+          + " Without columns it has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
+    }
+    String[] typed = {"key.format", "key.columns", "on.error", "watermark"};
+    for (int i = 0; i < typed.length; i++) {
+      if (values.containsKey(typed[i])) {
+        throw failure(place(typed[i]), "INVALID_OPTION_VALUE", "22023", "The option '" + typed[i] + "' is for tables with"
+            + " columns of their own and 'value.format'.");
+      }
+    }
+  }
+
+  private void checkRaw() {
+    String[] keys = values.containsKey("key.columns") ? ((String) values.get("key.columns")).split(",") : new String[0];
+    if (columns.length() - keys.length != 1) {
+      throw failure(place("value.format"), "INVALID_OPTION_VALUE", "22023", "With 'value.format' = 'raw' the value is one"
+          + " column: name all others in 'key.columns'.");
+    }
+  }
+
+  /** Whether the columns are Kafka's own, as SHOW CREATE TABLE gives them back. */
+  private boolean isMessage() {
+    StructType all = KafkaTable.MESSAGE_WITH_HEADERS;
+    for (int i = 0; i < columns.length(); i++) {
+      String name = columns.apply(i).name();
+      if (!has(all.fieldNames(), name)) return false;
+      if (!name.equals("headers") && !all.apply(name).dataType().equals(columns.apply(i).dataType())) return false;
+    }
+    return columns.length() > 0;
+  }
+
+  private Origin place(String key) { return (Origin) places.get(key); }
+
+  private static boolean has(String[] names, String name) {
+    for (int i = 0; i < names.length; i++) if (names[i].equalsIgnoreCase(name)) return true;
+    return false;
+  }
+
+  /** The place of an option's name, which stands before its value; Spark keeps only the value's. */
+  private static Origin keyPlace(Origin value, String name) {
+    if (value.sqlText().isEmpty() || value.startIndex().isEmpty()) return value;
+    String text = (String) value.sqlText().get();
+    int start = ((Integer) value.startIndex().get()).intValue();
+    if (start < 0 || start > text.length()) return value;
+    int found = text.lastIndexOf(name, start - 1);
+    if (found < 0) return value;
+    if (found > 0 && (text.charAt(found - 1) == '\'' || text.charAt(found - 1) == '"')) found--;
+    int line = 1;
+    for (int i = 0; i < found; i++) if (text.charAt(i) == '\n') line++;
+    int column = found - (text.lastIndexOf('\n', found - 1) + 1);
+    return new Origin(Option.apply((Object) Integer.valueOf(line)), Option.apply((Object) Integer.valueOf(column)),
+        value.startIndex(), value.stopIndex(), value.sqlText(), value.objectType(), value.objectName(), value.stackTrace(),
+        value.pysparkErrorContext(), value.positionMapper());
+  }
+
+  private static RuntimeException bad(Origin place, String name, String text, String right) {
+    String shown = SECRET.matcher(name).find() ? "***" : text;
+    return failure(place, "INVALID_OPTION_VALUE", "22023", "'" + name + "' is '" + shown + "'. It must be " + right + ".");
+  }
+
+  private static final java.util.regex.Pattern SECRET = java.util.regex.Pattern.compile("password|secret|token|jaas",
+      java.util.regex.Pattern.CASE_INSENSITIVE);
+
+  private static RuntimeException missing(String message) {
+    return Extension.Answers.raise(Extension.Failure.of("INVALID_OPTION_VALUE", "22023", message));
+  }
+
+  private static RuntimeException failure(Origin place, String condition, String state, String message) {
+    return Extension.Answers.raise(place == null ? Extension.Failure.of(condition, state, message)
+        : Extension.Failure.at(place, condition, state, message));
+  }
+}
