@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jetsql.jobs.events import Exported, ExportFailed, ExportState, Outcome, SnapshotWritten, Step, WriteSnapshot
-from jetsql.jobs.model import Export, Job, Snapshot, Status
-from jetsql.jobs.moves import CANCELLED, Moment, end_failed, refused, why
+from jetsql.jobs.model import CANCELLED, Export, Job, Snapshot, Status
+from jetsql.jobs.moves import Moment, end_failed, refused, why
 
 
 def export_suspended(job: Job, event: ExportState, moment: Moment) -> Step:

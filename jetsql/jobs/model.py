@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from jetsql.language.statements import Body
 
@@ -202,6 +203,9 @@ class Cause:
     error_class: str = ""
     where: str = ""
     hint: str = ""
+
+
+CANCELLED: Final = Cause("cancelled by user", heals=False)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Messages to users begin with the job as subject ("is suspended already"): who sh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from jetsql.jobs import scaling
 from jetsql.jobs.events import (
@@ -18,8 +17,6 @@ from jetsql.jobs.events import (
     Step,
 )
 from jetsql.jobs.model import Cause, Guarantee, Job, RunId, Status, Trigger
-
-CANCELLED: Final = Cause("cancelled by user", heals=False)
 
 
 @dataclass(frozen=True)

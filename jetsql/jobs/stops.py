@@ -26,9 +26,8 @@ from jetsql.jobs.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.exports import write
-from jetsql.jobs.model import Cause, Job, Status, StopGoal, Trigger
+from jetsql.jobs.model import CANCELLED, Cause, Job, Status, StopGoal, Trigger
 from jetsql.jobs.moves import (
-    CANCELLED,
     Moment,
     end_failed,
     joined,

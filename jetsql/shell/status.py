@@ -11,7 +11,7 @@ from typing import Any, Final
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.moves import CANCELLED
+from jetsql.jobs.model import CANCELLED
 from jetsql.shell.background import Failed, go_on
 from jetsql.shell.link import Beside, Link, Phase, State
 
