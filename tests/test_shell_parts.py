@@ -246,6 +246,8 @@ def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
     entered.append_string("-- one\nSELECT\n  1;\n.mode csv\nSELECT 2; SELECT 2; -- two")
     assert kept(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
     assert entered.get_strings() == kept(file)[::-1]
+    entered.append_string("SELECT 6 /* ; */; SELECT 7;")
+    assert kept(file)[:2] == ["SELECT 7;", "SELECT 6 /* ; */;"]
     entered.append_string("SELECT 3; -- three")
     entered.keep("SELECT 4; SELECT")
     entered.append_string("SELECT 5;\n" * 101)

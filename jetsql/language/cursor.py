@@ -138,11 +138,12 @@ def _read(text: str, command_end: CommandEnd) -> _Reading:
     kept = _Newest.kept
     marks = list(kept.marks_of(text, command_end))
     mark = marks[-1] if marks else _Mark(0, 0, 0, Blocks())
-    reader = _Reader(text, mark, list(kept.tokens[: mark.tokens]), marks)
+    reader = _Reader(text, mark, list(islice(kept.tokens, mark.tokens)), marks)
     command = reader.to_the_end(command_end)
+    tokens = tuple(reader.tokens)
     if command_end is not kept.command_end or not kept.text.startswith(text):
-        _Newest.kept = _Kept(text, command_end, tuple(reader.tokens), tuple(marks))
-    return _Reading(tuple(reader.tokens[reader.begun :]), reader.last, reader.blocks, command)
+        _Newest.kept = _Kept(text, command_end, tokens, tuple(marks))
+    return _Reading(tokens[reader.begun :], reader.last, reader.blocks, command)
 
 
 class _Reader:

@@ -22,7 +22,7 @@ class Argument(Enum):
     PATTERN = "a pattern"
 
 
-class Place(Enum):
+class StatementAt(Enum):
     """Where a command takes a statement, which may have several lines."""
 
     NONE = "nowhere"
@@ -41,7 +41,7 @@ class Command:
     summary: str
     more: str = ""
     others: tuple[str, ...] = ()
-    statement: Place = Place.NONE
+    statement: StatementAt = StatementAt.NONE
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -83,7 +83,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "keep a statement, else the last one, under a name",
         "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it. Further "
         "lines of the statement are indented.",
-        statement=Place.SECOND,
+        statement=StatementAt.SECOND,
     ),
     Command(".run", Argument.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."),
     Command(".favourites", Argument.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
@@ -109,7 +109,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "run a statement again and again, its rows in the same place",
         "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched. Further "
         "lines of the statement are indented.",
-        statement=Place.FIRST,
+        statement=StatementAt.FIRST,
     ),
     Command(
         ".top",

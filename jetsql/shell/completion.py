@@ -47,10 +47,7 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
 
 @lru_cache(maxsize=4)  # who makes the menu and who looks for names ask for the same
 def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
-    """Where the line of the command is that the cursor stands in, None for none; and what stands at the cursor.
-
-    A command ends with its line, and the statement behind it begins anew.
-    """
+    """Where the command is that the cursor stands in, None for none; and what stands at the cursor."""
     at = at_cursor(text, cursor, command_end)
     return None if at.command is None else slice(at.command, command_end(text, at.command)), at
 

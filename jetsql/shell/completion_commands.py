@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from jetsql.shell.candidates import Candidate, Sort
-from jetsql.shell.command_table import COMMANDS, Argument, Command, Place, command_of
+from jetsql.shell.command_table import COMMANDS, Argument, Command, StatementAt, command_of
 from jetsql.shell.config import EXPLAINED
 from jetsql.shell.names import Known, Names
 from jetsql.shell.settings import SHELL_WORDS, ShellSettings
@@ -55,7 +55,7 @@ def _argument(command: Command, line: str, at: int, cursor: int) -> tuple[Argume
         return argument, start
     if argument is Argument.SETTING and (len(words) == 1 or start == words[1]):
         return argument, start
-    if command.statement is Place.SECOND:
+    if command.statement is StatementAt.SECOND:
         return Argument.STATEMENT, words[1] if len(words) > 1 else cursor
     return Argument.NONE, cursor
 

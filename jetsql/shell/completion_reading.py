@@ -7,7 +7,6 @@ before the cursor were read is kept in marks, as a key changes but the last of t
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -74,12 +73,17 @@ class _Kept:
     tokens: tuple[Token, ...] = ()
     marks: tuple[_Mark, ...] = ()
 
-    def marks_of(self, tokens: tuple[Token, ...]) -> tuple[_Mark, ...]:
+    def marks_of(self, before: Sequence[Token], at: Token) -> tuple[_Mark, ...]:
         """Those up to which the tokens are the same, and the one behind, which reading looks ahead to."""
-        same = bisect_left(
-            self.marks, True, key=lambda mark: tokens[: mark.count + 1] != self.tokens[: mark.count + 1]
-        )
+        same = len(self.marks)
+        while same and not self._is_same(before, at, self.marks[same - 1].count):  # mostly the newest one is
+            same -= 1
         return self.marks[:same]
+
+    def _is_same(self, before: Sequence[Token], at: Token, count: int) -> bool:
+        if len(before) < count or (before[count] if count < len(before) else at) != self.tokens[count]:
+            return False
+        return tuple(before[:count]) == self.tokens[:count]
 
 
 class _Newest:
@@ -89,7 +93,7 @@ class _Newest:
 def position_of(before: Sequence[Token], at: Token, behind: Sequence[Token]) -> Position:
     """Where the token `at` stands; those behind it still tell which tables there are. Never raises."""
     tokens = (*before, at, *behind)
-    marks = list(_Newest.kept.marks_of(tokens[: len(before) + 1]))
+    marks = list(_Newest.kept.marks_of(before, at))
     reader = _Reader(tokens, copied(marks[-1].open) if marks else [Frame(Query(), Clause.START)])
     done = marks[-1].count if marks else 0
     wanted = _wanted(len(before))
@@ -97,7 +101,7 @@ def position_of(before: Sequence[Token], at: Token, behind: Sequence[Token]) -> 
         if index > done and index in wanted:
             marks.append(_Mark(index, copied(reader.open)))
         reader.take(index)
-    _Newest.kept = _Kept(tokens[: len(before)], tuple(_thinned(marks, len(before))))
+    _Newest.kept = _Kept(tuple(before), tuple(_thinned(marks, len(before))))
     position = reader.position(len(before))
     for index in range(len(before), len(tokens)):
         reader.take(index)

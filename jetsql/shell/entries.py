@@ -14,7 +14,7 @@ from typing import Final
 from jetsql.language import Fragment, is_open
 from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
-from jetsql.shell.command_table import Argument, Place, command_of
+from jetsql.shell.command_table import Argument, StatementAt, command_of
 
 # Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
@@ -81,7 +81,7 @@ def _stop(text: str, entry: Sql | Dot) -> int:
     if isinstance(entry, Dot):
         return entry.stop
     stop = entry.fragment.start + len(entry.fragment.text)
-    return text.index(";", stop) + 1 if entry.fragment.terminated else stop
+    return next(tokens(text, stop)).stop if entry.fragment.terminated else stop  # the semicolon
 
 
 def command_end(text: str, start: int) -> int:
@@ -117,9 +117,9 @@ def _argument(text: str, start: int) -> _Argument | None:
     words = re.compile(r"\S+").finditer(text, start, _line_end(text, start))
     before = next(words)
     command = command_of(before.group())
-    if command is None or command.statement is Place.NONE:
+    if command is None or command.statement is StatementAt.NONE:
         return None
-    return _statement(text, start, (next(words, before) if command.statement is Place.SECOND else before).end())
+    return _statement(text, start, (next(words, before) if command.statement is StatementAt.SECOND else before).end())
 
 
 def _statement(text: str, start: int, at: int) -> _Argument:
