@@ -51,8 +51,8 @@ from jetsql.jobs.events import (
     WriteSnapshot,
 )
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Cause, Export, Job, RunId, Snapshot, Status, Version
-from jetsql.jobs.moves import CANCELLED, Moment
+from jetsql.jobs.model import CANCELLED, Cause, Export, Job, RunId, Snapshot, Status, Version
+from jetsql.jobs.moves import Moment
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.updates import version_of

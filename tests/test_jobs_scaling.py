@@ -34,8 +34,8 @@ from jetsql.jobs.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import Analysis, Export, Job, Status, StopGoal
-from jetsql.jobs.moves import CANCELLED, Moment
+from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, Status, StopGoal
+from jetsql.jobs.moves import Moment
 from jetsql.jobs.scaling import Reaction
 from jetsql.jobs.store import Store
 from jobs_support import QUICK, World, world
