@@ -109,6 +109,7 @@ class MemoryEngine:
     discarded: list[int] = field(default_factory=list)
     held: bool | None = False
     unreachable: StatementError | None = None
+    no_real_time: StatementError | None = None
     refused_confs: dict[str, str] = field(default_factory=dict)
     quiet: bool = False
     hangs: bool = False
@@ -138,6 +139,11 @@ class MemoryEngine:
         self._pass("check_reachable")
         if self.unreachable is not None:
             raise self.unreachable
+
+    def check_real_time(self, body: Body, session: UserSession) -> None:
+        self._pass("check_real_time")
+        if self.no_real_time is not None:
+            raise self.no_real_time
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n"

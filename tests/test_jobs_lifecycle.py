@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle, SinkNoticed
+from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunFlowing, RunIdle, SinkNoticed
 from jetsql.jobs.events import (
     AlterOptions,
     Cancel,
@@ -113,6 +113,7 @@ EVENTS: dict[type, Event] = {
     StopFailed: StopFailed(RUN, HURT),
     BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
     RunIdle: RunIdle(RUN, 999.0),
+    RunFlowing: RunFlowing(RUN, 10, 5.0),
     RunCompleted: RunCompleted(RUN),
     RunFailed: RunFailed(RUN, HURT),
     RestartWanted: RestartWanted(RUN, "the dimension was overwritten"),
@@ -162,6 +163,7 @@ CELLS = {
     StopFailed: ". ~ ~ R R R R R ~ ~ ~ ~",
     BatchCommitted: ". R . . . . . . . . ~ ~",
     RunIdle: ". R . . . . . . . . ~ ~",
+    RunFlowing: ". R . . . . . . . . ~ ~",
     RunCompleted: "C C C C C . . . ~ ~ ~ ~",
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
     RestartWanted: ". S S . . . . . ~ ~ ~ ~",
@@ -252,6 +254,9 @@ def test_progress_forgives_attempts_and_is_told_once() -> None:
     assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
     assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
     assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
+    flowing = after(RunFlowing(RUN, 10, 5.0), job(attempts=2, cause=HURT))
+    assert (flowing.job.attempts, flowing.job.cause, flowing.title) == (2, None, "recovered")
+    assert after(RunFlowing(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
 
 
 def test_progress_told_late_counts_and_hides_no_error() -> None:

@@ -56,7 +56,6 @@ def test_a_plain_streaming_job() -> None:
         (analysis(), {}, 10_000),
         (analysis(sink=JDBC), {}, 1_000),
         (analysis(), {"snapshotIntervalMillis": "250"}, 250),
-        (analysis(sources=(source(format="kafka"),)), {"trigger": "realTime"}, 60_000),
     ],
 )
 def test_time_between_batches(of: Analysis, options: dict[str, str], millis: int) -> None:
@@ -73,12 +72,46 @@ def test_a_batch_job() -> None:
     assert (mode.condition, mode.place) == ("JETSQL.NO_OUTPUT_MODE", at_value("outputMode", "append"))
 
 
-def test_real_time_needs_kafka() -> None:
-    error = refused(trigger="realTime")
+KAFKA = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
+LIVE = analysis(sources=(source(format="kafka"),), sink=KAFKA)
+LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sink=KAFKA)
+
+
+def test_real_time_reads_and_writes_kafka() -> None:
+    made = plan(LIVE, trigger="realTime")
+    assert (made.trigger, made.output_mode, made.guarantee, made.interval_millis) == (
+        Trigger.REAL_TIME, OutputMode.UPDATE, Guarantee.AT_LEAST_ONCE, 60_000,
+    )  # fmt: skip
+    assert "come again" in made.guarantee_reason
+    error = refused(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
-    assert "needs Kafka" in error.message and "src" in error.message
-    mixed = analysis(sources=(source(format="kafka"), source("dim")))
-    assert "dim" in refused(mixed, trigger="realTime").message
+    assert "needs Kafka" in error.message and "dim" in error.message and "'interval'" in error.hint
+    error = refused(replace(LIVE, sink=JDBC), trigger="realTime")
+    assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
+
+
+@pytest.mark.parametrize(
+    ("of", "verb", "options", "condition", "says"),
+    [
+        (LIVE, Verb.INSERT_INTO, {"processingGuarantee": "exactlyOnce"}, "GUARANTEE_NOT_POSSIBLE", "atLeastOnce"),
+        (LIVE, Verb.INSERT_INTO, {"snapshotIntervalMillis": "4999"}, "INVALID_OPTION_VALUE", "at least 5000"),
+        (LIVE, Verb.INSERT_INTO, {"outputMode": "append"}, "NO_OUTPUT_MODE", "'update'"),
+        (LIVE, Verb.INSERT_OVERWRITE, {}, "NO_OUTPUT_MODE", "'interval'"),
+        (LIVE_COUNTS, Verb.INSERT_INTO, {}, "NO_OUTPUT_MODE", "SINK INTO"),
+    ],
+)
+def test_what_real_time_cannot_do(of: Analysis, verb: Verb, options: dict[str, str], condition: str, says: str) -> None:
+    error = refused(of, verb, trigger="realTime", **options)
+    assert error.condition == f"JETSQL.{condition}"
+    assert says in f"{error.message} {error.hint}"
+    for key, value in options.items():
+        assert error.place == at_value(key, value)
+
+
+def test_aggregates_in_real_time_update_rows() -> None:
+    keyed = replace(LIVE_COUNTS, sink=replace(KAFKA, key_columns=("id",)))
+    made = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
+    assert (made.output_mode, made.interval_millis, made.upsert) == (OutputMode.UPDATE, 5_000, True)
 
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.checkpoints import Progress
 from jetsql.engine.failures import cause_of, of_throwable
@@ -25,11 +26,12 @@ from jetsql.engine.lag import Lateness
 from jetsql.engine.leases import Lease
 from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
-from jetsql.engine.sinks import SinkWriter
+from jetsql.engine.sinks import SinkWriter, StreamWriter
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.engine import Report, RestartWanted, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Cause, Job, OutputMode, RunId, Trigger
 
 _EVENTS_SECONDS = 5.0
@@ -80,7 +82,8 @@ class RunParts:
 
 
 class StreamingRun:
-    """A Structured Streaming query whose batches go through a sink writer. once: it ends after one batch."""
+    """A Structured Streaming query whose batches go through a sink writer, or whose rows go where the writer has led
+    them. once: it ends after one batch."""
 
     def __init__(self, parts: RunParts, once: bool = False) -> None:
         self._parts = parts
@@ -101,7 +104,7 @@ class StreamingRun:
         parts = self._parts
         sc = parts.session.sparkContext
         self._listener = bridge(parts.session).listen(parts.session._jsparkSession, self)
-        writer = parts.rows().writeStream.queryName(parts.job.name).foreachBatch(self._write)
+        writer = self._stream(parts.rows()).queryName(parts.job.name)
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
         writer = writer.trigger(**self._trigger())
@@ -111,6 +114,10 @@ class StreamingRun:
         finally:
             _mark_work(sc, None)
             self._started.set()
+
+    def _stream(self, rows: DataFrame) -> DataStreamWriter:
+        writer = self._parts.writer
+        return writer.attach(rows) if isinstance(writer, StreamWriter) else rows.writeStream.foreachBatch(self._write)
 
     def _trigger(self) -> dict[str, Any]:
         plan = self._parts.job.plan
@@ -154,13 +161,16 @@ class StreamingRun:
             again = batch == self._parts.reached.replayed
             names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
             measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names, self._lateness)
-            self._parts.report(committed(self._parts.id, measure, again))
+            self._tell_batch(measure, again)
         elif kind == "idle":
             self._parts.report(RunIdle(self._parts.id, seconds(detail)))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that is starting the query.
             threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
+
+    def _tell_batch(self, measure: Measure, again: bool) -> None:
+        self._parts.report(committed(self._parts.id, measure, again))
 
     def _end(self) -> None:
         self._started.wait()

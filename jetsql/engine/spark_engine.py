@@ -22,6 +22,7 @@ from jetsql.engine.jvm import bridge
 from jetsql.engine.leases import Lease
 from jetsql.engine.members import members, watch
 from jetsql.engine.pending import EndedRun, not_finished
+from jetsql.engine.real_time import RealTimeRun, check_query
 from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
@@ -29,7 +30,8 @@ from jetsql.engine.sinks.append import PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
-from jetsql.engine.sinks.letters import make_boxes, with_letters
+from jetsql.engine.sinks.kafka_stream import KafkaStream
+from jetsql.engine.sinks.letters import letter_table, make_boxes, with_letters
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
@@ -50,8 +52,9 @@ from jetsql.jobs.engine import (
     UserSession,
 )
 from jetsql.jobs.members import Member
-from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Version
+from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.moves import joined, sentence
+from jetsql.jobs.real_time import not_possible
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
 
@@ -100,6 +103,20 @@ class SparkEngine:
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
 
+    def check_real_time(self, body: Body, session: UserSession) -> None:
+        spark = _spark(session)
+        resolved = resolve(body, spark, self._sessions.capture(spark))
+        for source in resolved.analysis.sources:
+            letters = letter_table(self._catalog, source)
+            if letters:
+                raise not_possible(f"keeps no dead letters, and {source.name} has them go to {letters}", None)
+        check_query(spark, resolved.query, self._cores_held())
+
+    def _cores_held(self) -> int:
+        """By the runs that never give them free."""
+        with self._lock:
+            return sum(run.tasks for run in self._runs.values() if isinstance(run, RealTimeRun))
+
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
         query = resolve(body, spark, plan.analysis.session).query
@@ -117,8 +134,13 @@ class SparkEngine:
             self._files.delete(folder)
         session = self._sessions.for_job(job)
         self._states.seed(job, session)
+        if job.plan.trigger is Trigger.REAL_TIME:
+            # Real-time mode would run such a batch anew, past where its end is noted.
+            self._finish_pending(job, report)
         parts = self._parts(job, session, self._forgetting_ended_runs(report))
-        self._begin(StreamingRun(parts) if job.plan.analysis.streaming else BatchRun(parts), job)
+        if job.plan.trigger is Trigger.REAL_TIME:
+            check_query(session, parts.query, self._cores_held())
+        self._begin(_run(parts), job)
 
     def _parts(self, job: Job, session: SparkSession, report: Report) -> RunParts:
         resolved = resolve(job.body, session, job.plan.analysis.session)
@@ -276,6 +298,12 @@ class SparkEngine:
         return with_letters(context, writer_for(context))
 
 
+def _run(parts: RunParts) -> Run:
+    if parts.job.plan.trigger is Trigger.REAL_TIME:
+        return RealTimeRun(parts)
+    return StreamingRun(parts) if parts.job.plan.analysis.streaming else BatchRun(parts)
+
+
 def _spark(session: UserSession) -> SparkSession:
     """The session behind the handle that statements carry."""
     assert isinstance(session, SparkSession)
@@ -291,6 +319,8 @@ def writer_for(context: SinkContext) -> SinkWriter:
         return StagedFiles(context)
     if plan.analysis.sink.kind is SinkKind.JDBC:
         return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
+    if plan.trigger is Trigger.REAL_TIME:
+        return KafkaStream(context)
     return PlainAppend(context)
 
 

@@ -110,6 +110,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
     }
     if start.master.startswith("local") or on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+        # How often tasks tell how far they are, which is all that is known of a batch in real-time mode while it lasts.
+        confs["spark.executor.heartbeatInterval"] = "2s"
     if start.driver_memory:
         confs["spark.driver.memory"] = start.driver_memory
     confs |= start.conf

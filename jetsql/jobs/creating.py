@@ -18,7 +18,7 @@ from jetsql.jobs.delivery import WORDS
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.lookup import live_named
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Cause, Job, Plan, Snapshot, Status
+from jetsql.jobs.model import Cause, Job, Plan, Snapshot, Status, Trigger
 from jetsql.jobs.moves import joined
 from jetsql.jobs.options import Options, parse_options
 from jetsql.jobs.proposing import check_reachable, plan_of
@@ -170,6 +170,8 @@ def _progress(manager: Manager, view: View) -> str:
         return "Another statement suspended it."
     if job.batch is not None and job.established:
         return "The first batch is committed."
+    if job.established and job.plan.trigger is Trigger.REAL_TIME:
+        return "It runs: rows are written as they come."
     if job.established:
         return "There is nothing to read yet."
     what = "The first batch" if job.plan.analysis.streaming else "It"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Place, StatementError
-from jetsql.jobs.model import Analysis, Guarantee, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model import Analysis, Guarantee, Replay, Sink, SinkKind, Source, Trigger
 from jetsql.jobs.options import Options
 
 WORDS: Final = {
@@ -45,6 +45,8 @@ def deliver(analysis: Analysis, options: Options, target: Place | None) -> Deliv
     lost = _first(analysis, Replay.NO)
     if lost is not None:
         raise _not_replayable(lost, place or target)
+    if options.trigger is Trigger.REAL_TIME:
+        return _in_real_time(asked, place)
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not analysis.sink.transactional:
         return _without_transactions(analysis.sink, asked, place)
@@ -71,6 +73,18 @@ def _exactly_once(analysis: Analysis) -> str:
     if not analysis.streaming:
         return f"a batch job appears as a whole; {sink}"
     return f"all sources can give the same rows again; {sink}"
+
+
+def _in_real_time(asked: Guarantee | None, place: Place | None) -> Delivery:
+    reason = "with the trigger realTime rows are written before their batch is noted, so after a crash those since the"
+    if asked is Guarantee.EXACTLY_ONCE:
+        raise StatementError(
+            "GUARANTEE_NOT_POSSIBLE",
+            f"exactlyOnce is not possible: {reason} last one are written again.",
+            place=place,
+            hint="Ask for 'atLeastOnce', or use the trigger 'interval'.",
+        )
+    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{reason} last one come again", asked)
 
 
 def _without_transactions(sink: Sink, asked: Guarantee | None, place: Place | None) -> Delivery:

@@ -1,7 +1,8 @@
 """The engine as the manager knows it: a small protocol, and the events that come back from a run.
 
-The tests have an in-memory twin. Everything but `analyse`, `check_conf` and `explain` is called on worker threads and
-may block; the manager's writer thread never calls an engine.
+The tests have an in-memory twin. Everything but what a statement asks first (`analyse`, `check_conf`,
+`check_real_time`, `explain`) is called on worker threads and may block; the manager's writer thread never calls an
+engine.
 """
 
 from __future__ import annotations
@@ -35,10 +36,21 @@ class BatchCommitted:
 
 @dataclass(frozen=True)
 class RunIdle:
-    """A trigger that began at trigger_time (seconds since the epoch) found nothing to do."""
+    """A trigger that began at trigger_time (seconds since the epoch) found nothing to do, or has left nothing to do of
+    what was there when it began; rows_per_second: what it did."""
 
     run: RunId
     trigger_time: float
+    rows_per_second: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunFlowing:
+    """Rows go through a batch that takes long by its nature; none of it is committed before its end. rows: so far."""
+
+    run: RunId
+    rows: int
+    rows_per_second: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ class CopiedState:
     size_bytes: int
 
 
-EngineEvent = BatchCommitted | RunIdle | RunCompleted | RunFailed | SinkNoticed | RestartWanted
+EngineEvent = BatchCommitted | RunIdle | RunFlowing | RunCompleted | RunFailed | SinkNoticed | RestartWanted
 Report = Callable[[EngineEvent], None]
 MembersTold = Callable[[frozenset[str]], None]
 """Called with the ids of all members that run tasks."""
@@ -110,6 +122,12 @@ class Engine(Protocol):
         """Ask the external systems of a plan directly whether the job could work (5 s).
 
         Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY).
+        """
+
+    def check_real_time(self, body: Body, session: UserSession) -> None:
+        """Ask Spark, and the topics, whether the body could run with the trigger realTime now.
+
+        Raises StatementError TRIGGER_NOT_POSSIBLE.
         """
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:

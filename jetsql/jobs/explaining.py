@@ -77,4 +77,6 @@ def write_words(plan: Plan) -> str:
 def trigger_words(plan: Plan) -> str:
     if plan.trigger is Trigger.AVAILABLE_NOW:
         return "availableNow: reads what is there, then completes"
+    if plan.trigger is Trigger.REAL_TIME:
+        return f"realTime: rows at once; how far it is, is noted every {plan.interval_millis} ms"
     return f"{plan.trigger.value}: every {plan.interval_millis} ms"

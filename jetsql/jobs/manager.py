@@ -18,7 +18,7 @@ from jetsql import cancellation
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.board import Board, Facts, View
-from jetsql.jobs.engine import BatchCommitted, Engine, RunIdle
+from jetsql.jobs.engine import BatchCommitted, Engine, RunFlowing, RunIdle
 from jetsql.jobs.events import (
     CleanupFailed,
     EngineDown,
@@ -369,7 +369,10 @@ def _facts(facts: Facts, event: Event, taken: Step) -> Facts:
             batch_told=facts.batch_told if event.again else told,
         )
     if isinstance(event, RunIdle):
-        return replace(facts, rows_per_second=0.0, idle_trigger=event.trigger_time, triggers_told=told, idle_told=told)
+        rate = event.rows_per_second
+        return replace(facts, rows_per_second=rate, idle_trigger=event.trigger_time, triggers_told=told, idle_told=told)
+    if isinstance(event, RunFlowing):
+        return replace(facts, rows_per_second=event.rows_per_second)
     if isinstance(event, Stopped | StopFailed):
         return replace(facts, stop_words=taken.words)
     if taken.title in UNDONE:

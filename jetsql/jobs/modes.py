@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import Place, StatementError
-from jetsql.jobs.model import Analysis, OutputMode
+from jetsql.jobs.model import Analysis, OutputMode, Trigger
 from jetsql.jobs.options import Options
 from jetsql.language.statements import Verb
 
@@ -41,6 +41,8 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Place 
     if not analysis.streaming:
         _check_not_asked(asked, place)
         return None
+    if options.trigger is Trigger.REAL_TIME:
+        return _in_real_time(analysis, asked, place)
     if asked is not None and asked not in _MODES[verb]:
         message = f"{verb.value} can't write in output mode '{asked.value}'."
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[asked])
@@ -51,6 +53,16 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Place 
         if analysis.modes.get(mode) is None:
             return mode
     raise _none_possible(analysis, candidates, place)
+
+
+def _in_real_time(analysis: Analysis, asked: OutputMode | None, place: Place | None) -> OutputMode:
+    """Spark's real-time mode knows one, in which a query without aggregates gives out each row once, as in any."""
+    if asked not in (None, OutputMode.UPDATE):
+        message = "With the trigger realTime each row is given out at once, which is output mode 'update' and no other."
+        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint="Leave the option out.")
+    if analysis.modes.get(OutputMode.UPDATE) is not None:
+        raise _none_possible(analysis, (OutputMode.UPDATE,), place)
+    return OutputMode.UPDATE
 
 
 def _check_not_asked(asked: OutputMode | None, place: Place | None) -> None:

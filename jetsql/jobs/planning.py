@@ -13,11 +13,11 @@ from jetsql.jobs.delivery import deliver
 from jetsql.jobs.model import Analysis, Plan, SinkKind, Trigger
 from jetsql.jobs.modes import choose_mode
 from jetsql.jobs.options import Options
+from jetsql.jobs.real_time import DEFAULT_MILLIS, check_real_time
 from jetsql.language.statements import Verb
 
 _INTERVAL_MILLIS: Final = 1_000
 _FILES_INTERVAL_MILLIS: Final = 10_000
-_REAL_TIME_MILLIS: Final = 60_000
 
 
 def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Place | None) -> Plan:
@@ -25,9 +25,11 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Place | 
 
     target: the place of the sink's name in the statement, for errors that no option is to blame for.
     Raises StatementError NO_OUTPUT_MODE, TRIGGER_NOT_POSSIBLE, GUARANTEE_NOT_POSSIBLE, SOURCE_NOT_REPLAYABLE,
-    UNSUPPORTED_SINK.
+    UNSUPPORTED_SINK, INVALID_OPTION_VALUE.
     """
     _check_trigger(analysis, options)
+    if options.trigger is Trigger.REAL_TIME:
+        check_real_time(analysis, options, verb, target)
     delivery = deliver(analysis, options, target)
     mode = choose_mode(analysis, options, verb, target)
     streaming = analysis.streaming
@@ -56,26 +58,17 @@ def _interval(analysis: Analysis, options: Options) -> int:
     if options.snapshot_interval_millis is not None:
         return options.snapshot_interval_millis
     if options.trigger is Trigger.REAL_TIME:
-        return _REAL_TIME_MILLIS
+        return DEFAULT_MILLIS
     return _FILES_INTERVAL_MILLIS if analysis.sink.kind is SinkKind.FILES else _INTERVAL_MILLIS
 
 
 def _check_trigger(analysis: Analysis, options: Options) -> None:
-    place = options.value_place("trigger")
     if not analysis.streaming and "trigger" in options.given:
         raise StatementError(
             "TRIGGER_NOT_POSSIBLE",
             "The query reads no stream, so the job runs once and has no trigger.",
-            place=place,
+            place=options.value_place("trigger"),
             hint="Leave the option out, or read with FROM STREAM.",
-        )
-    other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
-    if options.trigger is Trigger.REAL_TIME and other is not None:
-        raise StatementError(
-            "TRIGGER_NOT_POSSIBLE",
-            f"The trigger realTime needs Kafka as source; {other.name} is read as {other.format}.",
-            place=place,
-            hint="Use 'interval', with a small 'snapshotIntervalMillis' where rows are wanted soon.",
         )
 
 

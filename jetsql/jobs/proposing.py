@@ -7,7 +7,7 @@ from __future__ import annotations
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Plan
+from jetsql.jobs.model import Plan, Trigger
 from jetsql.jobs.options import Options
 from jetsql.jobs.planning import make_plan
 from jetsql.language.statements import CreateJob
@@ -17,7 +17,13 @@ def plan_of(manager: Manager, statement: CreateJob, options: Options, session: U
     """The plan of a statement. Raises what the engine and `make_plan` refuse it with."""
     try_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
-    return make_plan(analysis, options, statement.body.verb, statement.body.target)
+    plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
+    if plan.trigger is Trigger.REAL_TIME:
+        try:
+            manager.engine.check_real_time(statement.body, session)
+        except StatementError as error:
+            raise error.at(options.value_place("trigger")) from None
+    return plan
 
 
 def try_confs(manager: Manager, options: Options) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from jetsql.jobs import scaling
 from jetsql.jobs.answers import ended, keep
-from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunIdle
+from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFlowing, RunIdle
 from jetsql.jobs.events import (
     Action,
     AlterOptions,
@@ -105,6 +105,13 @@ def batch(job: Job, event: BatchCommitted, moment: Moment) -> Step:
 
 def idle(job: Job, event: RunIdle, moment: Moment) -> Step:
     return _progress(job, job, "There was nothing to read yet.")
+
+
+def flowing(job: Job, event: RunFlowing, moment: Moment) -> Step:
+    """Rows that go through are the way out of an error, and none of the attempts is forgotten before they are
+    committed: what they stumble over may come later in the batch."""
+    cause = _after_progress(job) if event.rows else job.cause
+    return _progress(replace(job, cause=cause), job, "All its tasks run; rows are written as they come.")
 
 
 def _after_progress(job: Job) -> Cause | None:

@@ -70,8 +70,9 @@ def _batch(number: int) -> _Wait:
 
 
 def _idle(manager: Manager, view: View, begun: float) -> _Wait:
-    """A batch holds all that was there when its trigger began, unless sources are limited; one that began after the
-    statement is enough then. Output that waits for a watermark comes a batch later, so those jobs have to fall idle.
+    """A batch holds all that was there when its trigger began, unless sources are limited or it ends by the clock; one
+    that began after the statement is enough then. Output that waits for a watermark comes a batch later, so those jobs
+    have to fall idle.
 
     When the clock has been set back behind that beginning, times tell nothing: then the second trigger that is told
     from now on counts, since only the first can have begun before.
@@ -80,7 +81,8 @@ def _idle(manager: Manager, view: View, begun: float) -> _Wait:
     told = view.facts.triggers_told
     endless = any(source.endless for source in analysis.sources)
     limited = any(source.rate_limited for source in analysis.sources)
-    whole_batches = not limited and (endless or not analysis.dated_output)
+    by_clock = view.job.plan.trigger is Trigger.REAL_TIME
+    whole_batches = not limited and not by_clock and (endless or not analysis.dated_output)
 
     def reached(view: View) -> bool:
         facts = view.facts

@@ -167,5 +167,30 @@ public class Bridge {
 
   public void closeLooks() throws Exception { Looks.closeAll(); }
 
+  /** The rows of a stream as messages for the topic of a Kafka table. */
+  public Dataset kafkaMessages(SparkSession session, String schema, String name, Dataset rows)
+      throws Exception {
+    return (Dataset) KafkaTable.of(session, schema, name).encoded(rows);
+  }
+
+  /** What the connector's writer is to be given for a Kafka table, as JSON. */
+  public String kafkaWriting(SparkSession session, String schema, String name) throws Exception {
+    return Extension.JSON.writeValueAsString(KafkaTable.of(session, schema, name).writeOptions());
+  }
+
+  public String realTime(SparkSession session, LogicalPlan query) throws Exception { return RealTime.judge(session, query); }
+
+  public RealTime.Flow watchFlow(SparkSession session, String pool, BiConsumer engine) {
+    return RealTime.watch(session.sparkContext(), pool, engine);
+  }
+
+  /** Whether the batches of a pool in real-time mode end before their time, see `RealTime`. */
+  public void hurry(String pool, boolean now) {
+    if (now) RealTime.hurry(pool);
+    else RealTime.dontHurry(pool);
+  }
+
+  public void unwatchFlow(SparkSession session, RealTime.Flow flow) { session.sparkContext().removeSparkListener(flow); }
+
   public Throwable failure(StreamingQuery query) { return Queries.failure(query); }
 }

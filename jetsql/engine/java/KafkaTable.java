@@ -76,6 +76,11 @@ class KafkaTable {
     }
   }
 
+  static KafkaTable of(SparkSession session, String schema, String name) throws Exception {
+    Connector.load(session.sparkContext());
+    return new KafkaTable(session, session.sharedState().externalCatalog().getTable(schema, name), new HashMap());
+  }
+
   static boolean is(CatalogTable table) {
     return table.provider().isDefined() && "kafka".equalsIgnoreCase((String) table.provider().get());
   }

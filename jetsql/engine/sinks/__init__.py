@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.catalog import Catalog
 from jetsql.engine.checkpoints import Checkpoints
@@ -45,6 +46,14 @@ class SinkWriter(Protocol):
 
     def discard(self) -> None:
         """Delete what is staged and not visible; visible rows stay."""
+
+
+@runtime_checkable
+class StreamWriter(SinkWriter, Protocol):
+    """A way into a table that Spark goes by itself: its batches don't come by here, `write` is not called for them."""
+
+    def attach(self, rows: DataFrame) -> DataStreamWriter:
+        """Lead a stream into the table: the writer of Spark's to be started."""
 
 
 def read_all(rows: DataFrame) -> None:

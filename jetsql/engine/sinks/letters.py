@@ -50,11 +50,12 @@ def boxes(catalog: Catalog, plan: Plan) -> tuple[LetterBox, ...]:
     """Those of a plan's sources; a batch job has none."""
     if not plan.analysis.streaming:
         return ()
-    found = ((n, source, _named(catalog, source)) for n, source in enumerate(plan.analysis.sources))
+    found = ((n, source, letter_table(catalog, source)) for n, source in enumerate(plan.analysis.sources))
     return tuple(LetterBox(n, source.name, table) for n, source, table in found if table)
 
 
-def _named(catalog: Catalog, source: Source) -> str:
+def letter_table(catalog: Catalog, source: Source) -> str:
+    """Where a source's dead letters go, qualified; empty when it has none."""
     table = catalog.table(source.name) if source.format == "kafka" and source.created else None
     options = {key.lower(): value for key, value in table.options.items()} if table is not None else {}
     way = options.get("on.error", "")

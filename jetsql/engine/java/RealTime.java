@@ -1,0 +1,241 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+import org.apache.spark.SparkContext;
+import org.apache.spark.TaskContext;
+import org.apache.spark.scheduler.AccumulableInfo;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.v2.LowLatencyClock$;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata$;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataBase;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution$;
+import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelationExec;
+import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator$;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.util.SystemClock;
+import scala.Option;
+import scala.Tuple4;
+import scala.collection.Iterator;
+
+/** Spark's real-time mode: what it can't do, how a batch of it goes while it lasts, and how it ends before its time. */
+public class RealTime {
+  private static final String POOL = "spark.scheduler.pool";
+
+  /**
+   * As JSON: `refused`, what in a query real-time mode can't do, in Spark's words, missing when it can do all of it; and
+   * `tasks`, how many must run at once. Spark itself finds out only in the first batch, so the query is planned as there,
+   * up to its sources, and its own list is asked; the topics are asked for their partitions.
+   */
+  public static String judge(SparkSession session, LogicalPlan query) throws Exception {
+    ObjectNode verdict = Extension.JSON.createObjectNode();
+    try {
+      UnsupportedOperationChecker$.MODULE$.checkAdditionalRealTimeModeConstraints(query, OutputMode.Update());
+    } catch (Exception e) {
+      verdict.put("refused", e instanceof AnalysisException ? ((AnalysisException) e).getSimpleMessage() : e.getMessage());
+      return Extension.JSON.writeValueAsString(verdict);
+    }
+    SparkSession trial = session.cloneSession();
+    trial.conf().set("spark.sql.adaptive.enabled", "false");
+    trial.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
+    Set refused = new HashSet();
+    int[] shuffled = new int[1];
+    readsStream(planned(trial, query), refused, shuffled);
+    if (refused.isEmpty()) {
+      verdict.put("tasks", partitions(query) + shuffled[0]);
+    } else {
+      List names = new ArrayList(refused);
+      java.util.Collections.sort(names);
+      verdict.put("refused", "it has no " + String.join(", no ", names));
+    }
+    return Extension.JSON.writeValueAsString(verdict);
+  }
+
+  /** Of the topics that a query reads, by the connector's own means: with the table's ways in. */
+  private static int partitions(LogicalPlan query) throws Exception {
+    int partitions = 0;
+    Iterator nodes = query.collect(new Plans.Everything()).iterator();
+    while (nodes.hasNext()) {
+      Object node = nodes.next();
+      if (!(node instanceof StreamingRelationV2)) continue;
+      StreamingRelationV2 relation = (StreamingRelationV2) node;
+      MicroBatchStream stream = ((SupportsRead) relation.table()).newScanBuilder(relation.extraOptions()).build()
+          .toMicroBatchStream("");
+      try {
+        Object reader = stream.getClass().getMethod("kafkaOffsetReader", new Class[0]).invoke(stream, new Object[0]);
+        Method latest = reader.getClass().getMethod("fetchLatestOffsets", new Class[] {Option.class});
+        latest.setAccessible(true);
+        partitions += ((scala.collection.Map) latest.invoke(reader, new Object[] {Option.empty()})).size();
+      } finally {
+        stream.stop();
+      }
+    }
+    return partitions;
+  }
+
+  private static SparkPlan planned(SparkSession session, LogicalPlan query) {
+    IncrementalExecution$ defaults = IncrementalExecution$.MODULE$;
+    return new IncrementalExecution(session, query, OutputMode.Update(), "<none>", UUID.randomUUID(), UUID.randomUUID(),
+        0L, Option.empty(), (OffsetSeqMetadataBase) OffsetSeqMetadata$.MODULE$.apply(0L, 0L,
+        OffsetSeqMetadata$.MODULE$.apply$default$3()), WatermarkPropagator$.MODULE$.noop(), false,
+        defaults.$lessinit$greater$default$12(), defaults.$lessinit$greater$default$13(),
+        defaults.$lessinit$greater$default$14(), false, true).executedPlan();
+  }
+
+  /** Whether rows of a stream go through a node; nodes among those that are not on Spark's list, and tasks of shuffles. */
+  private static boolean readsStream(SparkPlan node, Set refused, int[] shuffled) {
+    boolean reads = node instanceof StreamingRelationExec;
+    Iterator children = node.children().iterator();
+    while (children.hasNext()) if (readsStream((SparkPlan) children.next(), refused, shuffled)) reads = true;
+    if (!reads || node instanceof StreamingRelationExec) return reads;
+    if (!allowed(node)) refused.add(node.nodeName());
+    if (node instanceof ShuffleExchangeExec) shuffled[0] += node.outputPartitioning().numPartitions();
+    return true;
+  }
+
+  private static boolean allowed(SparkPlan node) {
+    return RealTimeModeAllowlist$.MODULE$
+        .org$apache$spark$sql$execution$streaming$runtime$RealTimeModeAllowlist$$isAllowed(node);
+  }
+
+  /**
+   * Tells how a batch goes while it lasts, as often as executors tell the driver of their tasks: ("flow", the rows
+   * that it has read so far), from when all of its tasks run.
+   */
+  static class Flow extends SparkListener {
+    private final String pool;
+    private final BiConsumer engine;
+    private final Map tasks = new HashMap();
+    private final Map rows = new HashMap();
+    private final Set started = new HashSet();
+    private int job = -1;
+    private volatile int most;
+
+    Flow(String pool, BiConsumer engine) {
+      this.pool = pool;
+      this.engine = engine;
+    }
+
+    public void onJobStart(SparkListenerJobStart event) {
+      Properties properties = event.properties();
+      if (properties == null || !pool.equals(properties.getProperty(POOL))) return;
+      job = event.jobId();
+      tasks.clear();
+      rows.clear();
+      started.clear();
+      Iterator stages = event.stageInfos().iterator();
+      while (stages.hasNext()) {
+        StageInfo stage = (StageInfo) stages.next();
+        tasks.put(Integer.valueOf(stage.stageId()), Integer.valueOf(stage.numTasks()));
+      }
+      most = all();
+    }
+
+    /** The tasks that a batch runs at once; 0 before the first. */
+    public int tasks() { return most; }
+
+    public void onTaskStart(SparkListenerTaskStart event) {
+      if (tasks.containsKey(Integer.valueOf(event.stageId()))) started.add(Long.valueOf(event.taskInfo().taskId()));
+    }
+
+    public void onJobEnd(SparkListenerJobEnd event) {
+      if (event.jobId() == job) tasks.clear();
+    }
+
+    public void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate event) {
+      boolean mine = false;
+      Iterator updates = event.accumUpdates().iterator();
+      while (updates.hasNext()) {
+        Tuple4 update = (Tuple4) updates.next();
+        if (!tasks.containsKey(update._2())) continue;
+        mine = true;
+        rows.put(update._1(), Long.valueOf(read((scala.collection.immutable.Seq) update._4())));
+      }
+      if (mine && started.size() >= most) engine.accept("flow", String.valueOf(sum()));
+    }
+
+    private int all() {
+      int all = 0;
+      java.util.Iterator each = tasks.values().iterator();
+      while (each.hasNext()) all += ((Integer) each.next()).intValue();
+      return all;
+    }
+
+    private long sum() {
+      long sum = 0;
+      java.util.Iterator each = rows.values().iterator();
+      while (each.hasNext()) sum += ((Long) each.next()).longValue();
+      return sum;
+    }
+
+    private static long read(scala.collection.immutable.Seq metrics) {
+      Iterator each = metrics.iterator();
+      while (each.hasNext()) {
+        AccumulableInfo metric = (AccumulableInfo) each.next();
+        if (metric.name().isEmpty() || metric.update().isEmpty()) continue;
+        if ("internal.metrics.input.recordsRead".equals(metric.name().get())) return ((Number) metric.update().get()).longValue();
+      }
+      return 0;
+    }
+  }
+
+  /** pool: that the work of the query is in, and no other. */
+  static Flow watch(SparkContext context, String pool, BiConsumer engine) {
+    Flow flow = new Flow(pool, engine);
+    context.addSparkListener(flow);
+    return flow;
+  }
+
+  /**
+   * End the batches of a pool with the next record of each of their partitions, as if their time were up. Holds for the
+   * tasks in this JVM; those elsewhere end with the batch's time.
+   */
+  static void hurry(String pool) {
+    synchronized (Hurry.POOLS) {
+      if (!(LowLatencyClock$.MODULE$.getClock() instanceof Hurry)) LowLatencyClock$.MODULE$.setClock(new Hurry());
+    }
+    Hurry.POOLS.put(pool, pool);
+  }
+
+  static void dontHurry(String pool) { Hurry.POOLS.remove(pool); }
+
+  /** The clock that tasks of real-time mode read before each record: for some of them it is past any time. */
+  static class Hurry extends SystemClock {
+    static final Map POOLS = new ConcurrentHashMap();
+
+    public long getTimeMillis() {
+      if (!POOLS.isEmpty()) {
+        TaskContext task = TaskContext.get();
+        String pool = task == null ? null : task.getLocalProperty(POOL);
+        if (pool != null && POOLS.containsKey(pool)) return Long.MAX_VALUE;
+      }
+      return super.getTimeMillis();
+    }
+  }
+}

@@ -1,0 +1,103 @@
+"""Runs in Spark's real-time mode: rows go through at once, and a batch is a long time of it, at whose end Spark notes
+how far it is.
+
+So little can wait for a batch: that the run works, and how many rows go through, is told while it lasts. A run that is
+stopped has its batch end early, with the next record of each partition; what waits for its next record until the
+deadline is interrupted, and the rows of that batch are written again by the next run.
+"""
+
+from __future__ import annotations
+
+import json
+from time import monotonic
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm import bridge
+from jetsql.engine.runs import RunParts, StreamingRun
+from jetsql.engine.startup import is_stopped
+from jetsql.errors import StatementError
+from jetsql.jobs.engine import RunFlowing, RunIdle
+from jetsql.jobs.metrics import Measure
+from jetsql.jobs.real_time import WAY_OUT, not_possible
+
+
+def check_query(session: SparkSession, query: Any, taken: int) -> None:
+    """Whether Spark could run a query in real-time mode now. taken: cores that other jobs never give free.
+
+    Raises StatementError TRIGGER_NOT_POSSIBLE, without a place.
+    """
+    verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
+    if "refused" in verdict:
+        raise not_possible(f"can't run this query: {verdict['refused']}", None)
+    needed, cores = verdict["tasks"], session.sparkContext.defaultParallelism
+    if needed > cores - taken:
+        others = f", of which other jobs with this trigger hold {taken} for good" if taken else ""
+        raise StatementError(
+            "TRIGGER_NOT_POSSIBLE",
+            f"The trigger realTime needs a core for each task all the time: {needed} for this query (one for each"
+            f" partition of its topics and of each shuffle), and the engine has {cores}{others}.",
+            hint=f"Give the engine more cores (--master), or read topics with fewer partitions. {WAY_OUT}",
+        )
+
+
+class RealTimeRun(StreamingRun):
+    """A query with the trigger realTime."""
+
+    def __init__(self, parts: RunParts) -> None:
+        super().__init__(parts)
+        self._pool = parts.job.id
+        self._bridge = bridge(parts.session)
+        self._flow: Any = None
+        self._read = (0, monotonic())
+
+    @property
+    def tasks(self) -> int:
+        """The cores that it holds; 0 before its first batch."""
+        return int(self._flow.tasks()) if self._flow is not None else 0
+
+    def start(self) -> None:
+        self._flow = self._bridge.watchFlow(self._parts.session._jsparkSession, self._pool, self)
+        try:
+            super().start()
+        except BaseException:
+            self._unwatch()
+            raise
+
+    def stop(self, deadline_seconds: float) -> bool:
+        self._bridge.hurry(self._pool, True)
+        try:
+            return super().stop(deadline_seconds)
+        finally:
+            self._bridge.hurry(self._pool, False)
+
+    def accept(self, kind: str, detail: str) -> None:
+        if kind == "flow":
+            self._tell_flow(int(detail))
+        else:
+            super().accept(kind, detail)
+
+    def _trigger(self) -> dict[str, Any]:
+        return {"realTime": f"{self._parts.job.plan.interval_millis} milliseconds"}
+
+    def _tell_flow(self, rows: int) -> None:
+        """rows: of the batch so far; fewer than before when it is another batch."""
+        now, (before, then) = monotonic(), self._read
+        came, took = (rows - before if rows >= before else rows), max(now - then, 0.001)
+        self._read = (rows, now)
+        self._parts.report(RunFlowing(self._parts.id, rows, came / took))
+
+    def _tell_batch(self, measure: Measure, again: bool) -> None:
+        super()._tell_batch(measure, again)
+        if measure.lag and not any(measure.lag.values()):
+            self._parts.report(RunIdle(self._parts.id, measure.time, measure.processed_rows_per_second or 0.0))
+
+    def _end(self) -> None:
+        super()._end()
+        self._unwatch()
+
+    def _unwatch(self) -> None:
+        flow, self._flow = self._flow, None
+        if flow is not None and not is_stopped(self._parts.session):
+            self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)

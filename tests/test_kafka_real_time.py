@@ -1,0 +1,78 @@
+"""The trigger realTime, against a broker of the tests' own. Batches of 5 s, the least that Spark takes, are awaited."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.conftest import Sql
+from tests.kafka import Kafka, Message
+
+pytestmark = pytest.mark.spark
+
+REAL_TIME = "OPTIONS ('trigger' = 'realTime', 'snapshotIntervalMillis' = '5000')"
+
+
+@pytest.fixture
+def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
+    return kafka.topic(f"t.{request.node.name}", 1)
+
+
+@pytest.fixture
+def tables(sql: Sql, kafka: Kafka, topic: str) -> str:
+    """`t` over the topic, `out` over another; the name of that one."""
+    out = kafka.topic(f"{topic}.out", 1)
+    sql(f"CREATE TABLE t {kafka.options(topic)}")
+    sql(f"CREATE TABLE out {kafka.options(out)}")
+    return out
+
+
+def send(kafka: Kafka, topic: str, numbers: range) -> None:
+    kafka.send(topic, [Message(None, str(n).encode()) for n in numbers])
+
+
+def numbers(kafka: Kafka, topic: str) -> Counter[int]:
+    return Counter(int(message.value or b"") for message in kafka.read(topic))
+
+
+def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
+    send(kafka, topic, range(10))
+    told = sql(f"CREATE JOB j {REAL_TIME} AS INSERT INTO out (value) SELECT value FROM STREAM t WHERE offset > 1")
+    assert "rows are written as they come" in told[0][3] and "at least once" in told[0][3]
+    shown = dict(sql("DESCRIBE JOB j"))
+    assert shown["delivery"].startswith("at least once") and "realTime" in shown["trigger"]
+    send(kafka, topic, range(10, 20))
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60 SECONDS")
+    assert numbers(kafka, tables) == Counter(range(2, 20))
+    # Suspended with its next record, the batch is committed: nothing comes again.
+    send(kafka, topic, range(20, 21))
+    suspended = sql("SUSPEND JOB j")
+    assert suspended[0][2] == "SUSPENDED"
+    send(kafka, topic, range(21, 30))
+    sql("RESUME JOB j")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60 SECONDS")
+    found = numbers(kafka, tables)
+    assert set(found) == set(range(2, 30)) and all(found[n] == 1 for n in range(2, 20))
+    assert sql.value("SELECT lag FROM jetsql.jobs WHERE name = 'j'") == "0 rows"
+    sql("DROP JOB j")
+
+
+def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
+    sql: Sql, kafka: Kafka, topic: str, tables: str
+) -> None:
+    wide = kafka.topic(f"{topic}.wide", 8)
+    sql(f"CREATE TABLE wide {kafka.options(wide)}")
+    sql("CREATE TABLE files (value BINARY) USING parquet")
+    for query, says in (
+        ("INSERT INTO files SELECT value FROM STREAM t", "files is a table USING parquet"),
+        ("INSERT INTO out (value) SELECT value FROM STREAM wide", "8 for this query"),
+        (
+            "INSERT INTO out (value) SELECT a.value FROM STREAM t AS a JOIN STREAM wide AS b ON a.value = b.value",
+            "StreamingSymmetricHashJoin",
+        ),
+    ):
+        error = sql.error(f"CREATE JOB j {REAL_TIME} AS {query}")
+        assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE"
+        assert says in error.message and "interval" in error.hint
+    assert sql("SHOW JOBS") == []
