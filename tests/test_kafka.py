@@ -58,6 +58,7 @@ def test_rows_are_inserted_as_messages(sql: Sql, kafka: Kafka, topic: str) -> No
     found = [(message.key, message.value, message.partition) for message in kafka.read(topic)]
     assert found == [(None, None, 0), (None, b"2", 0), (b"a", b"1", 1)]
     assert sql.error("INSERT OVERWRITE t SELECT * FROM t").condition == "JETSQL.UNSUPPORTED_SINK"
+    assert sql.error("DELETE FROM t WHERE offset = 0").condition == "JETSQL.NOT_SUPPORTED"
     sql(f"CREATE TABLE again {kafka.options(topic)} AS SELECT X'33' AS value")
     assert sql("SELECT value FROM again WHERE value = X'33'") == [(b"3",)]
 
@@ -266,6 +267,7 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
         assert condition == "SOURCE_NOT_READY" and f"does not accept the credentials of {USER}" in words
         assert refused("denied")[1].endswith(f"doesn't let {USER} read the topic {topic}.")
         assert sql("SHOW JOBS") == []
+        assert sql.error("SELECT * FROM missing").condition == "JETSQL.SOURCE_NOT_READY"
     shown = str([sql("SHOW CREATE TABLE denied"), sql("DESCRIBE TABLE EXTENDED denied")])
     assert PASSWORD not in shown and topic in shown
     kafka.allow(ResourceType.TOPIC, topic, AclOperation.READ)

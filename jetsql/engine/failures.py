@@ -97,6 +97,24 @@ _DATA_LOSS_HINT = (
 )
 
 
+_KAFKA = "org.apache.kafka.common.errors."
+# Errors of Kafka's client, which name neither topic nor broker: what they mean here.
+_KAFKA_WORDS = {
+    "UnknownTopicOrPartitionException": ("SOURCE_NOT_READY", "A Kafka topic, or a partition of it, is not there"),
+    "TopicAuthorizationException": ("SOURCE_NOT_READY", "Kafka doesn't allow to use a topic"),
+    "GroupAuthorizationException": ("SOURCE_NOT_READY", "Kafka doesn't allow to use a consumer group"),
+    "SaslAuthenticationException": ("SOURCE_NOT_READY", "Kafka does not accept the credentials"),
+    "TimeoutException": ("EXTERNAL_SYSTEM_UNAVAILABLE", "Kafka does not answer in time"),
+    "DisconnectException": ("EXTERNAL_SYSTEM_UNAVAILABLE", "Kafka can't be reached"),
+}
+
+
+def _of_kafka(cause: Cause, kind: str) -> Cause:
+    condition, words = _KAFKA_WORDS.get(kind, ("EXTERNAL_SYSTEM_ERROR", "Kafka reports an error"))
+    message = f"{words}: {cause.message}"
+    return replace(cause, condition=f"JETSQL.{condition}", sqlstate=SQLSTATES[condition], message=message, heals=True)
+
+
 def heals(condition: str) -> bool:
     """Whether a run that ended with this condition may work when it is started again."""
     return not condition.startswith(WONT_HEAL)
@@ -162,6 +180,8 @@ def of_throwable(throwable: object, batch: int | None = None, scene: Scene | Non
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
     cause = Cause(message, condition, state, batch, heals(condition), kind)
+    if kind.startswith(_KAFKA) and not condition:
+        return _of_kafka(cause, kind.removeprefix(_KAFKA))
     if condition.startswith("KAFKA_DATA_LOSS"):
         cause = replace(cause, hint=_DATA_LOSS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)

@@ -286,7 +286,10 @@ class KafkaTable {
     Column value = functions.col("value");
     Column key = functions.col("key");
     Column keys = keyColumns().isEmpty() ? functions.lit(null) : keyFormat().parsed(key);
-    return messages.select(new Column[] {value.as("__value"), valueFormat().parsed(value).as("__row"), keys.as("__keys"),
+    // Out of an array of one: an expression that is given a name is put in place of it wherever a filter names it, and the
+    // bytes would be parsed for each time; a row that was made of another one is not.
+    Column row = functions.explode(functions.array(new Column[] {valueFormat().parsed(value)}));
+    return messages.select(new Column[] {value.as("__value"), row.as("__row"), keys.as("__keys"),
         key.as("_key"), functions.col("topic").as("_topic"), functions.col("partition").as("_partition"),
         functions.col("offset").as("_offset"), functions.col("timestamp").as("_timestamp")});
   }

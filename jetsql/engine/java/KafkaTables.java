@@ -6,9 +6,13 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.Dataset;
@@ -61,6 +65,17 @@ public class KafkaTables {
     scala.collection.Iterator each = definitions.iterator();
     while (each.hasNext()) found = found.add(((ColumnDefinition) each.next()).toV1Column());
     return found;
+  }
+
+  /** Throws a Failure for a statement that would change messages which are there. */
+  static LogicalPlan changeable(LogicalPlan plan) {
+    boolean changes = plan instanceof DeleteFromTable || plan instanceof UpdateTable || plan instanceof MergeIntoTable;
+    if (!changes) return plan;
+    LogicalPlan target = (LogicalPlan) plan.children().head();
+    while (target instanceof SubqueryAlias) target = ((SubqueryAlias) target).child();
+    if (!(target instanceof KafkaRead)) return plan;
+    throw Extension.Answers.raise(Extension.Failure.of("NOT_SUPPORTED", "0A000",
+        "What is in a Kafka topic can't be changed: messages can only be added, with INSERT INTO."));
   }
 
   /** Takes the tables over that Spark is about to make. */

@@ -122,7 +122,7 @@ public class Relations {
       }
       found.refuseChange((LogicalPlan) plan);
       KafkaTables.check(found.session, (LogicalPlan) plan);
-      return ((LogicalPlan) plan).resolveOperatorsDown(found);
+      return KafkaTables.changeable(((LogicalPlan) plan).resolveOperatorsDown(found));
     }
   }
 
