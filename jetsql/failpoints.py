@@ -21,7 +21,7 @@ from jetsql.errors import EngineError
 VARIABLE: Final = "JETSQL_FAILPOINT"
 
 # Where each is. `storing-` and `stored-` go on with the title of the history row: before its transaction, and after it
-# but before its actions.
+# but before its actions. `kafka-` goes on with the step of a part, as `PartWriter.java` tells it.
 POINTS: Final[dict[str, str]] = {
     "store-made": "a new home: the store's tables are made, not committed",
     "store-copied": "a store of an older version: it is copied, not changed",
@@ -41,6 +41,14 @@ POINTS: Final[dict[str, str]] = {
     "jdbc-prepared": "JDBC: the staging table is made and empty",
     "jdbc-staged": "JDBC: before the transaction",
     "jdbc-committed": "JDBC: after the transaction",
+    "parts-listed": "Kafka: the list of the batch's parts is stored, nothing is written",
+    "kafka-open": "Kafka: before a part's producer is opened",
+    "kafka-opened": "Kafka: a part's producer is open, which batches are in has not been asked",
+    "kafka-begin": "Kafka: before a part's transaction",
+    "kafka-begun": "Kafka: a part's transaction is begun, nothing is sent",
+    "kafka-sent": "Kafka: a part's messages are sent, the batch's number is not",
+    "kafka-marked": "Kafka: messages and number of a part are sent, not committed",
+    "kafka-committed": "Kafka: a part is committed",
     "sink-written": "the batch is in the sink and not in Spark's commit log",
     "storing-completed": "a job that ends by itself: everything is in, its end is not stored",
     "stored-completed": "a job that ends by itself: its end is stored, its files are there",
@@ -143,6 +151,11 @@ def check_armed() -> None:
     """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
     if _mistake is not None:
         raise EngineError("ENGINE_NOT_STARTED", str(_mistake), hint=f"There are: {', '.join(POINTS)}.")
+
+
+def armed() -> bool:
+    """Whether there is a place to die at."""
+    return _death is not None
 
 
 def left() -> list[str]:

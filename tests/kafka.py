@@ -25,6 +25,7 @@ import pyspark
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -150,6 +151,15 @@ class Kafka:
             *(resource, name, ResourcePatternType.LITERAL, f"User:{USER}", "*", operation, AclPermissionType.ALLOW)
         )
         for future in self.admin.create_acls([binding]).values():
+            future.result(_REQUEST_SECONDS)
+
+    def forbid_all(self) -> None:
+        """Take back all that `allow` let `USER` do."""
+        anything = AclBindingFilter(
+            *(ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{USER}", None, AclOperation.ANY),
+            AclPermissionType.ANY,
+        )
+        for future in self.admin.delete_acls([anything]).values():
             future.result(_REQUEST_SECONDS)
 
     def send(self, topic: str, messages: Iterable[Message]) -> None:

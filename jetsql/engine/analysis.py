@@ -112,7 +112,16 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         stateful=bool(stateful),
         dated_output=dated,
         fingerprint=_fingerprint(sources, stateful) if facts["streaming"] else (),
+        varying=_varying(facts, sources, bool(stateful)),
     )
+
+
+def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:
+    """A row that is another one when it comes again matters where rows are spread by what is in them."""
+    if "spread" in facts:
+        return f"{facts['spread']} spreads the rows of a repeated batch otherwise"
+    by_values = stateful or facts.get("joins", False) or any(source.format != "kafka" for source in sources)
+    return f"{facts['varying']} gives other values when a batch is repeated" if "varying" in facts and by_values else ""
 
 
 def _reason(text: str | None) -> str | None:
@@ -181,7 +190,7 @@ def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str
     if kind is SinkKind.FILES:
         return "", True
     if kind is SinkKind.KAFKA:
-        return Topic.of(table).words, False
+        return Topic.of(table).words, True
     database = Database(spark, table.options)
     return f"{database.server}, {database.table}", dialect_of(database.driver) is not None
 

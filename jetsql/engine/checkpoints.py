@@ -4,6 +4,7 @@
 <root>/<job id>/spark-<n>/    the same after n updates of the job; each begins as a copy of the one before
 <root>/<job id>/manifests/    what each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table
+<root>/<job id>/parts/        into which parts each batch for a Kafka topic is split
 """
 
 from __future__ import annotations
@@ -64,6 +65,9 @@ class Checkpoints:
 
     def manifests(self, job_id: str) -> str:
         return f"{self.folder(job_id)}/manifests"
+
+    def parts(self, job_id: str) -> str:
+        return f"{self.folder(job_id)}/parts"
 
     def progress(self, job: Job) -> Progress:
         return progress(self.files, self.spark(job.id, job.checkpoint))

@@ -7,8 +7,10 @@ decisions stay in Python. Compiling takes some tenths of a second, so the classe
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pyspark.java_gateway
@@ -19,6 +21,7 @@ from jetsql.jobs.secrets import names_secret
 
 _PACKAGE = "dev.jetsql"
 _bridges: dict[int, Any] = {}
+_shipped: dict[tuple[str, str], Any] = {}
 
 
 def bridge(spark: SparkSession) -> Any:
@@ -57,6 +60,34 @@ def class_beside(spark: SparkSession, beside: str, folder: str, name: str) -> An
     return _instance(gateway, bridge(spark).define(beside, whole, code))
 
 
+def shipped(spark: SparkSession, folder: str, name: str) -> Any:
+    """An instance of a class in a folder of sources, all of which the executors have too: Spark hands them a jar.
+
+    Compiled when it is asked for the first time, so the sources may name classes of jars that were added by then.
+    """
+    gateway: Any = spark.sparkContext._gateway
+    key = (str(spark.sparkContext.applicationId), folder)
+    if key not in _shipped:
+        parent = spark._jsparkSession.sharedState().jarClassLoader()
+        compiled = _compile(gateway, f"java/{folder}", parent)
+        spark.sparkContext._jsc.addJar(_packed(gateway, folder, compiled))
+        finder = gateway.jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(compiled)
+        loader = gateway.jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)
+        _shipped[key] = _instance(gateway, loader.loadClass(f"{_PACKAGE}.{name}"))
+    return _shipped[key]
+
+
+def _packed(gateway: Any, folder: str, classes: Any) -> str:
+    """A jar of classes, which is deleted when Java ends."""
+    temporary = gateway.jvm.java.lang.System.getProperty("java.io.tmpdir")
+    place = gateway.jvm.org.apache.spark.util.Utils.createTempDir(temporary, "jetsql")
+    path = Path(str(place.getAbsolutePath())) / f"jetsql-{folder}.jar"
+    with zipfile.ZipFile(path, "w") as jar:
+        for file in classes.keySet():
+            jar.writestr(file, bytes(classes.get(file)))
+    return str(path)
+
+
 def _instance(gateway: Any, java_class: Any) -> Any:
     return java_class.getConstructors()[0].newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
 
@@ -65,8 +96,8 @@ def _parent(gateway: Any) -> Any:
     return gateway.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
 
 
-def _compile(gateway: Any, folder: str) -> Any:
-    """The classes of a folder of sources: their bytes by the names of their files."""
+def _compile(gateway: Any, folder: str, parent: Any = None) -> Any:
+    """The classes of a folder of sources: their bytes by the names of their files. parent: finds what they name."""
     jvm = gateway.jvm
     sources = [f for f in resources.files("jetsql.engine").joinpath(folder).iterdir() if f.name.endswith(".java")]
     resource_type = jvm.org.codehaus.commons.compiler.util.resource.Resource
@@ -75,7 +106,7 @@ def _compile(gateway: Any, folder: str) -> Any:
         array[n] = jvm.org.codehaus.commons.compiler.util.resource.StringResource(source.name, source.read_text())
     classes = jvm.java.util.HashMap()
     compiler = jvm.org.codehaus.janino.Compiler()
-    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(_parent(gateway)))
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(parent or _parent(gateway)))
     compiler.setClassFileCreator(jvm.org.codehaus.commons.compiler.util.resource.MapResourceCreator(classes))
     compiler.compile(array)
     return classes

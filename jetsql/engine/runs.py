@@ -182,6 +182,7 @@ class StreamingRun:
         self._query = self._listener = None
         if query is not None and not self._stopping.is_set():
             self._report_end(query)
+        self._parts.writer.close()
 
     def _report_end(self, query: StreamingQuery) -> None:
         if not self._report_failure(query):
@@ -275,6 +276,7 @@ class BatchRun:
         try:
             parts.lease.check()
             count = parts.writer.write(parts.rows(), 0)
+            parts.writer.close()
             failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such
             if not self._stopping:

@@ -16,7 +16,7 @@ from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.confs import refusal
-from jetsql.jobs.model import CapturedSession, Job
+from jetsql.jobs.model import CapturedSession, Job, SinkKind
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -59,6 +59,9 @@ _LOCAL_CONFS = {
     )
 }
 
+# A batch that comes again has to be split into the same parts, whatever sizes are measured while it runs.
+_PARTS_CONFS = {"spark.sql.adaptive.enabled": "false"}
+
 
 def delivery_confs(checkpoint_root: str) -> dict[str, str]:
     """What every streaming query of ours runs with. checkpoint_root: where its checkpoint is, a URI."""
@@ -95,6 +98,8 @@ class Sessions:
         captured = job.plan.analysis.session
         defaults = {**self.defaults(), **job.defaults}
         delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
+        if job.plan.analysis.sink.kind is SinkKind.KAFKA:
+            delivery |= _PARTS_CONFS
         own = revealed(self._spark, job.plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **own, **delivery, JOB_CONF: job.id}.items():
             session.conf.set(key, value)

@@ -30,6 +30,8 @@ from jetsql.engine.sinks.append import PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
+from jetsql.engine.sinks.kafka import KafkaTransactions
+from jetsql.engine.sinks.kafka import rehearse as rehearse_topic
 from jetsql.engine.sinks.kafka_stream import KafkaStream
 from jetsql.engine.sinks.letters import letter_table, make_boxes, with_letters
 from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
@@ -102,6 +104,8 @@ class SparkEngine:
         make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
+        elif plan.analysis.sink.kind is SinkKind.KAFKA and plan.guarantee is Guarantee.EXACTLY_ONCE:
+            rehearse_topic(self._spark, self._catalog.same(plan.analysis.sink))
 
     def check_real_time(self, body: Body, session: UserSession) -> None:
         spark = _spark(session)
@@ -215,9 +219,9 @@ class SparkEngine:
     def _leave_table(self, job: Job, version: Version) -> None:
         """Delete what a version of the job has staged in a table that is not the job's any more."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
-        # What is staged and noted in a database is the job's, whichever of its versions it was: the run that is there
-        # needs it, and drops what others left.
-        if old.table != new.table and old.kind is not SinkKind.JDBC:
+        # What is staged and noted in a database or at a broker is the job's, whichever of its versions it was: the run
+        # that is there needs it, and drops what others left.
+        if old.table != new.table and old.kind is SinkKind.FILES:
             self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
 
     def holds_batch(self, job: Job) -> bool:
@@ -321,6 +325,8 @@ def writer_for(context: SinkContext) -> SinkWriter:
         return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
     if plan.trigger is Trigger.REAL_TIME:
         return KafkaStream(context)
+    if plan.analysis.sink.kind is SinkKind.KAFKA and plan.guarantee is Guarantee.EXACTLY_ONCE:
+        return KafkaTransactions(context)
     return PlainAppend(context)
 
 

@@ -20,8 +20,9 @@ WORDS: Final = {
 
 _SINK_WORDS: Final = {
     SinkKind.FILES: "each batch is staged and moved in exactly once",
-    SinkKind.KAFKA: "each batch is written in transactions that also note its number",
     SinkKind.JDBC: "each batch is one transaction that also notes its number",
+    SinkKind.KAFKA: "each part of a batch is one transaction that also notes the batch's number, for readers of what is"
+    " committed (isolation.level=read_committed)",
 }
 
 
@@ -50,6 +51,8 @@ def deliver(analysis: Analysis, options: Options, target: Place | None) -> Deliv
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not analysis.sink.transactional:
         return _without_transactions(analysis.sink, asked, place)
+    if analysis.sink.kind is SinkKind.KAFKA and analysis.varying:
+        return _with_other_parts(analysis, asked, place)
     if by_clock is None:
         return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
     if asked is Guarantee.EXACTLY_ONCE:
@@ -98,6 +101,18 @@ def _without_transactions(sink: Sink, asked: Guarantee | None, place: Place | No
         )
     reason = f"{sink.system} takes no batch together with its number, so a repeated batch is in it twice"
     return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
+
+
+def _with_other_parts(analysis: Analysis, asked: Guarantee | None, place: Place | None) -> Delivery:
+    """A part of a batch that is in Kafka is left out of a repeated batch, so it has to hold the same rows again."""
+    if asked is Guarantee.EXACTLY_ONCE:
+        raise StatementError(
+            "GUARANTEE_NOT_POSSIBLE",
+            f"exactlyOnce into {analysis.sink.system or analysis.sink.table} is not possible: {analysis.varying}.",
+            place=place,
+            hint="Leave that out of the query, or ask for 'atLeastOnce'.",
+        )
+    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{analysis.varying}, so parts of it may be there twice", asked)
 
 
 def _not_replayable(source: Source, place: Place | None) -> StatementError:

@@ -140,7 +140,8 @@ class Analysis:
     modes: for each output mode None where Spark can run the query in it, else the reason why not (streaming only).
     fingerprint: facts that must stay the same for the state to stay valid (sources, stateful operators), each a
     sentence that can be shown. stateful: the query keeps state from batch to batch (aggregates, joins of streams,
-    duplicates). dated_output: output waits for a watermark.
+    duplicates). dated_output: output waits for a watermark. varying: what in the query may spread the rows of a batch
+    over other parts when the batch is repeated, in words; empty when nothing does.
     """
 
     streaming: bool
@@ -152,6 +153,7 @@ class Analysis:
     stateful: bool = False
     dated_output: bool = False
     fingerprint: tuple[str, ...] = ()
+    varying: str = ""
 
     @property
     def operators(self) -> tuple[str, ...]:

@@ -53,6 +53,13 @@ class KafkaTable {
   };
   private static final Pattern WATERMARK = Pattern.compile("`?(.+?)`?\\s+DELAY\\s+OF\\s+(.+)", Pattern.CASE_INSENSITIVE);
   static final String BROKEN_AT = "The message at offset ";
+  // What a client writes with unless the table says otherwise: Kafka's own wait for no second message and compress
+  // nothing, which is slow for streams of small records.
+  private static final String[][] WRITING = {
+      {"kafka.linger.ms", "20"},
+      {"kafka.batch.size", "262144"},
+      {"kafka.compression.type", "lz4"},
+  };
   private static final String[] ONLY_STREAMS = {"maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"};
   private static final String[] ONLY_BATCHES = {"endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp"};
 
@@ -140,18 +147,23 @@ class KafkaTable {
     if (!streaming && "latest".equalsIgnoreCase(starting)) remove(given, "startingOffsets");
     String[] others = streaming ? ONLY_BATCHES : ONLY_STREAMS;
     for (int i = 0; i < others.length; i++) remove(given, others[i]);
-    for (int i = 0; i < READING.length; i++) {
-      if (find(given, READING[i][0]) == null) given.put(READING[i][0], READING[i][1]);
-    }
+    complete(given, READING);
     if (topic() != null) given.put("subscribe", topic());
     return given;
   }
 
-  /** Options for the connector's writer. */
-  Map writeOptions() {
+  /** Options for the connector's writer. inBatches: messages may wait for others. */
+  Map writeOptions(boolean inBatches) {
     Map given = connectorOptions();
+    if (inBatches) complete(given, WRITING);
     given.put("topic", topic());
     return given;
+  }
+
+  private static void complete(Map given, String[][] defaults) {
+    for (int i = 0; i < defaults.length; i++) {
+      if (find(given, defaults[i][0]) == null) given.put(defaults[i][0], defaults[i][1]);
+    }
   }
 
   private Map connectorOptions() {
@@ -327,13 +339,16 @@ class KafkaTable {
   }
 
   /** Send rows, by Spark's own writer. */
-  void insert(Dataset rows) { encoded(rows).write().format("kafka").options(writeOptions()).save(); }
+  void insert(Dataset rows) { encoded(rows, false).write().format("kafka").options(writeOptions(true)).save(); }
 
   /** What an INSERT writes to. */
   LogicalPlan target() { return LogicalRelation$.MODULE$.apply(new Target(this), table); }
 
-  /** Rows of the table as messages: the columns that the connector's writer takes. */
-  Dataset encoded(Dataset rows) {
+  /**
+   * Rows of the table as messages: the columns that the connector's writer takes. deletes: a row that has nothing but its
+   * key is a message without a value, which deletes what a compacted topic has of the key.
+   */
+  Dataset encoded(Dataset rows, boolean deletes) {
     Dataset named = rows.toDF(table.schema().fieldNames());
     if (isRaw()) return named.select(messageColumns());
     List messages = new ArrayList();
@@ -341,8 +356,16 @@ class KafkaTable {
     List kept = "raw".equalsIgnoreCase(option("value.format"))
         ? java.util.Arrays.asList((Object[]) columnsBut(keyColumns()).fieldNames())
         : java.util.Arrays.asList((Object[]) table.schema().fieldNames());
-    messages.add(valueFormat().written(columns(kept)).as("value"));
+    Column value = valueFormat().written(columns(kept));
+    messages.add((deletes ? functions.when(functions.not(empty()), value) : value).as("value"));
     return named.select((Column[]) messages.toArray(new Column[0]));
+  }
+
+  private Column empty() {
+    Column[] others = columns(java.util.Arrays.asList((Object[]) columnsBut(keyColumns()).fieldNames()));
+    Column empty = functions.lit(Boolean.valueOf(others.length > 0));
+    for (int i = 0; i < others.length; i++) empty = empty.and(others[i].isNull());
+    return empty;
   }
 
   private static Column[] columns(List names) {

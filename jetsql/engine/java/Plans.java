@@ -13,12 +13,16 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
@@ -183,7 +187,40 @@ public class Plans {
       if (node instanceof Aggregate) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
       if (keepsState(node)) stateful.add(fingerprint(node));
+      else if (node instanceof Join) facts.put("joins", true);
     }
+    readVarying(nodes);
+  }
+
+  /** What may give other rows, or spread them otherwise, when a batch is repeated: {"varying", "spread"}, as SQL. */
+  private void readVarying(List nodes) {
+    for (int i = 0; i < nodes.size(); i++) {
+      LogicalPlan node = (LogicalPlan) nodes.get(i);
+      boolean byValues = node instanceof RepartitionByExpression && hashed((RepartitionByExpression) node);
+      boolean spreads = node instanceof RepartitionOperation || node instanceof RebalancePartitions;
+      if (spreads && !byValues) facts.put("spread", node.nodeName());
+      Iterator expressions = node.expressions().iterator();
+      while (expressions.hasNext()) {
+        Expression expression = (Expression) expressions.next();
+        if (!expression.deterministic()) facts.put("varying", innermost(expression).sql());
+      }
+    }
+  }
+
+  private static boolean hashed(RepartitionByExpression node) {
+    Iterator by = node.partitionExpressions().iterator();
+    boolean any = by.hasNext();
+    while (by.hasNext()) if (by.next() instanceof SortOrder) return false;
+    return any;
+  }
+
+  private static Expression innermost(Expression varying) {
+    Iterator children = varying.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      if (!child.deterministic()) return innermost(child);
+    }
+    return varying;
   }
 
   private String refusal(OutputMode mode) {

@@ -47,6 +47,9 @@ class SinkWriter(Protocol):
     def discard(self) -> None:
         """Delete what is staged and not visible; visible rows stay."""
 
+    def close(self) -> None:
+        """The run has ended: let go what was kept from batch to batch."""
+
 
 @runtime_checkable
 class StreamWriter(SinkWriter, Protocol):

@@ -27,6 +27,9 @@ class WithoutRecord:
     def discard(self) -> None:
         """Nothing is staged."""
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
 
 class PlainAppend(WithoutRecord):
     """Writer of one job's batches into any table that Spark can insert into."""

@@ -62,6 +62,9 @@ class StagedFiles:
         if self._context.catalog.table(self._sink.table) is not None:
             self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def _known(self, batch: int) -> Manifest | None:
         """The manifest of a batch that comes again. One that can't be read matters only while files wait to be moved:
         they are gone when the last of them has."""

@@ -111,6 +111,9 @@ class JdbcTransactions:
             if error.step != "forget" or error.state not in target.sql.dialect.no_table:
                 raise target.database.refusal(error) from error
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def _write(self, target: Target, staging: str, rows: DataFrame, batch: int) -> int | None:
         if not self._swept:
             self._sweep(target)

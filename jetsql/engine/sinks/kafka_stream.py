@@ -22,8 +22,8 @@ class KafkaStream(WithoutRecord):
         spark, table = self._context.spark, self._context.catalog.same(self._sink)
         _, schema, name = table.name.split(".", 2)
         java, session = bridge(spark), spark._jsparkSession
-        messages = java.kafkaMessages(session, schema, name, rows._jdf)
-        options: dict[str, str] = json.loads(java.kafkaWriting(session, schema, name))
+        messages = java.kafkaMessages(session, schema, name, rows._jdf, self._context.job.plan.upsert)
+        options: dict[str, str] = json.loads(java.kafkaWriting(session, schema, name, False))
         given = {key.lower() for key in options}
         more = {key: value for key, value in _AT_ONCE.items() if key not in given}
         return DataFrame(messages, spark).writeStream.format("kafka").options(**options, **more)

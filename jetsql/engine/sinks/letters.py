@@ -179,3 +179,6 @@ class DeadLetters:
         for each in self._letters:
             each.files.discard()
         self._writer.discard()
+
+    def close(self) -> None:
+        self._writer.close()

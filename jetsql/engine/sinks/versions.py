@@ -69,6 +69,9 @@ class TableVersions:
         if not self._files.names(self._folder):
             self._files.delete(self._folder)
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def _table(self) -> TableFacts:
         """The table, which may be at any version of this job by now. There may be hundreds, so they are not listed."""
         catalog = self._context.catalog

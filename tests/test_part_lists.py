@@ -1,0 +1,111 @@
+"""A batch for Kafka that comes again: what of it is in, and when that can't be told. Tried without a broker."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from jetsql.engine.filesystem import FileSystem
+from jetsql.engine.sinks.part_lists import Part, PartList, PartLists, is_in
+from jetsql.errors import StatementError
+
+A, B, C = Part("k0-t-0", "k0-t-0 0-5"), Part("k0-t-1", "k0-t-1 0-7"), Part("k0-t-2", "k0-t-2 3-4")
+
+
+class Disk:
+    """The files of the job's folder."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def read_if_there(self, path: str) -> str | None:
+        return self.texts.get(path)
+
+    def write(self, path: str, text: str) -> None:
+        self.texts[path] = text
+
+    def delete(self, path: str) -> None:
+        self.texts.pop(path, None)
+
+
+@dataclass
+class Broker:
+    """What is noted there. asked: how often."""
+
+    noted: dict[str, int] = field(default_factory=dict)
+    kept: float = 600.0
+    fenced: list[str] = field(default_factory=list)
+    asked: int = 0
+    server: str = "Kafka b:9092"
+
+    def newest(self, names: list[str]) -> dict[str, int]:
+        self.asked += 1
+        return {name: self.noted[name] for name in names if name in self.noted}
+
+    def retention_seconds(self) -> float:
+        return self.kept
+
+    def fence(self, names: list[str]) -> None:
+        self.fenced += names
+
+
+@pytest.fixture
+def lists() -> PartLists:
+    return PartLists("job/parts", cast(FileSystem, Disk()))
+
+
+def stored(lists: PartLists, batch: int) -> list[str]:
+    found = lists.read(batch)
+    assert isinstance(found, PartList)
+    return found.names
+
+
+def test_a_new_batch_is_stored_before_anything_is_asked(lists: PartLists) -> None:
+    broker = Broker()
+    assert not is_in(lists, broker, "t", 4, (A, B))
+    assert (stored(lists, 4), broker.asked) == ([A.name, B.name], 0)
+
+
+def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(lists: PartLists) -> None:
+    is_in(lists, Broker(), "t", 4, (A, B))
+    assert not is_in(lists, Broker({A.name: 4, B.name: 3}), "t", 4, (B, A))
+    assert is_in(lists, Broker({A.name: 4, B.name: 4}), "t", 4, (B, A))
+    assert is_in(lists, Broker({A.name: 4, B.name: 4}, kept=0.0), "t", 4, (C,))
+
+
+def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(lists: PartLists) -> None:
+    is_in(lists, Broker(), "t", 4, (A, B))
+    moved = Part(B.name, "k0-t-1 0-9")
+    with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t") as refused:
+        is_in(lists, Broker({A.name: 4}), "t", 4, (A, moved))
+    assert refused.value.condition == "JETSQL.PENDING_BATCH_FAILED"
+    broker = Broker({A.name: 3})
+    assert not is_in(lists, broker, "t", 4, (A, moved, C))
+    assert broker.fenced == [A.name, B.name]
+    assert stored(lists, 4) == [A.name, moved.name, C.name]
+
+
+def test_a_batch_whose_notes_may_be_gone_is_refused(lists: PartLists, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_in(lists, Broker(), "t", 4, (A, B))
+    later = time.time() + 3 * 86400
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert not is_in(lists, Broker(kept=7 * 86400.0), "t", 4, (A, B))
+    with pytest.raises(StatementError, match=r"begun 3.0 days ago .* after 3.0 days \(offsets.retention.minutes\)"):
+        is_in(lists, Broker({A.name: 4}, kept=3 * 86400.0), "t", 4, (A, B))
+
+
+def test_half_a_list_is_damage(lists: PartLists) -> None:
+    is_in(lists, Broker(), "t", 4, (A,))
+    lists.files.write("job/parts/000000004.json", '{"batch": 4, "par')
+    with pytest.raises(StatementError) as refused:
+        is_in(lists, Broker(), "t", 4, (A,))
+    assert refused.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
+
+
+def test_old_lists_go(lists: PartLists) -> None:
+    for batch in range(15):
+        is_in(lists, Broker(), "t", batch, (A,))
+    assert [batch for batch in range(15) if lists.read(batch) is not None] == list(range(5, 15))
