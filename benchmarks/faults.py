@@ -65,16 +65,22 @@ def line(point: str, found: list[tuple[Scenario, Outcome]]) -> Line:
 def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
     from tests.faults.matrix import Matrix
     from tests.faults.migration import MIGRATION, Migration
+    from tests.kafka import running_kafka
     from tests.postgres import running_postgres
 
     found = []
-    with running_postgres() as server, tempfile.TemporaryDirectory(prefix="jetsql-faults-") as folder:
+    with (
+        running_postgres() as server,
+        running_kafka() as kafka,
+        tempfile.TemporaryDirectory(prefix="jetsql-faults-") as folder,
+    ):
         for scenario in scenarios:
             home = Path(folder) / scenario.name
             if scenario.name == MIGRATION.name:
                 found.append((scenario, Migration(scenario, home, say).run()))
             else:
-                found.append((scenario, Matrix(scenario, home, server, say).run()))
+                brokers = kafka if scenario.writes_topics else None
+                found.append((scenario, Matrix(scenario, home, server, say, brokers).run()))
             tell(*found[-1])
     return found
 
@@ -119,7 +125,7 @@ def main(only: str | None) -> None:
     from tests.faults.migration import MIGRATION
     from tests.faults.rounds import SCENARIOS
 
-    introduce("faults: kill -9 at every named place", "local[2], driver memory 1g; PostgreSQL on loopback")
+    introduce("faults: kill -9 at every named place", "local[2], driver memory 1g; PostgreSQL and Kafka on loopback")
     points = [only] if only else list(POINTS)
     scenarios = [*SCENARIOS.values(), MIGRATION]
     if only:

@@ -15,7 +15,7 @@ from jetsql.failpoints import POINTS, VARIABLE
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [file for file in (ROOT / "jetsql").rglob("*.py") if file.name != "failpoints.py"]
-STEPS = ("storing", "stored")
+STEPS = ("storing", "stored", "kafka")
 
 
 def calls() -> Iterator[ast.Call]:
@@ -43,7 +43,13 @@ def test_the_table_and_the_source_name_the_same_places() -> None:
     assert {name(call) for call in calls() if call.keywords} == set(STEPS)
 
 
-@pytest.mark.parametrize("point", [point for point in POINTS if point.partition("-")[0] in STEPS])
+def test_the_steps_of_a_part_are_places() -> None:
+    java = (ROOT / "jetsql" / "engine" / "java" / "kafka_sink").glob("*.java")
+    steps = {step for file in java for step in re.findall(r'steps\.come\("(\w+)"\)', file.read_text(encoding="utf-8"))}
+    assert {f"kafka-{step}" for step in steps} == {point for point in POINTS if point.startswith("kafka-")}
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.partition("-")[0] in ("storing", "stored")])
 def test_a_place_beside_a_step_goes_by_a_title_that_steps_have(point: str) -> None:
     title = point.partition("-")[2].replace("-", " ")
     text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "jetsql" / "jobs").glob("*.py"))

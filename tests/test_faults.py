@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults.matrix import Matrix
 from tests.faults.rounds import SINKS, STATEMENTS, STATES, Scenario
+from tests.kafka import Kafka
 from tests.postgres import Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -31,8 +32,10 @@ SHORT = replace(STATEMENTS, rounds=tuple(round for round in STATEMENTS.rounds if
 
 
 @pytest.mark.parametrize("scenario", [SINKS, SHORT, STATES], ids=lambda scenario: scenario.name)
-def test_nothing_is_lost_and_nothing_is_there_twice(scenario: Scenario, postgres: Postgres, tmp_path: Path) -> None:
-    outcome = Matrix(scenario, tmp_path, postgres, print).run()
+def test_nothing_is_lost_and_nothing_is_there_twice(
+    scenario: Scenario, postgres: Postgres, kafka: Kafka, tmp_path: Path
+) -> None:
+    outcome = Matrix(scenario, tmp_path, postgres, print, kafka if scenario.writes_topics else None).run()
     assert outcome.faults == []
     assert all(death.died for death in outcome.deaths)
     assert outcome.looks > 0 and outcome.files > 0 and outcome.polls > 0

@@ -53,7 +53,8 @@ class Kind:
     """One job of the matrix.
 
     table: what it writes. read: its rows as whole numbers. job: the statement that makes it, for some with a `{life}`.
-    ends: by itself.
+    ends: by itself. topic: it writes a topic, whose messages another client reads; `read` says what their values are.
+    keyed: of the messages with one key the last one counts. fed: by another job of the matrix.
     """
 
     name: str
@@ -63,6 +64,9 @@ class Kind:
     job: str
     check: Check
     ends: bool = False
+    topic: bool = False
+    keyed: bool = False
+    fed: bool = False
 
 
 def exactly(expected: Callable[[Facts], Iterable[Row]]) -> Check:
@@ -90,6 +94,10 @@ def _ids(facts: Facts) -> Iterable[Row]:
 def _copied(facts: Facts) -> Iterable[Row]:
     yield from ((i + more,) for i in facts.source.ids() for more in (0, TOO))
     yield from ((i,) for i in facts.inserted)
+
+
+def _both(facts: Facts) -> Iterable[Row]:
+    return ((i + more,) for i in facts.source.ids() for more in (0, TOO))
 
 
 def _by_digit(facts: Facts) -> Iterable[Row]:
@@ -194,6 +202,7 @@ FILE_KINDS: Final = (
         "id",
         _job("chained", "INSERT INTO chained SELECT id FROM STREAM copy"),
         exactly(_copied),
+        fed=True,
     ),
     Kind(
         "least",
@@ -255,6 +264,86 @@ JDBC_KINDS: Final = (
         at_least(_closed),
     ),
 )
+def _message(*values: str) -> str:
+    """A message of whole numbers, with the first as its key."""
+    texts = [f"CAST({value} AS STRING)" for value in values]
+    return f"CAST({texts[0]} AS BINARY), CAST(concat_ws(',', {', '.join(texts)}) AS BINARY)"
+
+
+def _topic_job(name: str, query: str, *options: str) -> str:
+    return _job(name, f"INSERT INTO {name} (key, value) {query}", *options)
+
+
+_IDS = "STREAM k_numbers"
+KAFKA_KINDS: Final = (
+    Kind(
+        "k_numbers",
+        "file table to topic",
+        "k_numbers",
+        "id",
+        _topic_job("k_numbers", f"SELECT {_message('id')} FROM {_SOURCE}"),
+        exactly(_ids),
+        topic=True,
+    ),
+    Kind(
+        "k_copy",
+        "topic to topic",
+        "k_copy",
+        "id",
+        _topic_job("k_copy", f"SELECT key, value FROM {_IDS}"),
+        exactly(_ids),
+        topic=True,
+        fed=True,
+    ),
+    Kind(
+        "k_both",
+        "two reads of one topic to a topic",
+        "k_both",
+        "id",
+        _topic_job(
+            "k_both",
+            f"SELECT key, value FROM {_IDS} UNION ALL"
+            f" SELECT key, CAST(CAST(CAST(CAST(key AS STRING) AS BIGINT) + {TOO} AS STRING) AS BINARY) FROM {_IDS}",
+        ),
+        exactly(_both),
+        topic=True,
+        fed=True,
+    ),
+    Kind(
+        "k_minutes",
+        "windowed aggregate to topic",
+        "k_minutes",
+        _MINUTE,
+        _topic_job(
+            "k_minutes",
+            f"SELECT {_message('CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120', 'n', 'total')} FROM"
+            f" (SELECT window.start AS start, count(*) AS n, sum(id) AS total FROM {_SOURCE}"
+            " WATERMARK at DELAY OF INTERVAL 0 SECONDS GROUP BY window(at, '1 minute'))",
+        ),
+        exactly(_closed),
+        topic=True,
+    ),
+    Kind(
+        "k_digits",
+        "SINK INTO a keyed topic",
+        "k_digits",
+        "digit, n, total",
+        _job("k_digits", f"SINK INTO k_digits {_DIGITS}"),
+        exactly(_digits),
+        topic=True,
+        keyed=True,
+    ),
+    Kind(
+        "k_least",
+        "at least once, topic to topic",
+        "k_least",
+        "id",
+        _topic_job("k_least", f"SELECT key, value FROM {_IDS}", _AT_LEAST),
+        at_least(_ids),
+        topic=True,
+        fed=True,
+    ),
+)
 # Made, dropped and made again by the rounds themselves.
 RENEWED: Final = Kind(
     "renewed",
@@ -305,7 +394,15 @@ CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """
 
 
-def tables(numbers: str, url: str) -> list[str]:
-    """The statements that make every table. url: of the PostgreSQL server."""
+def tables(numbers: str, url: str, brokers: str) -> list[str]:
+    """The statements that make every table. url: of the PostgreSQL server. brokers: Kafka's, empty without it."""
     text = _TABLES.format(numbers=numbers, url=url, user=USER, password=PASSWORD)
-    return [statement.strip() for statement in text.split(";\n")]
+    made = [statement.strip() for statement in text.split(";\n")]
+    return [*made, *(_topic_table(kind, brokers) for kind in KAFKA_KINDS if brokers)]
+
+
+def _topic_table(kind: Kind, brokers: str) -> str:
+    columns = "(digit BIGINT, n BIGINT, total BIGINT) " if kind.keyed else ""
+    keyed = ", 'value.format' = 'csv', 'key.columns' = 'digit'" if kind.keyed else ""
+    options = f"'kafka.bootstrap.servers' = '{brokers}', 'topic' = '{kind.table}', 'startingOffsets' = 'earliest'"
+    return f"CREATE TABLE IF NOT EXISTS {kind.table} {columns}USING kafka OPTIONS ({options}{keyed})"

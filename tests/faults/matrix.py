@@ -22,6 +22,8 @@ from tests.faults.program import LAST_INSERTED
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import Round, Scenario
 from tests.faults.source import Source
+from tests.faults.topics import make_topics, messages
+from tests.kafka import Kafka
 from tests.postgres import Postgres
 
 _ROOT = Path(__file__).parents[2]
@@ -65,10 +67,13 @@ class Outcome:
 class Matrix:
     """One run of a scenario on a fresh folder and a fresh schema of the server."""
 
-    def __init__(self, scenario: Scenario, folder: Path, server: Postgres, tell: _Tell) -> None:
+    def __init__(
+        self, scenario: Scenario, folder: Path, server: Postgres, tell: _Tell, kafka: Kafka | None = None
+    ) -> None:
         self._scenario = scenario
         self._folder = folder
         self._server = server
+        self._kafka = kafka
         self._tell = tell
         self._source = Source(folder / "numbers")
         self._store = folder / "engine" / "jetsql.db"
@@ -80,6 +85,8 @@ class Matrix:
     def run(self) -> Outcome:
         began = time.monotonic()
         self._server(f"DROP SCHEMA IF EXISTS crash CASCADE; {SERVER_TABLES}")
+        if self._kafka is not None:
+            make_topics(self._kafka)
         reader = FilesReader(self._folder / "engine" / "warehouse")
         reader.start()
         try:
@@ -129,7 +136,10 @@ class Matrix:
         facts = Facts(self._source, (*self._inserted, *LAST_INSERTED))
         self._outcome.polls = told["polls"]
         for kind in self._scenario.kinds:
-            self._outcome.losses[kind.name] = kind.check(Counter(map(tuple, told["found"][kind.name])), facts)
+            found = Counter(map(tuple, told["found"].get(kind.name, ())))
+            if kind.topic and self._kafka is not None:
+                found = Counter(messages(self._kafka, kind))
+            self._outcome.losses[kind.name] = kind.check(found, facts)
         for place, words in self._deaths.wrong():
             self._blame(place, words)
         self._outcome.wrong += store_faults(self._store, self._scenario.jobs)
@@ -139,6 +149,7 @@ class Matrix:
         """Code, standard output and error of a start of the program; with it ends whatever it started."""
         environment = {**os.environ, **_SETTINGS, VARIABLE: armed, "PYTHONPATH": str(_ROOT)}
         command = [sys.executable, "-m", "tests.faults.program", str(self._folder), self._server.url]
+        command.append("" if self._kafka is None else self._kafka.servers)
         process = subprocess.Popen(
             [*command, self._scenario.name, round],
             cwd=_ROOT,

@@ -1,9 +1,10 @@
 """One start of an engine in the crash matrix, to be killed on the way or to finish everything.
 
-    python -m tests.faults.program FOLDER URL SCENARIO ROUND
+    python -m tests.faults.program FOLDER URL BROKERS SCENARIO ROUND
 
-FOLDER has the source's files in `numbers` and the engine's home in `engine`; URL is the PostgreSQL server's. ROUND is a
-`rounds.Round` as JSON, or `last`: then all jobs finish, and standard output tells as JSON what is in their tables.
+FOLDER has the source's files in `numbers` and the engine's home in `engine`; URL is PostgreSQL's; BROKERS are Kafka's
+or empty. ROUND is a `rounds.Round` as JSON, or `last`: then all jobs finish, and standard output tells as JSON what is
+in their tables.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Start:
     scenario: Scenario
     source: Source
     url: str
+    brokers: str
 
     def rows(self, text: str) -> list[list[object]]:
         return [list(row) for row in self.engine.run(text).rows]
@@ -46,7 +48,7 @@ class Start:
     def live(self, round: Round) -> None:
         """Do what the round asks for; with places armed, wait for the death."""
         if round.statements and not self.rows("SHOW TABLES LIKE 'numbers'"):
-            for text in tables(str(self.source.folder), self.url):
+            for text in tables(str(self.source.folder), self.url, self.brokers):
                 self.rows(text)
         for number in round.inserted:
             self._insert(number)
@@ -69,7 +71,7 @@ class Start:
             self._insert(number)
             self._settle()
             session.expect(dict(self._wanted()))
-        kinds = self.scenario.kinds
+        kinds = [kind for kind in self.scenario.kinds if not kind.topic]
         found = {kind.name: self.rows(f"SELECT {kind.read} FROM {kind.table}") for kind in kinds}
         return {"found": found, "polls": session.polls}
 
@@ -90,7 +92,7 @@ class Start:
     def _settle(self) -> None:
         """Wait until every job has read what is there; a job that another one feeds after that."""
         self.rows("RESUME JOB now")
-        fed_last = sorted(self.scenario.kinds, key=lambda kind: kind.name == "chained")
+        fed_last = sorted(self.scenario.kinds, key=lambda kind: kind.fed)
         for kind in fed_last:
             until = "COMPLETED" if kind.ends else "IDLE"
             self.rows(f"WAIT FOR JOB {kind.name} UNTIL {until} TIMEOUT 120")
@@ -109,9 +111,9 @@ def _wait_for_the_others(round: Round) -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-def main(folder: Path, url: str, scenario: Scenario, round: str) -> None:
-    with jetsql.open(home=folder / "engine", master="local[2]", conf=CONF) as engine:
-        start = Start(engine, scenario, Source(folder / "numbers"), url)
+def main(folder: Path, url: str, brokers: str, scenario: Scenario, round: str) -> None:
+    with jetsql.open(home=folder / "engine", master=f"local[{scenario.slots}]", conf=CONF) as engine:
+        start = Start(engine, scenario, Source(folder / "numbers"), url, brokers)
         with OpenSession(engine.spark, scenario.polled, folder / "open_session.log") as session:
             if round == "last":
                 sys.stdout.write(json.dumps(start.finish(session)))
@@ -120,4 +122,4 @@ def main(folder: Path, url: str, scenario: Scenario, round: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], SCENARIOS[sys.argv[3]], sys.argv[4])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], SCENARIOS[sys.argv[4]], sys.argv[5])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.failpoints import Place
-from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, ONCE, PASSING, RENEWED, Kind
+from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, Kind
 
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
@@ -78,7 +78,8 @@ class Scenario:
     """A home's life. jobs: those that are made first and stay; a round at the beginning makes them.
 
     polled: the tables that the open session looks at. java_dies: Spark's Java is killed with the engine; else it is
-    left to notice by itself that its engine is dead, and may do something meanwhile.
+    left to notice by itself that its engine is dead, and may do something meanwhile. slots: of Spark's for tasks; jobs
+    whose tasks stand at their places keep theirs.
     """
 
     name: str
@@ -86,6 +87,11 @@ class Scenario:
     rounds: tuple[Round, ...]
     polled: tuple[str, ...]
     java_dies: bool = True
+    slots: int = 2
+
+    @property
+    def writes_topics(self) -> bool:
+        return any(kind.topic for kind in self.jobs)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -270,4 +276,41 @@ STATES: Final = Scenario(
     ),
     polled=("parts", "digits"),
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS, STATES)}
+_TOPICS = (*(kind for kind in FILE_KINDS if kind.name in ("parts", "now")), *KAFKA_KINDS)
+
+# Jobs that write topics, each of which dies before and after every call of a transaction.
+TOPICS: Final = Scenario(
+    "topics",
+    _TOPICS,
+    (
+        Round(
+            (
+                *("parts-listed:k_numbers@2", "kafka-begun:k_minutes", "kafka-marked:k_digits@2"),
+                "sink-written:parts@2",
+            ),
+            _make(_TOPICS),
+            files=3,
+        ),
+        Round(
+            (
+                *("kafka-committed:k_numbers", "kafka-sent:k_copy", "kafka-open:k_both", "kafka-marked:k_minutes"),
+                *("kafka-committed:k_digits", "sink-written:k_least"),
+            ),
+            files=2,
+        ),
+        Round(
+            (
+                *("kafka-marked:k_numbers", "kafka-committed:k_copy", "kafka-committed:k_both"),
+                *("sink-written:k_minutes", "kafka-begin:k_digits"),
+            ),
+            files=2,
+        ),
+        Round(
+            ("sink-written:k_numbers", "kafka-opened:k_copy", "kafka-sent:k_both", "kafka-committed:k_minutes"),
+            files=2,
+        ),
+    ),
+    polled=("parts",),
+    slots=12,
+)
+SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS, STATES, TOPICS)}
