@@ -49,7 +49,7 @@ def test_a_stream_is_seen_until_q_which_ends_it_on_the_engine(shell: ShellTermin
     shell.until("default>", times=1)
     assert engine.ended.wait(60)
     shell.press("SELECT still;\r")
-    shell.until("still")
+    shell.until("1 row\ndefault>")
 
 
 def test_what_is_typed_before_a_stream_s_rows_waits_for_the_prompt(shell: ShellTerminal, engine: DoorEngine) -> None:
