@@ -160,9 +160,7 @@ class KafkaTransactions:
             read_all(rows)
             return None
         failpoint("parts-listed", self._job.name)
-        count = topic.write(messages, parts, self._job, batch, self._headers(table, batch))
-        self._files.delete(self._staging)
-        return count
+        return topic.write(messages, parts, self._job, batch, self._headers(table, batch))
 
     def holds(self, batch: int) -> bool:
         """A batch of which a part is in has to get in."""
@@ -202,7 +200,7 @@ class KafkaTransactions:
 
     def _staged(self, messages: DataFrame) -> DataFrame:
         """The rows of a batch job, as they were when it first ran: its tables may have others by now, and parts of what
-        it came to then may be in the topic."""
+        it came to then may be in the topic. They go with the job's checkpoint, once its end is stored."""
         if not self._files.exists(f"{self._staging}/_SUCCESS"):
             messages.write.mode("overwrite").parquet(self._staging)
         return messages.sparkSession.read.schema(messages.schema).parquet(self._staging)
