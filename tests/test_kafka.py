@@ -267,7 +267,7 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
         assert condition == "SOURCE_NOT_READY" and f"does not accept the credentials of {USER}" in words
         assert refused("denied")[1].endswith(f"doesn't let {USER} read the topic {topic}.")
         assert sql("SHOW JOBS") == []
-        assert sql.error("SELECT * FROM missing").condition == "JETSQL.SOURCE_NOT_READY"
+        assert sql.error("SELECT * FROM missing").condition == "JETSQL.EXTERNAL_SYSTEM_ERROR"
     shown = str([sql("SHOW CREATE TABLE denied"), sql("DESCRIBE TABLE EXTENDED denied")])
     assert PASSWORD not in shown and topic in shown
     kafka.allow(ResourceType.TOPIC, topic, AclOperation.READ)

@@ -6,7 +6,6 @@ What is not in the table may heal: a server that is restarted, a network that co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -92,27 +91,6 @@ WONT_HEAL: tuple[str, ...] = (
 
 
 _MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
-_DATA_LOSS_HINT = (
-    "To go on without them: DROP TABLE, CREATE TABLE it again with 'failOnDataLoss' = 'false', and RESUME JOB."
-)
-
-
-_KAFKA = "org.apache.kafka.common.errors."
-# Errors of Kafka's client, which name neither topic nor broker: what they mean here.
-_KAFKA_WORDS = {
-    "UnknownTopicOrPartitionException": ("SOURCE_NOT_READY", "A Kafka topic, or a partition of it, is not there"),
-    "TopicAuthorizationException": ("SOURCE_NOT_READY", "Kafka doesn't allow to use a topic"),
-    "GroupAuthorizationException": ("SOURCE_NOT_READY", "Kafka doesn't allow to use a consumer group"),
-    "SaslAuthenticationException": ("SOURCE_NOT_READY", "Kafka does not accept the credentials"),
-    "TimeoutException": ("EXTERNAL_SYSTEM_UNAVAILABLE", "Kafka does not answer in time"),
-    "DisconnectException": ("EXTERNAL_SYSTEM_UNAVAILABLE", "Kafka can't be reached"),
-}
-
-
-def _of_kafka(cause: Cause, kind: str) -> Cause:
-    condition, words = _KAFKA_WORDS.get(kind, ("EXTERNAL_SYSTEM_ERROR", "Kafka reports an error"))
-    message = f"{words}: {cause.message}"
-    return replace(cause, condition=f"JETSQL.{condition}", sqlstate=SQLSTATES[condition], message=message, heals=True)
 
 
 def heals(condition: str) -> bool:
@@ -180,10 +158,6 @@ def of_throwable(throwable: object, batch: int | None = None, scene: Scene | Non
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
     cause = Cause(message, condition, state, batch, heals(condition), kind)
-    if kind.startswith(_KAFKA) and not condition:
-        return _of_kafka(cause, kind.removeprefix(_KAFKA))
-    if condition.startswith("KAFKA_DATA_LOSS"):
-        cause = replace(cause, hint=_DATA_LOSS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
 

@@ -38,7 +38,10 @@ class Lateness:
         self._seen: dict[str, deque[tuple[float, _Places]]] = {}
 
     def seconds(self, time: float, told: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, float]:
-        """By source, how long the oldest of what is not read yet has waited at `time` (seconds since the epoch)."""
+        """By source, how long the oldest of what is not read yet has waited at `time` (seconds since the epoch).
+
+        Not known from a run's first event alone, when something waits.
+        """
         found = {}
         for number, source in enumerate(told):
             end, latest = _offset(source.get("endOffset")), _offset(source.get("latestOffset"))
@@ -47,9 +50,9 @@ class Lateness:
             name, read, newest = _name(number, told, names), dict(_places(end)), dict(_places(latest))
             seen = self._seen.setdefault(name, deque(maxlen=_REMEMBERED))
             seen.append((time, newest))
-            waiting = (place for place, offset in newest.items() if offset > read.get(place, 0))
-            waits = [time - _since(seen, place, read.get(place, 0)) for place in waiting]
-            found[name] = max(waits, default=0.0)
+            waiting = [place for place, offset in newest.items() if offset > read.get(place, 0)]
+            if not waiting or len(seen) > 1:
+                found[name] = max((time - _since(seen, place, read.get(place, 0)) for place in waiting), default=0.0)
         return found
 
 

@@ -140,8 +140,8 @@ def lag_words(measure: Measure) -> str | None:
     several = len(measure.lag) > 1
     found = []
     for source, lag in measure.lag.items():
-        waited = measure.lag_seconds.get(source, 0.0)
-        words = f"{lag} rows, {waited:.1f} s" if lag else "0 rows"
+        waited = measure.lag_seconds.get(source)
+        words = f"{lag} rows, {waited:.1f} s" if lag and waited is not None else f"{lag} rows"
         found.append(f"{source}: {words}" if several else words)
     return "; ".join(found) or None
 
