@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.engine.failures import WONT_HEAL
+from jetsql.engine.jvm import bridge
 from jetsql.engine.remedies import DAMAGED
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
@@ -447,10 +448,14 @@ def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
 
 
 def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:
-    jvm = sql.engine.spark.sparkContext._jvm
-    conditions = set(
-        jvm.org.apache.spark.SparkThrowableHelper.errorReader().errorInfoMap().keySet().mkString(" ").split()
+    spark = sql.engine.spark
+    jvm = spark.sparkContext._jvm
+    bridge(spark).loadKafka(spark._jsparkSession)
+    readers = (
+        jvm.org.apache.spark.SparkThrowableHelper.errorReader(),
+        jvm.org.apache.spark.sql.kafka010.KafkaExceptionsHelper.errorClassesJsonReader(),
     )
+    conditions = {name for reader in readers for name in reader.errorInfoMap().keySet().mkString(" ").split()}
     for prefix in (*WONT_HEAL, *DAMAGED):
         ours = prefix.removeprefix("JETSQL.")
         known = SQLSTATES if ours != prefix else conditions

@@ -28,7 +28,7 @@ def jetsql(home: Path, *arguments: str, **environ: str) -> "subprocess.Completed
 def test_results_and_mistakes_keep_to_their_streams(tmp_path: Path) -> None:
     text = "SELECT 1 AS one;\nSELECT *\n  FROM nowhere;\nSHOW JOBS;"
     ended = jetsql(tmp_path, "--embedded", "--format", "csv", "--continue", "-e", text)
-    header = "id,name,status,submission_time,delivery,rows_per_second,last_error"
+    header = "id,name,status,submission_time,delivery,rows_per_second,lag,last_error"
     assert ended.stdout == f"one\n1\n\n{header}\n"
     # A slow machine adds lines before and after that say what takes long.
     mistake = ended.stderr[ended.stderr.index("-e:3:8: ") :].splitlines()

@@ -156,6 +156,7 @@ def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
 
 def test_rights_that_are_missing_are_told_at_create(topics: Topics) -> None:
     kafka = topics.kafka
+    kafka.forbid_all()  # what other tests have let the user do
     topics.table("source")
     kafka.topic(topics.topic("sink"))
     login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}";'
