@@ -197,7 +197,7 @@ def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
     """The columns of the option `key.columns`, as the table spells them."""
-    asked = {key.lower(): value for key, value in table.options.items()}.get("key.columns", "")
+    asked = table.option("key.columns")
     spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
     found = []
     for key in (part.strip().strip('`"') for part in asked.split(",") if part.strip()):

@@ -42,6 +42,10 @@ class TableFacts:
             managed=facts["type"] == "MANAGED",
         )
 
+    def option(self, name: str, default: str = "") -> str:
+        """One of its OPTIONS, however it is written there. name: in lower case."""
+        return next((value for key, value in self.options.items() if key.lower() == name), default)
+
 
 class Catalog:
     """The session catalogue through one session. Table names are qualified: `spark_catalog.schema.table`."""

@@ -5,7 +5,6 @@ A topic is asked for by Kafka's own client, since Spark's source goes on asking 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, revealed
+from jetsql.engine.sinks.kafka_refusals import user_of
 from jetsql.errors import StatementError
 from jetsql.jobs.secrets import hide
 
 _ASK_MILLIS: Final = 5_000
-_USER: Final = re.compile(r"username\s*=\s*[\"']?([^\"';\s]+)")
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ class Topic:
 
     @classmethod
     def of(cls, table: TableFacts) -> Topic:
-        options = {key.lower(): value for key, value in table.options.items()}
-        return cls(options.get("topic", ""), options.get("kafka.bootstrap.servers", ""))
+        return cls(table.option("topic"), table.option("kafka.bootstrap.servers"))
 
     @property
     def words(self) -> str:
@@ -81,8 +79,7 @@ def _refusal(topic: Topic, conf: Mapping[str, str], throwable: Any) -> Statement
     kind = str(throwable.getClass().getSimpleName())
     said = hide(" ".join(str(throwable.getMessage()).split()), dict(conf))
     server, where = f"Kafka {topic.servers}", topic.words
-    found = _USER.search(conf.get("sasl.jaas.config", ""))
-    user = found[1] if found else "the user"
+    user = user_of(conf)
     if kind == "UnknownTopicOrPartitionException":
         message = f"{server} has no topic {topic.name}."
         return StatementError("SOURCE_NOT_READY", message, hint="Create it there first.", where=where)

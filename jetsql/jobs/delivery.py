@@ -56,7 +56,11 @@ def deliver(analysis: Analysis, options: Options, target: Place | None) -> Deliv
     if by_clock is None:
         return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
     if asked is Guarantee.EXACTLY_ONCE:
-        raise _not_possible(by_clock, place)
+        words = (
+            f"exactlyOnce is not possible: the source {by_clock.name} ({by_clock.format}) makes its rows by wall clock "
+            "and gives others when a batch is repeated."
+        )
+        raise _not_possible(words, "Ask for 'atLeastOnce', or use rate-micro-batch as source.", place)
     reason = f"source {by_clock.name} makes its rows by wall clock, so a repeated batch may hold others"
     return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
 
@@ -79,26 +83,20 @@ def _exactly_once(analysis: Analysis) -> str:
 
 
 def _in_real_time(asked: Guarantee | None, place: Place | None) -> Delivery:
-    reason = "with the trigger realTime rows are written before their batch is noted, so after a crash those since the"
+    why = "with the trigger realTime rows are written before their batch is noted, so after a crash those since the"
     if asked is Guarantee.EXACTLY_ONCE:
-        raise StatementError(
-            "GUARANTEE_NOT_POSSIBLE",
-            f"exactlyOnce is not possible: {reason} last one are written again.",
-            place=place,
-            hint="Ask for 'atLeastOnce', or use the trigger 'interval'.",
-        )
-    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{reason} last one come again", asked)
+        words = f"exactlyOnce is not possible: {why} last one are written again."
+        raise _not_possible(words, "Ask for 'atLeastOnce', or use the trigger 'interval'.", place)
+    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{why} last one come again", asked)
 
 
 def _without_transactions(sink: Sink, asked: Guarantee | None, place: Place | None) -> Delivery:
     if asked is Guarantee.EXACTLY_ONCE:
-        raise StatementError(
-            "GUARANTEE_NOT_POSSIBLE",
+        words = (
             f"exactlyOnce is not possible: {sink.table} is in {sink.system}, and that takes no batch together with its "
-            "number in one transaction.",
-            place=place,
-            hint="Ask for 'atLeastOnce'.",
+            "number in one transaction."
         )
+        raise _not_possible(words, "Ask for 'atLeastOnce'.", place)
     reason = f"{sink.system} takes no batch together with its number, so a repeated batch is in it twice"
     return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
 
@@ -106,12 +104,8 @@ def _without_transactions(sink: Sink, asked: Guarantee | None, place: Place | No
 def _with_other_parts(analysis: Analysis, asked: Guarantee | None, place: Place | None) -> Delivery:
     """A part of a batch that is in Kafka is left out of a repeated batch, so it has to hold the same rows again."""
     if asked is Guarantee.EXACTLY_ONCE:
-        raise StatementError(
-            "GUARANTEE_NOT_POSSIBLE",
-            f"exactlyOnce into {analysis.sink.system or analysis.sink.table} is not possible: {analysis.varying}.",
-            place=place,
-            hint="Leave that out of the query, or ask for 'atLeastOnce'.",
-        )
+        words = f"exactlyOnce into {analysis.sink.system or analysis.sink.table} is not possible: {analysis.varying}."
+        raise _not_possible(words, "Leave that out of the query, or ask for 'atLeastOnce'.", place)
     return _asked_or(Guarantee.AT_LEAST_ONCE, f"{analysis.varying}, so parts of it may be there twice", asked)
 
 
@@ -124,11 +118,5 @@ def _not_replayable(source: Source, place: Place | None) -> StatementError:
     )
 
 
-def _not_possible(source: Source, place: Place | None) -> StatementError:
-    return StatementError(
-        "GUARANTEE_NOT_POSSIBLE",
-        f"exactlyOnce is not possible: the source {source.name} ({source.format}) makes its rows by wall clock "
-        "and gives others when a batch is repeated.",
-        place=place,
-        hint="Ask for 'atLeastOnce', or use rate-micro-batch as source.",
-    )
+def _not_possible(words: str, hint: str, place: Place | None) -> StatementError:
+    return StatementError("GUARANTEE_NOT_POSSIBLE", words, place=place, hint=hint)

@@ -153,9 +153,7 @@ class KafkaTransactions:
         table = self._context.catalog.same(self._sink)
         topic = open_topic(self._context.spark, table, self._job.id)
         messages = self._messages(rows)
-        messages = _lasting(topic, messages if self._streaming else self._staged(messages))
-        parts = topic.parts(messages)
-        assert parts is not None, "rows of a shuffle are split as they were"
+        messages, parts = _lasting(topic, messages if self._streaming else self._staged(messages))
         if is_in(self._lists, topic, self._sink.table, batch, parts):
             read_all(rows)
             return None
@@ -207,8 +205,8 @@ class KafkaTransactions:
 
     def _headers(self, table: TableFacts, batch: int) -> dict[str, str]:
         """What each message carries for readers that drop repeats, where the table asks for it."""
-        asked = {key.lower(): value for key, value in table.options.items()}.get("delivery.headers", "false")
-        return {"jetsql-job": self._job.id, "jetsql-batch": str(batch)} if asked.lower() == "true" else {}
+        asked = table.option("delivery.headers").lower() == "true"
+        return {"jetsql-job": self._job.id, "jetsql-batch": str(batch)} if asked else {}
 
 
 def whole_messages(given: DataFrame) -> DataFrame:
@@ -227,15 +225,19 @@ def whole_messages(given: DataFrame) -> DataFrame:
     return given.select(*columns)
 
 
-def _lasting(topic: PartTopic, messages: DataFrame) -> DataFrame:
-    """Messages that are split into the same parts whenever they come: as they are, or spread by what is in them.
+def _lasting(topic: PartTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:
+    """Messages that are split into the same parts whenever they come, and these: as they are, or spread by what is in
+    them.
 
     Rows of a topic and of a shuffle are; files may be cut otherwise, where a member has come or a setting is another.
     """
-    if topic.parts(messages) is not None:
-        return messages
-    count = int(messages.sparkSession.conf.get("spark.sql.shuffle.partitions") or "1")
-    return messages.repartition(count, sf.coalesce("key", "value"))
+    parts = topic.parts(messages)
+    if parts is None:
+        count = int(messages.sparkSession.conf.get("spark.sql.shuffle.partitions") or "1")
+        messages = messages.repartition(count, sf.coalesce("key", "value"))
+        parts = topic.parts(messages)
+    assert parts is not None, "rows of a shuffle are split as they were"
+    return messages, parts
 
 
 class _Steps:

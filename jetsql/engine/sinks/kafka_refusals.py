@@ -169,7 +169,7 @@ def refusal(failure: KafkaFailure, server: str, topic: str, conf: Mapping[str, s
     message = words.message.format(
         server=server,
         topic=topic,
-        user=_user(conf),
+        user=user_of(conf),
         limit=f"{limit:g} s",
         said=_sentence(failure.message),
         part=failure.part,
@@ -196,7 +196,8 @@ def _words(failure: KafkaFailure, limit: float) -> _Words:
     return _BY_KIND.get(kind) or (_UNREACHABLE if failure.step == "connect" else _OTHER)
 
 
-def _user(conf: Mapping[str, str]) -> str:
+def user_of(conf: Mapping[str, str]) -> str:
+    """As whom a client logs in. conf: its settings."""
     found = re.search(r"username\s*=\s*[\"']?([^\"';\s]+)", conf.get("sasl.jaas.config", ""))
     return found[1] if found else "the user"
 

@@ -57,8 +57,7 @@ def boxes(catalog: Catalog, plan: Plan) -> tuple[LetterBox, ...]:
 def letter_table(catalog: Catalog, source: Source) -> str:
     """Where a source's dead letters go, qualified; empty when it has none."""
     table = catalog.table(source.name) if source.format == "kafka" and source.created else None
-    options = {key.lower(): value for key, value in table.options.items()} if table is not None else {}
-    way = options.get("on.error", "")
+    way = table.option("on.error") if table is not None else ""
     if not way.lower().startswith(_WAY):
         return ""
     parts = [part.strip().strip("`") for part in way[len(_WAY) :].split(".")]
