@@ -7,6 +7,7 @@ decisions stay in Python. Compiling takes some tenths of a second, so the classe
 from __future__ import annotations
 
 import json
+import threading
 import zipfile
 from collections.abc import Mapping
 from importlib import resources
@@ -22,6 +23,8 @@ from jetsql.jobs.secrets import names_secret
 _PACKAGE = "dev.jetsql"
 _bridges: dict[int, Any] = {}
 _shipped: dict[tuple[str, str], Any] = {}
+# Jobs start side by side, and a class must not come from two loaders: Py4J tells classes apart by their names alone.
+_making = threading.RLock()
 
 
 def bridge(spark: SparkSession) -> Any:
@@ -30,11 +33,10 @@ def bridge(spark: SparkSession) -> Any:
     gateway: Any = sc._gateway
     launcher: Any = pyspark.java_gateway
     launcher.ensure_callback_server_started(gateway)
-    if id(gateway) not in _bridges:
-        compiled = _compile(gateway, "java")
-        finder = gateway.jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(compiled)
-        loader = gateway.jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, _parent(gateway))
-        _bridges[id(gateway)] = _instance(gateway, loader.loadClass(f"{_PACKAGE}.Bridge"))
+    with _making:
+        if id(gateway) not in _bridges:
+            compiled = _compile(gateway, "java")
+            _bridges[id(gateway)] = _loaded(gateway, compiled, _parent(gateway), "Bridge")
     return _bridges[id(gateway)]
 
 
@@ -67,14 +69,20 @@ def shipped(spark: SparkSession, folder: str, name: str) -> Any:
     """
     gateway: Any = spark.sparkContext._gateway
     key = (str(spark.sparkContext.applicationId), folder)
-    if key not in _shipped:
-        parent = spark._jsparkSession.sharedState().jarClassLoader()
-        compiled = _compile(gateway, f"java/{folder}", parent)
-        spark.sparkContext._jsc.addJar(_packed(gateway, folder, compiled))
-        finder = gateway.jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(compiled)
-        loader = gateway.jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)
-        _shipped[key] = _instance(gateway, loader.loadClass(f"{_PACKAGE}.{name}"))
+    with _making:
+        if key not in _shipped:
+            parent = spark._jsparkSession.sharedState().jarClassLoader()
+            compiled = _compile(gateway, f"java/{folder}", parent)
+            spark.sparkContext._jsc.addJar(_packed(gateway, folder, compiled))
+            _shipped[key] = _loaded(gateway, compiled, parent, name)
     return _shipped[key]
+
+
+def _loaded(gateway: Any, compiled: Any, parent: Any, name: str) -> Any:
+    """An instance of one of the compiled classes, which come from a class loader of their own."""
+    finder = gateway.jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder(compiled)
+    loader = gateway.jvm.org.codehaus.commons.compiler.util.ResourceFinderClassLoader(finder, parent)
+    return _instance(gateway, loader.loadClass(f"{_PACKAGE}.{name}"))
 
 
 def _packed(gateway: Any, folder: str, classes: Any) -> str:
