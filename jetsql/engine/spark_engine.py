@@ -27,6 +27,7 @@ from jetsql.engine.runs import BatchRun, Run, RunParts, StreamingRun
 from jetsql.engine.sessions import Sessions
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.append import PartitionOverwrite, PlainAppend
+from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.dialects import LEDGER_FORMAT
 from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
@@ -34,7 +35,6 @@ from jetsql.engine.sinks.kafka import KafkaTransactions
 from jetsql.engine.sinks.kafka import rehearse as rehearse_topic
 from jetsql.engine.sinks.kafka_stream import KafkaStream
 from jetsql.engine.sinks.letters import letter_table, make_boxes, with_letters
-from jetsql.engine.sinks.manifests import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.engine.states import States

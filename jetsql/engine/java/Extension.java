@@ -19,18 +19,14 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.Origin;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
-import org.apache.spark.sql.execution.command.LeafRunnableCommand;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Map$;
-import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -113,14 +109,14 @@ public class Extension {
     }
   }
 
-  /** A statement of ours in Spark's plan; `run` is called once, by Spark's eager execution of commands. */
-  public static class Command extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
+  /** A statement of ours in Spark's plan. */
+  public static class Command extends OneStep {
     private final String text;
     private final Seq output;
     private final StructType columns;
-    private Seq patterns = (Seq) Nil$.MODULE$;
 
     public Command(String text, Seq output, StructType columns) {
+      super(new Object[] {text, output, columns});
       this.text = text;
       this.output = output;
       this.columns = columns;
@@ -137,19 +133,6 @@ public class Extension {
     }
 
     public Seq output() { return output; }
-    public Seq children() { return (Seq) Nil$.MODULE$; }
-    public Seq nodePatterns() { return patterns; }
-    public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
-    public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
-    public TreeNode mapChildren(scala.Function1 f) { return this; }
-    public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
-    public int productArity() { return 3; }
-    public Object productElement(int n) { return n == 0 ? (Object) text : n == 1 ? (Object) output : (Object) columns; }
-    /** Spark's UI and logs show plans; a statement may hold a password, so its text is not part of what they show. */
-    public String argString(int maxFields) { return ""; }
-    public boolean canEqual(Object other) { return other instanceof Command; }
-    public boolean equals(Object other) { return this == other; }
-    public int hashCode() { return System.identityHashCode(this); }
   }
 
   /** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */

@@ -16,12 +16,9 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.execution.command.LeafRunnableCommand;
 import org.apache.spark.sql.execution.datasources.CreateTable;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
-import scala.collection.immutable.Map$;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
@@ -102,13 +99,13 @@ public class KafkaTables {
     }
   }
 
-  public static class Create extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
+  public static class Create extends OneStep {
     private final CatalogTable table;
     private final boolean ifNotExists;
     private final LogicalPlan query;
-    private Seq patterns = (Seq) Nil$.MODULE$;
 
     public Create(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
+      super(new Object[] {table, Boolean.valueOf(ifNotExists), query});
       this.table = table;
       this.ifNotExists = ifNotExists;
       this.query = query;
@@ -147,22 +144,6 @@ public class KafkaTables {
           table.ignoredProperties(), table.viewOriginalText(), table.multipartIdentifier());
     }
 
-    public Seq output() { return (Seq) Nil$.MODULE$; }
-    public Seq children() { return (Seq) Nil$.MODULE$; }
-    public Seq nodePatterns() { return patterns; }
-    public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
-    public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
-    public TreeNode mapChildren(scala.Function1 f) { return this; }
-    public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
-    // As the constructor takes them: Spark copies plans.
-    public int productArity() { return 3; }
-    public Object productElement(int n) {
-      return n == 0 ? (Object) table : n == 1 ? (Object) Boolean.valueOf(ifNotExists) : (Object) query;
-    }
-    /** Options may hold secrets. */
     public String argString(int maxFields) { return table.identifier().unquotedString(); }
-    public boolean canEqual(Object other) { return other instanceof Create; }
-    public boolean equals(Object other) { return this == other; }
-    public int hashCode() { return System.identityHashCode(this); }
   }
 }

@@ -6,17 +6,13 @@ a part that is in would be written with another one, and rows of a part that is 
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict, dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
-from jetsql.engine.filesystem import FileSystem
-from jetsql.engine.remedies import RESTORE
+from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords
 from jetsql.errors import StatementError
 
-FORMAT: Final = 1
-_KEPT: Final = 10
 _EXPIRY_MARGIN: Final = 0.9
 _DAY: Final = 86400
 
@@ -30,10 +26,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PartList:
+class PartList(BatchRecord):
     """The parts of one batch, in any order. stored: seconds since the epoch."""
 
-    batch: int
     parts: tuple[Part, ...]
     stored: float
     format: int = FORMAT
@@ -46,36 +41,11 @@ class PartList:
         return sorted(self.parts) == sorted(parts)
 
 
-@dataclass(frozen=True)
-class PartLists:
-    """The lists of one job. Only the newest batch can come again; a few older ones are kept for people."""
+class PartLists(BatchRecords[PartList]):
+    """The lists of one job. A batch of which nothing was written has none."""
 
-    folder: str
-    files: FileSystem
-
-    def read(self, batch: int) -> PartList | None:
-        """None when nothing of the batch was written. Raises StatementError CHECKPOINT_DAMAGED for half a file."""
-        text = self.files.read_if_there(self._path(batch))
-        if text is None:
-            return None
-        try:
-            fields = json.loads(text)
-            return PartList(**{**fields, "parts": tuple(Part(**part) for part in fields["parts"])})
-        except (ValueError, TypeError, KeyError) as error:
-            raise StatementError(
-                "CHECKPOINT_DAMAGED",
-                f"The job's checkpoint is damaged: {self._path(batch)} is cut off or was changed, so it can't be told"
-                f" which rows of batch {batch} are in the topic.",
-                hint=RESTORE,
-                where=self._path(batch),
-            ) from error
-
-    def write(self, batch: int, parts: tuple[Part, ...]) -> None:
-        self.files.write(self._path(batch), json.dumps(asdict(PartList(batch, parts, time.time()))))
-        self.files.delete(self._path(batch - _KEPT))
-
-    def _path(self, batch: int) -> str:
-        return f"{self.folder}/{batch:09d}.json"
+    def _of(self, fields: dict[str, Any]) -> PartList:
+        return PartList(**{**fields, "parts": tuple(Part(**part) for part in fields["parts"])})
 
 
 class Notes(Protocol):
@@ -112,7 +82,7 @@ def is_in(lists: PartLists, notes: Notes, table: str, batch: int, parts: tuple[P
             if there:
                 raise _other_parts(table, batch, len(there), len(listed.parts))
     if listed is None or not listed.same(parts):
-        lists.write(batch, parts)
+        lists.write(PartList(batch, parts, time.time()))
     return False
 
 

@@ -1,0 +1,68 @@
+"""One small file for each batch of a job: what has to be known about the batch should it come again.
+
+Only the newest batch can come again; a few older files are kept for people.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeVar
+
+from jetsql.engine.filesystem import FileSystem
+from jetsql.engine.remedies import RESTORE
+from jetsql.errors import StatementError
+
+FORMAT = 1
+_KEPT = 10
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """batch: the batch's number."""
+
+    batch: int
+
+
+Record = TypeVar("Record", bound=BatchRecord)
+
+
+@dataclass(frozen=True)
+class BatchRecords(Generic[Record]):
+    """The files of one job in a folder."""
+
+    folder: str
+    files: FileSystem
+
+    def read(self, batch: int) -> Record | None:
+        """None when there is none. Raises StatementError CHECKPOINT_DAMAGED when it is cut off or was changed."""
+        path = self.path(batch)
+        text = self.files.read_if_there(path)
+        if text is None:
+            return None
+        try:
+            return self._of(json.loads(text))
+        except (ValueError, TypeError, KeyError) as error:
+            raise StatementError(
+                "CHECKPOINT_DAMAGED",
+                f"The job's checkpoint is damaged: {path} is cut off or was changed, so it can't be told which rows of"
+                f" batch {batch} are in the table.",
+                hint=RESTORE,
+                where=path,
+            ) from error
+
+    def newest(self) -> int | None:
+        """The newest batch that has a record; None when none has."""
+        names = (name for name in self.files.names(self.folder) if name.endswith(".json"))
+        return max((int(name.removesuffix(".json")) for name in names), default=None)
+
+    def write(self, record: Record) -> None:
+        self.files.write(self.path(record.batch), json.dumps(asdict(record)))
+        self.files.delete(self.path(record.batch - _KEPT))
+
+    def path(self, batch: int) -> str:
+        return f"{self.folder}/{batch:09d}.json"
+
+    def _of(self, fields: dict[str, Any]) -> Record:
+        """The record of what its file says. Raises ValueError, TypeError or KeyError for anything else."""
+        raise NotImplementedError
