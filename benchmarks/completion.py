@@ -17,11 +17,20 @@ from time import thread_time
 from typing import Final
 
 import click
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
+from jetsql.jobs.model import Status
+from jetsql.shell.completer import ShellCompleter
+from jetsql.shell.completion_needs import needs_of
+from jetsql.shell.highlighting import SqlLexer
+from jetsql.shell.keys import runs_at_enter
+from jetsql.shell.names import JobName, Known, Names, TableKey, TableName
 
 GOAL: Final = Goal(most=20)
 _LONG: Final = 160_000
+_BESIDE: Final = "needs, on its thread"
 _SCRIPT: Final = """CREATE JOB job_{0} OPTIONS ('trigger' = 'availableNow') AS
 INSERT INTO table_1 (column_1, column_2)
 WITH x AS (SELECT column_1, column_2 AS money FROM STREAM table_2 WHERE column_3 > 5)
@@ -46,6 +55,28 @@ class Buffer:
     behind: str
 
 
+@dataclass(frozen=True)
+class Work:
+    """One thing that is done at a key: what is shown and the cursor in it."""
+
+    title: str
+    do: Callable[[str, int], object]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """milliseconds: one for each key."""
+
+    work: Work
+    buffer: Buffer
+    milliseconds: list[float]
+
+    @property
+    def most(self) -> float:
+        """What 99 of 100 keys stay within."""
+        return quantiles(self.milliseconds, n=100)[-1]
+
+
 def keys(typed: str, buffer: Buffer) -> Iterator[tuple[str, int]]:
     """The text and the cursor after each key."""
     for count in range(1, len(typed) + 1):
@@ -63,24 +94,9 @@ def milliseconds(do: Callable[[str, int], object], typed: str, buffer: Buffer) -
     return found
 
 
-@click.command(help=__doc__)
-@click.option("--tables", type=click.IntRange(10), default=2000, show_default=True, help="Tables that are known.")
-@click.option("--functions", type=click.IntRange(10), default=500, show_default=True, help="Functions that are known.")
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="How often each is typed.")
-def main(tables: int, functions: int, rounds: int) -> None:
-    from prompt_toolkit.completion import CompleteEvent
-    from prompt_toolkit.document import Document
-    from prompt_toolkit.lexers import Lexer
-
-    from jetsql.jobs.model import Status
-    from jetsql.shell.completer import ShellCompleter
-    from jetsql.shell.completion_needs import needs_of
-    from jetsql.shell.highlighting import SqlLexer
-    from jetsql.shell.keys import runs_at_enter
-    from jetsql.shell.names import JobName, Known, Names, TableKey, TableName
-
+def known_names(tables: int, functions: int) -> Names:
     columns = tuple(Known(f"column_{number}", "string") for number in range(50))
-    known = Names(
+    return Names(
         schemas=tuple(f"schema_{number}" for number in range(50)),
         tables={"default": tuple(TableName(f"table_{number}") for number in range(tables))},
         columns={TableKey("default", f"table_{number}"): columns for number in range(10)},
@@ -88,62 +104,85 @@ def main(tables: int, functions: int, rounds: int) -> None:
         jobs=tuple(JobName(f"{number:04}", f"job_{number}", Status.SUSPENDED) for number in range(200)),
     )
 
+
+def buffers() -> tuple[Buffer, ...]:
+    script = "".join(_SCRIPT.format(number) for number in range(50))
+    one = script.replace(";", ",").replace("CREATE", "SELECT")
+    long = (one * (_LONG // len(one) + 1))[:_LONG]
+    return (
+        Buffer("behind 300 lines", script, ""),
+        Buffer("between 300 and 300 lines", script, ";\n" + script),
+        Buffer("in a statement of 300 lines", one, ""),
+        Buffer("behind a statement of 160 KB", long, ""),
+        Buffer("within a statement of 160 KB", long[: _LONG // 2], long[_LONG // 2 :]),
+        Buffer("behind 160 KB of values", "INSERT INTO table_1 VALUES " + "(1, 'two', 3.0),\n" * (_LONG // 17), ""),
+    )
+
+
+def menu(known: Names) -> Work:
     class Keeper:
         names = known
 
         def want(self, text: str, cursor: int) -> None: ...
 
     completer, event = ShellCompleter(Keeper(), lambda: []), CompleteEvent(text_inserted=True)
+    return Work("menu", lambda shown, cursor: list(completer.get_completions(Document(shown, cursor), event)))
 
-    def menu(shown: str, cursor: int) -> None:
-        list(completer.get_completions(Document(shown, cursor), event))
 
-    def needs(shown: str, cursor: int) -> None:
-        needs_of(shown, cursor, known)
+def colours() -> Work:
+    lexer = SqlLexer()
 
-    lexer: Lexer = SqlLexer()
-
-    def colours(shown: str, cursor: int) -> None:
+    def do(shown: str, cursor: int) -> None:
         line = lexer.lex_document(Document(shown, cursor))
         for number in range(50):
             line(number)
 
-    def brackets(shown: str, cursor: int) -> None:
-        document = Document(shown, cursor)
-        document.find_matching_bracket_position(cursor - 1000, cursor + 1000)
+    return Work("colours", do)
 
-    script = "".join(_SCRIPT.format(number) for number in range(50))
-    buffers = (
-        Buffer("behind 300 lines", script, ""),
-        Buffer("between 300 and 300 lines", script, ";\n" + script),
-        Buffer("in a statement of 300 lines", one := script.replace(";", ",").replace("CREATE", "SELECT"), ""),
-        Buffer("behind a statement of 160 KB", long := (one * (_LONG // len(one) + 1))[:_LONG], ""),
-        Buffer("within a statement of 160 KB", long[: _LONG // 2], long[_LONG // 2 :]),
-        Buffer("behind 160 KB of values", "INSERT INTO table_1 VALUES " + "(1, 'two', 3.0),\n" * (_LONG // 17), ""),
+
+def brackets(shown: str, cursor: int) -> None:
+    Document(shown, cursor).find_matching_bracket_position(cursor - 1000, cursor + 1000)
+
+
+def works(known: Names) -> tuple[Work, ...]:
+    return (
+        menu(known),
+        colours(),
+        Work("brackets", brackets),
+        Work("Enter: is it complete", runs_at_enter),
+        Work(_BESIDE, lambda shown, cursor: needs_of(shown, cursor, known)),
     )
+
+
+def measure(work: Work, buffer: Buffer, rounds: int) -> Measured:
+    taken = [each for _ in range(rounds) for typed in _TYPED for each in milliseconds(work.do, typed, buffer)]
+    return Measured(work, buffer, taken)
+
+
+def report(measured: list[Measured]) -> None:
+    rows = [
+        (m.work.title, m.buffer.title, figure(middle(m.milliseconds)), figure(m.most), figure(max(m.milliseconds)))
+        for m in measured
+    ]
+    table((text("what"), text("where"), *figures("median", "99 of 100", "worst")), rows)
+    for title in dict.fromkeys(m.buffer.title for m in measured):
+        most = max(m.most for m in measured if m.buffer.title == title and m.work.title != _BESIDE)
+        say(f"{title}: 99 of 100 keys within {figure(most)} ms, goal {GOAL.words(most)}")
+
+
+@click.command(help=__doc__)
+@click.option("--tables", type=click.IntRange(10), default=2000, show_default=True, help="Tables that are known.")
+@click.option("--functions", type=click.IntRange(10), default=500, show_default=True, help="Functions that are known.")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="How often each is typed.")
+def main(tables: int, functions: int, rounds: int) -> None:
     introduce(
         "completion: what a key costs, milliseconds",
         f"{tables} tables, {functions} functions, 200 jobs; {len(_TYPED)} statements typed {rounds} times",
     )
-    menu("SHOW ", 5)  # loads the grammar
+    known = known_names(tables, functions)
+    menu(known).do("SHOW ", 5)  # loads the grammar
     gc.freeze()  # as the shell does when it is loaded
-    rows = []
-    done = (
-        ("menu", menu),
-        ("colours", colours),
-        ("brackets", brackets),
-        ("Enter: is it complete", runs_at_enter),
-        ("needs, on its thread", needs),
-    )
-    for title, do in done:
-        for buffer in buffers:
-            taken = [each for _ in range(rounds) for typed in _TYPED for each in milliseconds(do, typed, buffer)]
-            *_, most = quantiles(taken, n=100)
-            rows.append((title, buffer.title, figure(middle(taken)), figure(most), figure(max(taken))))
-    table((text("what"), text("where"), *figures("median", "99 of 100", "worst")), rows)
-    for buffer in buffers:
-        most = max(float(row[3]) for row in rows if row[1] == buffer.title and "thread" not in row[0])
-        say(f"{buffer.title}: 99 of 100 keys within {figure(most)} ms, goal {GOAL.words(most)}")
+    report([measure(work, buffer, rounds) for work in works(known) for buffer in buffers()])
 
 
 if __name__ == "__main__":
