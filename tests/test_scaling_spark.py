@@ -100,3 +100,26 @@ def test_a_job_follows_the_members(spark: Cluster, engine: Engine) -> None:
     assert [title for title in told if title in ("members joined", "member lost")] == [
         "members joined", "members joined", "member lost",
     ]  # fmt: skip
+
+
+def test_without_auto_scaling_a_loss_suspends_and_restart_uses_all(spark: Cluster, engine: Engine) -> None:
+    engine.sql("DROP JOB IF EXISTS follows")
+    before = len(engine.members())
+    spark.join()
+    wait_until(lambda: len(engine.members()) == before + 1, "the member does not come")
+    body = "INSERT INTO kept SELECT value FROM STREAM numbers"
+    engine.sql(f"CREATE JOB stays OPTIONS ('autoScaling' = 'false', 'snapshotIntervalMillis' = '500') AS {body}")
+    member = spark.join()
+    wait_until(lambda: len(engine.members()) == before + 2, "the member does not come")
+    engine.sql("RESTART JOB stays")
+    assert engine.run_of("stays") == 2
+    spark.kill(member)
+
+    def suspended() -> bool:
+        [row] = engine.sql("SELECT status, last_error_condition AS why FROM jetsql.jobs WHERE name = 'stays'")
+        return row == {"status": "SUSPENDED", "why": "JETSQL.MEMBER_LOST"}
+
+    wait_until(suspended, "the job is not suspended")
+    [resumed] = engine.sql("RESUME JOB stays")
+    assert resumed["status"] == "RUNNING"
+    engine.sql("DROP JOB stays")
