@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -11,11 +12,13 @@ from jetsql.engine.jvm import bridge
 from jetsql.jobs.engine import MembersTold
 from jetsql.jobs.members import Member, MemberStatus
 
+_WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
+
 
 def members(spark: SparkSession) -> tuple[Member, ...]:
     """Those that there are and those that are gone, oldest first."""
     found = json.loads(bridge(spark).members(spark._jsparkSession))
-    return tuple(sorted(map(_member, found), key=lambda member: (member.since, member.id)))
+    return tuple(sorted(map(member_of, found), key=lambda member: (member.since, member.id)))
 
 
 class _Told:
@@ -36,13 +39,14 @@ def watch(spark: SparkSession, told: MembersTold) -> None:
     bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
 
 
-def _member(told: dict[str, Any]) -> Member:
-    host, _, port = told["address"].rpartition(":")
+def member_of(told: dict[str, Any]) -> Member:
+    """told: as `Members.java` writes it. One that has just joined has no port yet."""
+    address = _WITH_PORT.fullmatch(told["address"])
     status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
     return Member(
         id=told["id"],
-        host=host,
-        port=int(port),
+        host=address["host"] if address is not None else told["address"],
+        port=int(address["port"]) if address is not None else None,
         cores=told["cores"],
         status=status if told["active"] else MemberStatus.GONE,
         is_driver=told["id"] == "driver",

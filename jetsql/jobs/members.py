@@ -25,13 +25,14 @@ class MemberStatus(Enum):
 class Member:
     """A process that runs tasks, or Spark's driver, which runs tasks itself when all is in one process.
 
-    cores: for tasks; 0 for a driver that runs none. since, until: seconds since the epoch; until is None while it is
-    there. reason: why it is gone. active_tasks: at this moment. memory_bytes: for what Spark stores.
+    port: None for a moment after it has joined. cores: for tasks; 0 for a driver that runs none. since, until: seconds
+    since the epoch; until is None while it is there. reason: why it is gone. active_tasks: at this moment. memory_bytes:
+    for what Spark stores.
     """
 
     id: str
     host: str
-    port: int
+    port: int | None
     cores: int
     status: MemberStatus
     is_driver: bool

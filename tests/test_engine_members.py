@@ -1,0 +1,26 @@
+"""What Spark tells of an executor, as a member."""
+
+from __future__ import annotations
+
+import pytest
+
+from jetsql.engine.members import member_of
+
+TOLD = {
+    "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "added": 1000, "removed": 0,
+    "reason": "", "active_tasks": 0, "failed_tasks": 0, "memory": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"),
+    [
+        ("127.0.0.1:41000", "127.0.0.1", 41000),
+        ("[::1]:41000", "[::1]", 41000),
+        ("127.0.0.1", "127.0.0.1", None),
+        ("[::1]", "[::1]", None),
+    ],
+)
+def test_a_member_that_has_just_joined_has_no_port_yet(address: str, host: str, port: int | None) -> None:
+    member = member_of({**TOLD, "address": address})
+    assert (member.host, member.port) == (host, port)
