@@ -20,7 +20,7 @@ environment:
 
 demo:
 	@tools/prepare java
-	@$(PYTHON) examples/flights/demo.py
+	@$(PYTHON) -m examples.flights.demo
 
 test:
 	@tools/prepare java postgresql

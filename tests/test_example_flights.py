@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
+from examples import verdict
+from examples.flights import expected, layout
+
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "flights"
-sys.path.insert(0, str(EXAMPLE))  # its modules are those of a program, not of a package
-
-import expected  # noqa: E402
-import layout  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.conftest import Sql
@@ -143,13 +142,13 @@ def test_the_busiest_routes_are_ordered_by_name_where_they_are_equal() -> None:
 
 def test_a_row_too_many_is_a_difference() -> None:
     source = {("a",): (1, 5), ("b",): (2, 7), ("c",): (1, 1)}
-    found = expected.facts([("a", 1, 5), ("b", 2, 7), ("b", 2, 7), ("d", 1, 0)], 1)
-    assert expected.differences(source, found) == [
+    found = verdict.facts([("a", 1, 5), ("b", 2, 7), ("b", 2, 7), ("d", 1, 0)], 1)
+    assert verdict.differences(source, found) == [
         "b: 4, 14 in the table, 2, 7 in the source",
         "c: nothing in the table, 1, 1 in the source",
         "d: 1, 0 in the table, nothing in the source",
     ]
-    assert expected.differences(source, source) == []
+    assert verdict.differences(source, source) == []
 
 
 def test_the_whole_year_is_in_the_package() -> None:
@@ -160,7 +159,7 @@ def test_the_whole_year_is_in_the_package() -> None:
 
 def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine", encoding="utf-8")
-    command = [sys.executable, str(EXAMPLE / "demo.py"), "--home", str(tmp_path)]
+    command = [sys.executable, "-m", "examples.flights.demo", "--home", str(tmp_path)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environ)
     assert ended.returncode == 2
@@ -171,14 +170,14 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole story on the engine of the tests; `make demo` runs it on an engine of its own, over the year."""
-    import demo  # here, because it imports PySpark
-    from story import Story
+    from examples.flights import demo  # here, because it imports PySpark
+    from examples.story import Story, in_literal
 
     few = demo.first_days(layout.read_flights(), 4)
     layout.lay_out_names(tmp_path)
     files = list(layout.lay_out(few, tmp_path / "waiting"))
     zone = sql.value("SELECT current_timezone()")
-    story = Story(sql.engine, {"data": demo.in_literal(tmp_path)})
+    story = Story(sql.engine, EXAMPLE, {"data": in_literal(tmp_path)})
     try:
         demo.tell(story, layout.Arrivals(tmp_path / "flights"), layout.parts(files, 4))
         assert demo.check(story, few) == 0
@@ -189,8 +188,8 @@ def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.C
 
 @pytest.mark.spark
 def test_a_row_too_many_in_a_table_is_told(sql: "Sql") -> None:
-    import demo
-    from story import Story
+    from examples.flights import demo
+    from examples.story import Story
 
     sql("CREATE TABLE rejected (reason STRING) USING parquet")
     sql("INSERT INTO rejected VALUES ('no departure'), ('no departure')")
@@ -198,6 +197,6 @@ def test_a_row_too_many_in_a_table_is_told(sql: "Sql") -> None:
     comparison = demo.Comparison(
         "rejected", expected.rejected(rows), "SELECT reason, count(*) FROM rejected GROUP BY reason"
     )
-    assert demo.verdict(comparison, Story(sql.engine, {})).differences == (
+    assert comparison.verdict(Story(sql.engine, EXAMPLE, {})).differences == (
         "no departure: 2 in the table, 1 in the source",
     )

@@ -7,40 +7,22 @@ what pandas makes of the same source, and the program ends with 1 if they differ
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from expected import (
-    WATERMARK,
-    Facts,
-    Hours,
-    differences,
-    facts,
-    hours,
-    landed_by_day,
-    landed_by_names,
-    rejected,
-    top_routes,
-)
-from layout import Arrivals, lay_out, lay_out_names, parts, read_flights, read_names
-from story import Show, Story, StoryFailed, heading, say
 
 import jetsql
-from jetsql.jobs.tables import Column, Value
-from jetsql.render import Format, lines
-from jetsql.service.results import Result as Rows
+from examples.flights.expected import WATERMARK, Hours, hours, landed_by_day, landed_by_names, rejected, top_routes
+from examples.flights.layout import Arrivals, lay_out, lay_out_names, parts, read_flights, read_names
+from examples.story import ROOT, Show, Story, heading, in_literal, say, shown, told
+from examples.verdict import Facts, Verdict, report, show, verdict
+from jetsql.jobs.tables import Column
 from jetsql.settings import Settings
 
-ROOT = Path(__file__).absolute().parent.parent.parent
-HOME = ROOT / "build" / "demo"
 JOBS = ("hourly_delays", "enriched", "rejected", "top_routes")
-SHOWN_DIFFERENCES = 5
-VERDICTS = (Column("table"), Column("in_the_source", "bigint"), Column("in_the_table", "bigint"), Column("verdict"))
 OPEN_HOURS = (Column("open_hour"), Column("carriers", "bigint"), Column("flights", "bigint"))
 
 
@@ -52,43 +34,19 @@ class Comparison:
     expected: Facts
     query: str
 
-    @property
-    def key_columns(self) -> int:
-        return len(next(iter(self.expected), ()))
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """source_rows, table_rows: how many keys there are. differences: one line for each that differs."""
-
-    name: str
-    source_rows: int
-    table_rows: int
-    differences: tuple[str, ...]
+    def verdict(self, story: Story) -> Verdict:
+        return verdict(self.name, self.expected, story.rows(self.query))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo. Returns its exit code: 0 fine, 1 when a statement failed or a table differs from the source."""
+    """Run the demo. Returns its exit code, see `told`."""
     flags = argparse.ArgumentParser(description="A year of flights, four jobs, one of them suspended in between.")
     flags.add_argument("--days", type=int, default=365, help="only the first so many days of the year [365], 4 or more")
     flags.add_argument("--home", type=Path, help="an empty folder [build/demo, which is wiped at the start]")
     given = flags.parse_args(arguments)
     if not 4 <= given.days <= 365:
         flags.error("--days takes 4 to 365")
-    if given.home is None:
-        shutil.rmtree(HOME, ignore_errors=True)
-    elif given.home.exists() and any(given.home.iterdir()):
-        flags.error(f"{given.home} is not empty")
-    began = time.monotonic()
-    try:
-        code = run((given.home or HOME).absolute(), given.days)
-    except StoryFailed:
-        code = 1
-    except jetsql.EngineError as error:
-        say(f"{error}")
-        code = 3
-    say(f"\n{'Done' if code == 0 else 'Failed'} after {time.monotonic() - began:.0f} s.")
-    return code
+    return told(flags, given.home, ROOT / "build" / "demo", lambda home: run(home, given.days))
 
 
 def run(home: Path, days: int) -> int:
@@ -99,7 +57,7 @@ def run(home: Path, days: int) -> int:
     files = list(lay_out(flights, data / "waiting"))
     say(f"{len(flights):,} flights in {len(files)} files. Starting Spark ...")
     with jetsql.open(settings=Settings(home=home / "engine", master="local[2]")) as engine:
-        story = Story(engine, {"data": in_literal(data)})
+        story = Story(engine, Path(__file__).parent, {"data": in_literal(data)})
         tell(story, Arrivals(data / "flights"), parts(files, 4))
         return check(story, flights)
 
@@ -123,14 +81,14 @@ def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -
 
     story.chapter(f"The first quarter arrives ({span(first[1:])})")
     arrivals.arrive(first[1:])
-    wait(story, JOBS)
+    story.wait(JOBS)
     story.sql("SHOW JOBS")
 
     story.chapter("enriched is suspended; files keep arriving, and the others go on")
     story.sql("SUSPEND JOB enriched")
     say(f"\nThe second quarter arrives ({span(second)}).")
     arrivals.arrive(second)
-    wait(story, [job for job in JOBS if job != "enriched"])
+    story.wait([job for job in JOBS if job != "enriched"])
     story.sql("SHOW JOBS")
     show_progress(story)
 
@@ -138,12 +96,12 @@ def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -
     story.sql("RESUME JOB enriched")
     say(f"\nThe third quarter arrives ({span(third)}).")
     arrivals.arrive(third)
-    wait(story, JOBS)
+    story.wait(JOBS)
     show_progress(story)
 
     story.chapter(f"The last quarter arrives ({span(fourth)})")
     arrivals.arrive(fourth)
-    wait(story, JOBS)
+    story.wait(JOBS)
     story.sql("SHOW JOB HISTORY enriched")
 
     story.chapter("Results (results.sql)")
@@ -153,13 +111,6 @@ def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -
     story.sql("; ".join(f"DROP JOB {job}" for job in JOBS), Show.STATEMENTS)
     story.sql("SHOW JOBS")
     story.sql("SHOW ALL JOBS")
-
-
-def wait(story: Story, jobs: Iterable[str]) -> None:
-    """Until each job has committed everything that has arrived."""
-    began = time.monotonic()
-    story.sql("; ".join(f"WAIT FOR JOB {job} UNTIL IDLE" for job in jobs), Show.STATEMENTS)
-    say(f"\n  They have read everything, after {time.monotonic() - began:.1f} s.")
 
 
 def show_progress(story: Story) -> None:
@@ -174,14 +125,9 @@ def check(story: Story, flights: pd.DataFrame) -> int:
     """Compare every table with the source, and say which hours are still open. Returns 1 when a table differs."""
     heading("Are the tables right? Compared with what pandas makes of the same source")
     by_hour = hours(flights)
-    verdicts = [verdict(comparison, story) for comparison in comparisons(flights, by_hour)]
-    show(VERDICTS, [(v.name, v.source_rows, v.table_rows, "differs" if v.differences else "same") for v in verdicts])
-    for wrong in (v for v in verdicts if v.differences):
-        say(f"\n{wrong.name}: {len(wrong.differences)} of them differ, for example:")
-        for line in wrong.differences[:SHOWN_DIFFERENCES]:
-            say(f"  {line}")
+    code = report([comparison.verdict(story) for comparison in comparisons(flights, by_hour)])
     explain_hours(flights, by_hour)
-    return 1 if any(v.differences for v in verdicts) else 0
+    return code
 
 
 def comparisons(flights: pd.DataFrame, by_hour: Hours) -> Iterator[Comparison]:
@@ -204,12 +150,6 @@ def comparisons(flights: pd.DataFrame, by_hour: Hours) -> Iterator[Comparison]:
     yield Comparison("top_routes", top_routes(flights), "SELECT origin, dest, flights, miles FROM top_routes")
 
 
-def verdict(comparison: Comparison, story: Story) -> Verdict:
-    in_table = facts(story.rows(comparison.query), comparison.key_columns)
-    wrong = differences(comparison.expected, in_table)
-    return Verdict(comparison.name, len(comparison.expected), len(in_table), tuple(wrong))
-
-
 def explain_hours(flights: pd.DataFrame, by_hour: Hours) -> None:
     latest = flights["scheduled"].max()
     watermark = latest - WATERMARK
@@ -229,27 +169,12 @@ def open_hour(open_hours: Facts, start: int) -> tuple[int, int]:
     return len(flights), sum(flights)
 
 
-def in_literal(path: Path) -> str:
-    """A path as it is written between single quotes in SQL."""
-    return str(path).replace("\\", "\\\\").replace("'", "\\'")
-
-
-def show(columns: tuple[Column, ...], rows: Iterable[tuple[Value, ...]]) -> None:
-    say()
-    for line in lines(Rows(columns, iter(rows)), Format.TABLE):
-        say(f"  {line}")
-
-
 def clock(moment: pd.Timestamp) -> str:
     return moment.tz_convert("America/New_York").strftime("%Y-%m-%d %H:%M")
 
 
 def span(files: Sequence[Path]) -> str:
     return f"{files[0].stem} to {files[-1].stem}, {len(files)} files" if files else "no files"
-
-
-def shown(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,17 @@
-"""What the tables must hold, worked out from the source with pandas alone.
-
-Each fact is a table of its own: a key, and the numbers that belong to it. Two tables are the same when every key has
-the same numbers in both, so a difference can be told by the keys that differ.
-"""
+"""What the tables must hold, worked out from the source with pandas alone."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pandas as pd
 
+from examples.verdict import Facts, numbers
+
 WATERMARK = timedelta(hours=2)
 HOUR = timedelta(hours=1)
-
-Key = tuple[object, ...]
-Facts = Mapping[Key, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ def hours(flights: pd.DataFrame) -> Hours:
 
 
 def _by_hour(table: pd.DataFrame) -> Facts:
-    return {(int(hour.timestamp()), carrier): _numbers(row) for (hour, carrier), row in _rows(table)}
+    return {(int(hour.timestamp()), carrier): numbers(row) for (hour, carrier), row in _rows(table)}
 
 
 def landed_by_day(flights: pd.DataFrame) -> Facts:
@@ -82,37 +76,9 @@ def top_routes(flights: pd.DataFrame, count: int = 10) -> Facts:
     return _facts(top.set_index(["origin", "dest"]))
 
 
-def facts(rows: Iterable[tuple[object, ...]], key_columns: int) -> Facts:
-    """The rows of a query. A key that comes twice has the sum of both, so that a row too many shows."""
-    found: dict[Key, tuple[int, ...]] = {}
-    for row in rows:
-        key, numbers = row[:key_columns], _numbers(row[key_columns:])
-        before = found.get(key, (0,) * len(numbers))
-        found[key] = tuple(map(sum, zip(before, numbers, strict=True)))
-    return found
-
-
-def differences(expected: Facts, found: Facts) -> list[str]:
-    """One line for each key whose numbers differ."""
-    keys = sorted(expected.keys() | found.keys(), key=str)
-    return [
-        f"{_words(key)}: {_words(found.get(key))} in the table, {_words(expected.get(key))} in the source"
-        for key in keys
-        if expected.get(key) != found.get(key)
-    ]
-
-
 def _facts(table: pd.DataFrame) -> Facts:
-    return {key if isinstance(key, tuple) else (key,): _numbers(row) for key, row in _rows(table)}
+    return {key if isinstance(key, tuple) else (key,): numbers(row) for key, row in _rows(table)}
 
 
 def _rows(table: pd.DataFrame) -> zip:
     return zip(table.index, table.itertuples(index=False, name=None), strict=True)
-
-
-def _numbers(row: tuple[object, ...]) -> tuple[int, ...]:
-    return tuple(int(value) for value in row)
-
-
-def _words(values: tuple[object, ...] | None) -> str:
-    return "nothing" if values is None else ", ".join(str(value) for value in values)

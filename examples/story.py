@@ -5,17 +5,21 @@ It is a surface of `jetsql.script`, so a mistake in one of the .sql files is tol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
+import jetsql
 from jetsql import script
 from jetsql.mistakes import Mistake, Script
 from jetsql.render import Format
 from jetsql.service.embedded import EmbeddedEngine
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).absolute().parent.parent
 RULE = 100
 
 
@@ -32,10 +36,11 @@ class Show(Enum):
 
 
 class Story:
-    """Prints headings, words, statements and results. values: the variables of the scripts."""
+    """Prints headings, words, statements and results. folder: where its .sql files are. values: their variables."""
 
-    def __init__(self, engine: EmbeddedEngine, values: dict[str, str]) -> None:
+    def __init__(self, engine: EmbeddedEngine, folder: Path, values: dict[str, str]) -> None:
         self._engine = engine
+        self._folder = folder
         self._values = values
         self._chapter = 0
 
@@ -48,8 +53,8 @@ class Story:
         self._run(Script("demo", text), show)
 
     def file(self, name: str, show: Show = Show.ALL) -> None:
-        """Run a file of this folder. Raises StoryFailed."""
-        self._run(Script(name, (FOLDER / name).read_text(encoding="utf-8")), show)
+        """Run a file of the folder. Raises StoryFailed."""
+        self._run(Script(name, (self._folder / name).read_text(encoding="utf-8")), show)
 
     def _run(self, source: Script, show: Show) -> None:
         if show is Show.STATEMENTS:
@@ -60,6 +65,12 @@ class Story:
             surface = _Surface(show is Show.ALL)
             if script.run([step], self._engine, surface, Format.TABLE, False) is not script.Outcome.FINE:
                 raise StoryFailed(source.name)
+
+    def wait(self, jobs: Iterable[str]) -> None:
+        """Until each job has committed everything that has arrived."""
+        began = time.monotonic()
+        self.sql("; ".join(f"WAIT FOR JOB {job} UNTIL IDLE" for job in jobs), Show.STATEMENTS)
+        say(f"\n  They have read everything, after {time.monotonic() - began:.1f} s.")
 
     def rows(self, query: str) -> Iterator[tuple[object, ...]]:
         """The rows of a query, for the checks."""
@@ -88,6 +99,36 @@ class _Surface:
 
     def flush(self) -> None:
         """Every line is shown at once."""
+
+
+def told(flags: argparse.ArgumentParser, given: Path | None, default: Path, run: Callable[[Path], int]) -> int:
+    """Run a demo in a folder of its own, which must be empty unless it is the default, which is wiped.
+
+    Returns the exit code: 0 fine, 1 when a statement failed or a table differs from the source, 3 without an engine.
+    """
+    if given is None:
+        shutil.rmtree(default, ignore_errors=True)
+    elif given.exists() and any(given.iterdir()):
+        flags.error(f"{given} is not empty")
+    began = time.monotonic()
+    try:
+        code = run((given or default).absolute())
+    except StoryFailed:
+        code = 1
+    except jetsql.EngineError as error:
+        say(f"{error}")
+        code = 3
+    say(f"\n{'Done' if code == 0 else 'Failed'} after {time.monotonic() - began:.0f} s.")
+    return code
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def in_literal(path: Path) -> str:
+    """A path as it is written between single quotes in SQL."""
+    return str(path).replace("\\", "\\\\").replace("'", "\\'")
 
 
 def heading(title: str) -> None:
