@@ -77,7 +77,7 @@ def analysis(**changes: object) -> Analysis:
 
 def _member(name: str, status: MemberStatus) -> Member:
     until = 2.5 if status is MemberStatus.GONE else None
-    return Member(name, "127.0.0.1", 5, 2, status, name == "driver", 1.5, until, "", 0, 0, 1000)
+    return Member(name, "127.0.0.1", 5, 2, status, name == "driver", 1.5, until, "", 0, 0, 0, 1000)
 
 
 @dataclass

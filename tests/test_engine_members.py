@@ -8,7 +8,7 @@ from jetsql.engine.members import member_of
 
 TOLD = {
     "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "added": 1000, "removed": 0,
-    "reason": "", "active_tasks": 0, "failed_tasks": 0, "memory": 1,
+    "reason": "", "active_tasks": 0, "completed_tasks": 0, "failed_tasks": 0, "memory": 1,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cluster import ROOT, Cluster, cluster, wait_until
+from tools.cluster import ROOT, Cluster, cluster, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -54,6 +54,7 @@ def member_of(told: dict[str, Any]) -> Member:
         until=told["removed"] / 1000 if told["removed"] else None,
         reason=told["reason"],
         active_tasks=told["active_tasks"],
+        completed_tasks=told["completed_tasks"],
         failed_tasks=told["failed_tasks"],
         memory_bytes=told["memory"],
     )

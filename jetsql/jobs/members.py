@@ -26,8 +26,8 @@ class Member:
     """A process that runs tasks, or Spark's driver, which runs tasks itself when all is in one process.
 
     port: None for a moment after it has joined. cores: for tasks; 0 for a driver that runs none. since, until: seconds
-    since the epoch; until is None while it is there. reason: why it is gone. active_tasks: at this moment. memory_bytes:
-    for what Spark stores.
+    since the epoch; until is None while it is there. reason: why it is gone. active_tasks: at this moment.
+    memory_bytes: for what Spark stores.
     """
 
     id: str
@@ -40,6 +40,7 @@ class Member:
     until: float | None
     reason: str
     active_tasks: int
+    completed_tasks: int
     failed_tasks: int
     memory_bytes: int
 
@@ -55,6 +56,7 @@ MEMBERS_RELATION: Final = (
     Column("until", "timestamp", "when it was found to be gone"),
     Column("reason", comment="why it is gone"),
     Column("active_tasks", "bigint", "tasks that it runs at this moment"),
+    Column("completed_tasks", "bigint", "tasks that it has done"),
     Column("failed_tasks", "bigint", "tasks that have failed there"),
     Column("memory_bytes", "bigint", "memory for what Spark stores"),
 )
@@ -79,6 +81,7 @@ def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
             member.until,
             member.reason or None,
             member.active_tasks,
+            member.completed_tasks,
             member.failed_tasks,
             member.memory_bytes,
         )

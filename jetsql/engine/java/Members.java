@@ -78,6 +78,7 @@ public class Members extends SparkListener {
     node.put("removed", executor.removeTime().isEmpty() ? 0L : ((java.util.Date) executor.removeTime().get()).getTime());
     node.put("reason", executor.removeReason().isEmpty() ? "" : (String) executor.removeReason().get());
     node.put("active_tasks", executor.activeTasks());
+    node.put("completed_tasks", executor.completedTasks());
     node.put("failed_tasks", executor.failedTasks());
     node.put("memory", executor.maxMemory());
     return node;

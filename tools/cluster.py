@@ -1,4 +1,5 @@
-"""A Spark cluster of processes on this machine, by the commands that users have: `jetsql master` and `jetsql join`."""
+"""A Spark cluster of processes on this machine for tests, benchmarks and examples, by the commands that users have:
+`jetsql master` and `jetsql join`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,11 +51,12 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             _kill(process)
 
 
-def wait_until(reached: object, otherwise: str) -> None:
-    """reached: a function that tells whether it is."""
+def wait_until(reached: Callable[[], object], otherwise: str) -> None:
+    """Raises TimeoutError when that takes longer than two minutes."""
     until = monotonic() + SECONDS
-    while not reached():  # type: ignore[operator]
-        assert monotonic() < until, otherwise
+    while not reached():
+        if monotonic() > until:
+            raise TimeoutError(f"After {SECONDS:g} s {otherwise}.")
         sleep(0.2)
 
 
