@@ -49,6 +49,7 @@ bench:
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
 	@$(PYTHON) -m benchmarks.completion
+	@$(PYTHON) -m benchmarks.kafka
 
 faults:
 	@tools/prepare java postgresql

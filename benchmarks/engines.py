@@ -34,3 +34,18 @@ def bench(master: str, memory: str) -> Iterator[Bench]:
         conf = {"spark.driver.memory": memory}
         with jetsql.open(home=Path(folder) / "home", master=master, conf=conf) as engine:
             yield Bench(engine, Path(folder))
+
+
+def confs_by_hand(bench: Bench) -> dict[str, str]:
+    """What a careful author sets for a streaming query, and what a job has by default."""
+    return {
+        "spark.sql.shuffle.partitions": str(bench.engine.spark.sparkContext.defaultParallelism),
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+    }

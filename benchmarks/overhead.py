@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks.engines import Bench, bench
+from benchmarks.engines import Bench, bench, confs_by_hand
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 
 GOAL = Goal(least=0.98)
@@ -91,7 +91,7 @@ class Contest:
         self._name = workload.name.replace(" ", "_")
         self._source = bench.folder / self._name / "source"
         self._hand = bench.engine.spark.newSession()
-        for key, value in _confs(bench).items():
+        for key, value in confs_by_hand(bench).items():
             self._hand.conf.set(key, value)
 
     def prepare(self) -> None:
@@ -144,21 +144,6 @@ class Contest:
     def _settle(self) -> None:
         """Neither side pays for what the other one left behind."""
         self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
-
-
-def _confs(bench: Bench) -> dict[str, str]:
-    """What a careful author sets, and what a job has by default."""
-    return {
-        "spark.sql.shuffle.partitions": str(bench.engine.spark.sparkContext.defaultParallelism),
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-        "spark.sql.streaming.checkpointFileManagerClass": (
-            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-        ),
-    }
 
 
 @dataclass(frozen=True)

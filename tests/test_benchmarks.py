@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
         ("commands", "--calls"),
         ("completion", "--tables"),
         ("faults", "--only"),
+        ("kafka", "--rows"),
     ],
 )
 def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:

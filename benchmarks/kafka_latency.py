@@ -1,0 +1,109 @@
+"""How long a row takes from its producer to a consumer, through a job and through the same stream by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from benchmarks.kafka_streams import Streams
+from benchmarks.processes import beginning, line
+from benchmarks.reporting import Goal, figure, figures, say, table, text
+
+_WARM_UP_SECONDS: Final = 10
+_ASYNC: Final = {"asyncProgressTrackingEnabled": "true"}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """job: its OPTIONS. trigger, options: the same by hand. goals: by percentile, milliseconds, at 1,000 rows/s."""
+
+    name: str
+    job: str
+    trigger: dict[str, str]
+    options: dict[str, str]
+    goals: dict[float, Goal]
+
+
+def _interval(millis: int, goals: dict[float, Goal]) -> Mode:
+    job = f"'snapshotIntervalMillis' = '{max(millis, 1)}'"
+    return Mode(f"{millis} ms, exactly once", job, {"processingTime": f"{millis} milliseconds"}, {}, goals)
+
+
+def _real_time(seconds: int, goals: dict[float, Goal]) -> Mode:
+    job = f"'trigger' = 'realTime', 'snapshotIntervalMillis' = '{seconds}000'"
+    return Mode(f"real time, {seconds} s", job, {"realTime": f"{seconds} seconds"}, {}, goals)
+
+
+MODES: Final = {
+    "0ms": _interval(0, {50: Goal(most=250)}),
+    "async": Mode(
+        "0 ms, at least once",
+        "'snapshotIntervalMillis' = '1', 'processingGuarantee' = 'atLeastOnce'",
+        {"processingTime": "0 milliseconds"},
+        _ASYNC,
+        {50: Goal(most=120)},
+    ),
+    "100ms": _interval(100, {}),
+    "1s": _interval(1000, {}),
+    "realtime-5s": _real_time(5, {}),
+    "realtime-60s": _real_time(60, {50: Goal(most=3), 99: Goal(most=20)}),
+}
+_SHOWN: Final = (50, 99, 99.9, 100)
+
+
+@dataclass(frozen=True)
+class Latency:
+    """millis: sorted, of each row."""
+
+    millis: list[float]
+
+    def at(self, percent: float) -> float:
+        return self.millis[min(len(self.millis) - 1, int(len(self.millis) * percent / 100))]
+
+
+def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple[str, ...], by_hand: bool) -> None:
+    """Measure each mode at each rate, and tell at once what was found."""
+    say(f"latency: milliseconds from producer to consumer, {seconds} s after {_WARM_UP_SECONDS} s of warm-up")
+    lines: list[tuple[Any, ...]] = []
+    for name in names or tuple(MODES):
+        for rate in rates:
+            mode = MODES[name]
+            number = len(lines) + 1
+            source = streams.source(f"flow{number}")
+            sink = f"flowed{number}"
+            with streams.flowing_job(sink, mode.job, source):
+                job = _measure(streams, source, sink, rate, seconds)
+            lines.append((mode.name, "job", rate, *_figures(job), _goals(mode, job) if rate == min(rates) else ""))
+            if by_hand:
+                with streams.flowing_by_hand(f"{sink}h", mode.trigger, mode.options, source):
+                    hand = _measure(streams, source, f"{sink}h", rate, seconds)
+                lines.append((mode.name, "by hand", rate, *_figures(hand), ""))
+    columns = (*figures("rows/s", "p50", "p99", "p99.9", "most"), text("goal"))
+    table((text("mode"), text("way"), *columns), lines)
+
+
+def _figures(found: Latency) -> list[Any]:
+    return [figure(found.at(percent), 1) for percent in _SHOWN]
+
+
+def _goals(mode: Mode, found: Latency) -> str:
+    return ", ".join(f"p{percent:g} {goal.words(found.at(percent))}" for percent, goal in mode.goals.items())
+
+
+def _measure(streams: Streams, source: str, sink: str, rate: int, seconds: int) -> Latency:
+    """Raises ClickException when rows are missing."""
+    warm, count = rate * _WARM_UP_SECONDS, rate * (_WARM_UP_SECONDS + seconds)
+    first = streams.next_id(count)
+    servers = streams.kafka.servers
+    with (
+        beginning("kafka_clients", "receive", servers, sink, first, first + warm, first + count - 1) as receiver,
+        beginning("kafka_clients", "send", servers, source, rate, count, first) as sender,
+    ):
+        line(sender)
+        told = json.loads(line(receiver))
+    if told["lost"]:
+        raise click.ClickException(f"{told['lost']} of {count - warm} rows never came.")
+    return Latency(told["millis"])

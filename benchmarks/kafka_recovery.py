@@ -1,0 +1,59 @@
+"""How long no rows come when an engine is killed with -9 under load and another is started on its home at once."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from benchmarks.kafka_latency import MODES, Mode
+from benchmarks.kafka_streams import COLUMNS, EVERY_ROW, PARTITIONS
+from benchmarks.processes import beginning, kill, line, started
+from benchmarks.reporting import figure, figures, say, table, text
+
+if TYPE_CHECKING:
+    from tests.kafka import Kafka
+
+_BEFORE_SECONDS: Final = 20
+_RATE: Final = 1_000
+_MODES: Final = ("1s", "async", "realtime-60s")
+
+
+def recovery(kafka: Kafka, seconds: int, master: str, memory: str) -> None:
+    """Rows are sent all the time: 20 s before the kill, and so many seconds after it."""
+    say(f"recovery: kill -9 under {_RATE:,} rows/s, and another engine at once")
+    lines = [(MODES[name].name, *_killed(kafka, name, MODES[name], seconds, master, memory)) for name in _MODES]
+    columns = figures("s to the engine", "s without rows", "rows lost", "rows twice")
+    table((text("mode"), *columns), lines)
+
+
+def _killed(kafka: Kafka, name: str, mode: Mode, seconds: int, master: str, memory: str) -> list[object]:
+    source = kafka.topic(f"recovery-{name}", PARTITIONS)
+    sink = kafka.topic(f"recovered-{name}", PARTITIONS)
+    last = _RATE * (_BEFORE_SECONDS + seconds) - 1
+    statements = (
+        f"CREATE TABLE source ({COLUMNS}) {kafka.options(source, value_format='json')}",
+        f"CREATE TABLE sink ({EVERY_ROW.columns}) {kafka.options(sink, value_format='json')}",
+        f"CREATE JOB j OPTIONS ({mode.job}) AS INSERT INTO sink {EVERY_ROW.text.format(source='STREAM source')}",
+    )
+    with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
+        engine = (Path(folder) / "home", master, memory)
+        with started("kafka_engine", *engine, *statements) as first:
+            with (
+                beginning("kafka_clients", "receive", kafka.servers, sink, 0, 0, last) as receiver,
+                beginning("kafka_clients", "send", kafka.servers, source, _RATE, last + 1, 0) as sender,
+            ):
+                time.sleep(_BEFORE_SECONDS)
+                kill(first)
+                killed = time.perf_counter()
+                with started("kafka_engine", *engine):
+                    up = time.perf_counter() - killed
+                    line(sender)
+                    told = json.loads(line(receiver))
+    if told["came"] + told["lost"] != last + 1:
+        raise click.ClickException(f"The clients count otherwise: {told['came']} came, {told['lost']} are lost.")
+    return [figure(up, 1), figure(told["gap"], 1), told["lost"], told["twice"]]
