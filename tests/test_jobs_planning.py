@@ -10,6 +10,7 @@ from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
+from jetsql.jobs.tracking import tracks_beside
 from jetsql.language.statements import Verb
 from jobs_support import option
 from memory_engine import analysis, sink, source
@@ -112,6 +113,38 @@ def test_aggregates_in_real_time_update_rows() -> None:
     keyed = replace(LIVE_COUNTS, sink=replace(KAFKA, key_columns=("id",)))
     made = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
     assert (made.output_mode, made.interval_millis, made.upsert) == (OutputMode.UPDATE, 5_000, True)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        replace(LIVE, sink=replace(KAFKA, numbered=True)),
+        replace(LIVE, sources=(replace(source(format="kafka"), letters=True),)),
+    ],
+)
+def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> None:
+    error = refused(of, trigger="realTime")
+    assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
+    assert not tracks_beside(plan(of, processingGuarantee="atLeastOnce"))
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "beside"),
+    [
+        (LIVE, {"processingGuarantee": "atLeastOnce"}, True),
+        (LIVE, {}, False),
+        (LIVE, {"processingGuarantee": "none"}, False),
+        (LIVE, {"processingGuarantee": "atLeastOnce", "trigger": "availableNow"}, False),
+        (LIVE, {"trigger": "realTime"}, False),
+        (replace(LIVE, stateful=True), {"processingGuarantee": "atLeastOnce"}, False),
+        (replace(LIVE, sink=JDBC), {"processingGuarantee": "atLeastOnce"}, False),
+        (replace(LIVE, sources=(*LIVE.sources, source())), {"processingGuarantee": "atLeastOnce"}, False),
+    ],
+)
+def test_jobs_that_note_how_far_they_are_beside_their_batches(
+    of: Analysis, options: dict[str, str], beside: bool
+) -> None:
+    assert tracks_beside(plan(of, **options)) is beside
 
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))

@@ -11,6 +11,7 @@ from decimal import Decimal
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from jetsql.engine.jvm import bridge
 from jetsql.engine.startup import load_kafka
 from tests.conftest import Sql, until
 from tests.kafka import PASSWORD, USER, Kafka, Message
@@ -61,6 +62,28 @@ def test_rows_are_inserted_as_messages(sql: Sql, kafka: Kafka, topic: str) -> No
     assert sql.error("DELETE FROM t WHERE offset = 0").condition == "JETSQL.NOT_SUPPORTED"
     sql(f"CREATE TABLE again {kafka.options(topic)} AS SELECT X'33' AS value")
     assert sql("SELECT value FROM again WHERE value = X'33'") == [(b"3",)]
+
+
+def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_otherwise(
+    sql: Sql, kafka: Kafka, topic: str
+) -> None:
+    own = {"kafka_LINGER_ms": "7", "kafka_max_poll_records": "77"}
+    spark = sql.engine.spark
+    for name, more in (("t", {}), ("u", own)):
+        sql(f"CREATE TABLE {name} {kafka.options(topic, **more)}")
+        relation = spark.sql(f"SELECT value FROM STREAM {name}")._jdf.queryExecution().analyzed().collectLeaves().head()
+        reading = relation.extraOptions()
+        assert reading.get("kafka.max.poll.records") == ("77" if more else "10000")
+        assert reading.get("kafka.max.partition.fetch.bytes") == "8388608"
+        assert reading.get("kafka.isolation.level") == "read_committed"
+        schema = sql.value("SELECT current_schema()")
+        for in_batches, linger in ((True, "20"), (False, "0")):
+            told = json.loads(bridge(spark).kafkaWriting(spark._jsparkSession, schema, name, in_batches))
+            writing = {key.lower(): value for key, value in told.items()}
+            assert writing["kafka.linger.ms"] == ("7" if more else linger)
+            assert writing.get("kafka.compression.type") == ("lz4" if in_batches else None)
+            assert writing.get("kafka.batch.size") == ("262144" if in_batches else None)
+            assert writing.get("kafka.acks", "all") == "all"
 
 
 def test_jobs_read_and_write_topics(sql: Sql, kafka: Kafka, topic: str) -> None:

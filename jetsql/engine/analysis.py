@@ -145,6 +145,7 @@ def _source(entry: dict[str, Any]) -> Source:
         rate_limited=bool(options & _RATE_LIMITS),
         endless=kind in _ENDLESS,
         created=entry.get("created", 0),
+        letters=(entry.get("on_error") or "").lower().startswith("table:"),
     )
 
 
@@ -182,6 +183,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
         system=system,
         transactional=transactional,
+        numbered=table.option("delivery.headers").lower() == "true",
     )
 
 

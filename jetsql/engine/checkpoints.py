@@ -49,6 +49,16 @@ def progress(files: FileSystem, checkpoint: str) -> Progress:
     return Progress(files.newest(f"{checkpoint}/offsets"), files.newest(f"{checkpoint}/commits"))
 
 
+def fill_gap(files: FileSystem, checkpoint: str) -> None:
+    """Let any query go on from a log of offsets in which not each batch has an entry, as asynchronous progress tracking
+    leaves it. Without that, Spark wants an entry for the batch before the newest, to know where the newest begins: that
+    is where the entry ends that was written before it."""
+    newest = files.newest(f"{checkpoint}/offsets") or 0
+    written = [int(name) for name in files.names(f"{checkpoint}/offsets") if name.isdecimal() and int(name) < newest]
+    if written and max(written) < newest - 1:
+        files.write(f"{checkpoint}/offsets/{newest - 1}", files.read(f"{checkpoint}/offsets/{max(written)}"))
+
+
 @dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints below one root, a path or URI."""

@@ -117,7 +117,9 @@ class StreamingRun:
 
     def _stream(self, rows: DataFrame) -> DataStreamWriter:
         writer = self._parts.writer
-        return writer.attach(rows) if isinstance(writer, StreamWriter) else rows.writeStream.foreachBatch(self._write)
+        if isinstance(writer, StreamWriter):
+            return writer.attach(rows, self._once)
+        return rows.writeStream.foreachBatch(self._write)
 
     def _trigger(self) -> dict[str, Any]:
         plan = self._parts.job.plan
@@ -125,6 +127,8 @@ class StreamingRun:
             return {"once": True}
         if plan.trigger is Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
+        if isinstance(self._parts.writer, StreamWriter):
+            return {"processingTime": "0 milliseconds"}  # its notes have the job's interval, not its batches
         return {"processingTime": f"{plan.interval_millis} milliseconds"}
 
     def stop(self, deadline_seconds: float) -> bool:

@@ -15,7 +15,7 @@ from jetsql.engine import failures
 from jetsql.engine.analysis import ResolvedBody, resolve
 from jetsql.engine.catalog import Catalog
 from jetsql.engine.checkpoint_check import check_checkpoint
-from jetsql.engine.checkpoints import Checkpoints
+from jetsql.engine.checkpoints import Checkpoints, fill_gap
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
@@ -33,8 +33,8 @@ from jetsql.engine.sinks.files import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka import KafkaTransactions
 from jetsql.engine.sinks.kafka import rehearse as rehearse_topic
-from jetsql.engine.sinks.kafka_stream import KafkaStream
-from jetsql.engine.sinks.letters import letter_table, make_boxes, with_letters
+from jetsql.engine.sinks.kafka_stream import KafkaAppend, KafkaStream
+from jetsql.engine.sinks.letters import make_boxes, with_letters
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.engine.states import States
@@ -56,7 +56,7 @@ from jetsql.jobs.engine import (
 from jetsql.jobs.members import Member
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.moves import joined, sentence
-from jetsql.jobs.real_time import not_possible
+from jetsql.jobs.tracking import between_topics, tracks_beside
 from jetsql.language.statements import Body
 from jetsql.version import VERSION
 
@@ -110,10 +110,6 @@ class SparkEngine:
     def check_real_time(self, body: Body, session: UserSession) -> None:
         spark = _spark(session)
         resolved = resolve(body, spark, self._sessions.capture(spark))
-        for source in resolved.analysis.sources:
-            letters = letter_table(self._catalog, source)
-            if letters:
-                raise not_possible(f"keeps no dead letters, and {source.name} has them go to {letters}", None)
         check_query(spark, resolved.query, self._cores_held())
 
     def _cores_held(self) -> int:
@@ -151,6 +147,8 @@ class SparkEngine:
         _same_query(job, resolved)
         lease = Lease(self._checkpoints, job)
         checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
+        if between_topics(job.plan.analysis):
+            fill_gap(self._files, checkpoint)
         reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
         writer.recover()
@@ -323,11 +321,16 @@ def writer_for(context: SinkContext) -> SinkWriter:
         return StagedFiles(context)
     if plan.analysis.sink.kind is SinkKind.JDBC:
         return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
-    if plan.trigger is Trigger.REAL_TIME:
-        return KafkaStream(context)
-    if plan.analysis.sink.kind is SinkKind.KAFKA and plan.guarantee is Guarantee.EXACTLY_ONCE:
-        return KafkaTransactions(context)
+    if plan.analysis.sink.kind is SinkKind.KAFKA:
+        return _into_topic(context)
     return PlainAppend(context)
+
+
+def _into_topic(context: SinkContext) -> SinkWriter:
+    plan = context.job.plan
+    if plan.trigger is Trigger.REAL_TIME or tracks_beside(plan):
+        return KafkaStream(context)
+    return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
 def _same_query(job: Job, resolved: ResolvedBody) -> None:

@@ -16,6 +16,7 @@ from jetsql.jobs.proposing import plan_of
 from jetsql.jobs.replacing import update_words
 from jetsql.jobs.secrets import hide, hide_in_text
 from jetsql.jobs.tables import Column, Table
+from jetsql.jobs.tracking import tracks_beside
 from jetsql.language.statements import CreateJob, ExplainCreateJob
 
 PLAN_COLUMNS: Final = (Column("plan"),)
@@ -79,4 +80,6 @@ def trigger_words(plan: Plan) -> str:
         return "availableNow: reads what is there, then completes"
     if plan.trigger is Trigger.REAL_TIME:
         return f"realTime: rows at once; how far it is, is noted every {plan.interval_millis} ms"
+    if tracks_beside(plan):
+        return f"{plan.trigger.value}: rows as they come; how far it is, is noted every {plan.interval_millis} ms"
     return f"{plan.trigger.value}: every {plan.interval_millis} ms"

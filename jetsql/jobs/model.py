@@ -85,7 +85,8 @@ class Source:
 
     name: the table, or the format when there is none. rate_limited: a batch may leave available data for the next
     (`maxFilesPerTrigger`). endless: there is always a next batch, the source never falls idle. created: the catalogue's
-    creation time of the table, milliseconds; 0 when there is none.
+    creation time of the table, milliseconds; 0 when there is none. letters: messages that don't fit its columns
+    go into a table of dead letters.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Source:
     rate_limited: bool = False
     endless: bool = False
     created: int = 0
+    letters: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Sink:
     table: qualified name. created: the catalogue's creation time, milliseconds. key_columns: from the table option
     `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions. system: the system that
     the table is in, as people may see it; empty for file tables. transactional: it can take a batch as a whole.
-    managed: DROP TABLE deletes its rows.
+    managed: DROP TABLE deletes its rows. numbered: each message carries the number of its batch (`delivery.headers`).
     """
 
     table: str
@@ -119,6 +121,7 @@ class Sink:
     system: str = ""
     transactional: bool = True
     managed: bool = True
+    numbered: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,8 @@ class Analysis:
 class Plan:
     """What was decided for a job: all that a run needs beside the body's text.
 
-    interval_millis: time between micro-batches. spark_confs: the job's own `spark.*` options.
+    interval_millis: time between micro-batches, or between two notes of how far it is (see `jobs.tracking`).
+    spark_confs: the job's own `spark.*` options.
     options: canonical spelling, only those that the user gave, for SHOW CREATE JOB and DESCRIBE.
     """
 

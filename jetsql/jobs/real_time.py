@@ -31,6 +31,12 @@ def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Pl
     sink = analysis.sink
     if sink.kind is not SinkKind.KAFKA:
         raise not_possible(f"writes Kafka only; {sink.table} is a table USING {sink.provider}", place)
+    lettered = next((source for source in analysis.sources if source.letters), None)
+    if lettered is not None:
+        raise not_possible(f"keeps no dead letters, and 'on.error' of {lettered.name} has them go to a table", place)
+    if sink.numbered:
+        why = "Spark writes messages before their batch is noted"
+        raise not_possible(f"can't do what 'delivery.headers' of {sink.table} asks: {why}", place)
     _check_verb(analysis, verb, target)
     _check_interval(options)
 

@@ -60,11 +60,14 @@ class KafkaTable {
       {"kafka.batch.size", "262144"},
       {"kafka.compression.type", "lz4"},
   };
+  // In real-time mode a message goes as it comes: the wait for a second one would be most of the time that it takes.
+  private static final String[][] WRITING_AT_ONCE = {{"kafka.linger.ms", "0"}};
   private static final String[] ONLY_STREAMS = {"maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"};
   private static final String[] ONLY_BATCHES = {"endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp"};
 
   static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
+  static final String ON_ERROR = "jetsql.on.error";
 
   final SparkSession session;
   final CatalogTable table;
@@ -111,6 +114,7 @@ class KafkaTable {
     if (!given.containsKey(TABLE)) return;
     source.put("table", (String) given.get(TABLE));
     source.put("created", Long.parseLong((String) given.get(CREATED)));
+    source.put("on_error", (String) given.get(ON_ERROR));
     source.put("location", (String) given.get("subscribe"));
   }
 
@@ -155,7 +159,7 @@ class KafkaTable {
   /** Options for the connector's writer. inBatches: messages may wait for others. */
   Map writeOptions(boolean inBatches) {
     Map given = connectorOptions();
-    if (inBatches) complete(given, WRITING);
+    complete(given, inBatches ? WRITING : WRITING_AT_ONCE);
     given.put("topic", topic());
     return given;
   }
@@ -225,6 +229,7 @@ class KafkaTable {
     // Who reads a plan finds the table by these; the connector has no use for them.
     given.put(TABLE, name());
     given.put(CREATED, Long.toString(table.createTime()));
+    if (option("on.error") != null) given.put(ON_ERROR, option("on.error"));
     Dataset messages = streaming ? session.readStream().format("kafka").options(given).load()
         : session.read().format("kafka").options(given).load();
     if (isRaw()) return messages;

@@ -6,11 +6,15 @@ import java.util.function.BiConsumer;
 import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.StreamingQueryManager;
+import org.apache.spark.sql.execution.streaming.checkpointing.CommitLog;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog;
+import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
 import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
+import scala.Option;
 
 /** A running query: what it tells, and how it ends. */
 public class Queries {
@@ -68,7 +72,31 @@ public class Queries {
     }
     boolean graceful = !thread.isAlive() || calm >= 2;
     query.stop();
+    if (execution instanceof AsyncProgressTrackingMicroBatchExecution && !thread.isAlive()) {
+      noteNewest((AsyncProgressTrackingMicroBatchExecution) execution);
+    }
     return graceful;
+  }
+
+  /**
+   * Asynchronous progress tracking keeps what it knows of the newest batches to itself between two notes, also when it is
+   * stopped: the next run would write them again. So its newest committed batch is noted in its place.
+   */
+  private static void noteNewest(AsyncProgressTrackingMicroBatchExecution execution) {
+    if (execution.lastProgress() == null) return;
+    OffsetSeqLog known = execution.offsetLog();
+    CommitLog done = execution.commitLog();
+    String root = execution.resolvedCheckpointRoot();
+    org.apache.spark.sql.SparkSession session = execution.sparkSessionForStream();
+    // A trigger that found nothing tells the number of the batch to come.
+    for (long batch = execution.lastProgress().batchId(); batch >= 0 && batch > execution.lastProgress().batchId() - 2; batch--) {
+      Option offsets = known.get(batch);
+      Option committed = done.get(batch);
+      if (offsets.isEmpty() || committed.isEmpty()) continue;
+      new OffsetSeqLog(session, root + "/offsets", false).add(batch, offsets.get());
+      new CommitLog(session, root + "/commits", false).add(batch, committed.get());
+      return;
+    }
   }
 
   /** Every session with streams adds a listener to Spark that stays for good; take it away with the session's end. */

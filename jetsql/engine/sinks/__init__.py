@@ -55,8 +55,8 @@ class SinkWriter(Protocol):
 class StreamWriter(SinkWriter, Protocol):
     """A way into a table that Spark goes by itself: its batches don't come by here, `write` is not called for them."""
 
-    def attach(self, rows: DataFrame) -> DataStreamWriter:
-        """Lead a stream into the table: the writer of Spark's to be started."""
+    def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
+        """Lead a stream into the table: the writer of Spark's to be started. once: for one batch only."""
 
 
 def read_all(rows: DataFrame) -> None:

@@ -29,6 +29,7 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, shipped
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.kafka_refusals import PREFIX, KafkaFailure, failure_in, refusal
+from jetsql.engine.sinks.messages import headers, messages_of, whole
 from jetsql.engine.sinks.part_lists import Part, PartLists, is_in
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
@@ -152,13 +153,13 @@ class KafkaTransactions:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.same(self._sink)
         topic = open_topic(self._context.spark, table, self._job.id)
-        messages = self._messages(rows)
+        messages = whole(messages_of(rows, self._job))
         messages, parts = _lasting(topic, messages if self._streaming else self._staged(messages))
         if is_in(self._lists, topic, self._sink.table, batch, parts):
             read_all(rows)
             return None
         failpoint("parts-listed", self._job.name)
-        return topic.write(messages, parts, self._job, batch, self._headers(table, batch))
+        return topic.write(messages, parts, self._job, batch, headers(table, self._job, batch))
 
     def holds(self, batch: int) -> bool:
         """A batch of which a part is in has to get in."""
@@ -190,39 +191,12 @@ class KafkaTransactions:
         except (PySparkException, Py4JError) as error:  # Spark may be stopped in this very moment
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 
-    def _messages(self, rows: DataFrame) -> DataFrame:
-        _, schema, table = self._sink.table.split(".", 2)
-        session = rows.sparkSession
-        java = bridge(session).kafkaMessages(session._jsparkSession, schema, table, rows._jdf, self._job.plan.upsert)
-        return whole_messages(DataFrame(java, session))
-
     def _staged(self, messages: DataFrame) -> DataFrame:
         """The rows of a batch job, as they were when it first ran: its tables may have others by now, and parts of what
         it came to then may be in the topic. They go with the job's checkpoint, once its end is stored."""
         if not self._files.exists(f"{self._staging}/_SUCCESS"):
             messages.write.mode("overwrite").parquet(self._staging)
         return messages.sparkSession.read.schema(messages.schema).parquet(self._staging)
-
-    def _headers(self, table: TableFacts, batch: int) -> dict[str, str]:
-        """What each message carries for readers that drop repeats, where the table asks for it."""
-        asked = table.option("delivery.headers").lower() == "true"
-        return {"jetsql-job": self._job.id, "jetsql-batch": str(batch)} if asked else {}
-
-
-def whole_messages(given: DataFrame) -> DataFrame:
-    """Messages with all columns, in the order in which they are written: key, value, headers, topic, partition."""
-    there = {column.lower() for column in given.columns}
-    types = {
-        "key": "binary",
-        "value": "binary",
-        "headers": "array<struct<key: string, value: binary>>",
-        "topic": "string",
-        "partition": "int",
-    }
-    columns = [
-        (sf.col(name) if name in there else sf.lit(None)).cast(kind).alias(name) for name, kind in types.items()
-    ]
-    return given.select(*columns)
 
 
 def _lasting(topic: PartTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:

@@ -1,32 +1,54 @@
-"""Kafka topics by Spark's own sink: at least once, and the only way there in real-time mode."""
+"""Kafka topics by Spark's own sink, at least once: batch by batch, or as a stream that Spark leads there by itself.
+
+By itself in real-time mode, which knows no other way, and where Spark notes beside the batches how far a query is (see
+`jetsql.jobs.tracking`), which it does for its own sinks only.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.jvm import bridge
+from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.append import WithoutRecord
+from jetsql.engine.sinks.messages import headers, messages_of, with_headers
+from jetsql.jobs.model import Trigger
+from jetsql.jobs.tracking import tracks_beside
 
-# A message goes as it comes: waiting for a second one would be most of the time that it takes.
-_AT_ONCE: Final = {"kafka.linger.ms": "0"}
+
+def _options(context: SinkContext, in_batches: bool) -> dict[str, str]:
+    """For the connector's writer. in_batches: messages may wait for others."""
+    _, schema, name = context.job.plan.analysis.sink.table.split(".", 2)
+    told = bridge(context.spark).kafkaWriting(context.spark._jsparkSession, schema, name, in_batches)
+    options: dict[str, str] = json.loads(told)
+    return options
+
+
+class KafkaAppend(WithoutRecord):
+    """Writer of one job's batches into a topic."""
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        job, table = self._context.job, self._context.catalog.same(self._sink)
+        messages = with_headers(messages_of(rows, job), headers(table, job, batch))
+        messages.write.format("kafka").options(**_options(self._context, in_batches=True)).save()
+        return None
 
 
 class KafkaStream(WithoutRecord):
     """A stream into one topic."""
 
-    def attach(self, rows: DataFrame) -> DataStreamWriter:
-        spark, table = self._context.spark, self._context.catalog.same(self._sink)
-        _, schema, name = table.name.split(".", 2)
-        java, session = bridge(spark), spark._jsparkSession
-        messages = java.kafkaMessages(session, schema, name, rows._jdf, self._context.job.plan.upsert)
-        options: dict[str, str] = json.loads(java.kafkaWriting(session, schema, name, False))
-        given = {key.lower() for key in options}
-        more = {key: value for key, value in _AT_ONCE.items() if key not in given}
-        return DataFrame(messages, spark).writeStream.format("kafka").options(**options, **more)
+    def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
+        self._context.catalog.same(self._sink)
+        plan = self._context.job.plan
+        messages = messages_of(rows, self._context.job)
+        options = _options(self._context, in_batches=plan.trigger is not Trigger.REAL_TIME)
+        if tracks_beside(plan) and not once:
+            options["asyncProgressTrackingEnabled"] = "true"
+            options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)
+        return messages.writeStream.format("kafka").options(**options)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         raise NotImplementedError("Spark goes this way by itself.")

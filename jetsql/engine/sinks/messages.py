@@ -1,0 +1,55 @@
+"""Rows of a job as messages for a topic, and what each of them carries for readers that drop repeats."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from jetsql.engine.catalog import TableFacts
+from jetsql.engine.jvm import bridge
+from jetsql.jobs.model import Job
+
+_HEADERS: Final = "array<struct<key: string, value: binary>>"
+
+
+def messages_of(rows: DataFrame, job: Job) -> DataFrame:
+    """With the columns that the sink's table gives them."""
+    _, schema, table = job.plan.analysis.sink.table.split(".", 2)
+    session = rows.sparkSession
+    java = bridge(session).kafkaMessages(session._jsparkSession, schema, table, rows._jdf, job.plan.upsert)
+    return DataFrame(java, session)
+
+
+def headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
+    """What is added to each message of a batch, where the table asks for it."""
+    asked = table.option("delivery.headers").lower() == "true"
+    return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if asked else {}
+
+
+def with_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
+    if not added:
+        return messages
+    more = sf.array(
+        *(sf.struct(sf.lit(name).alias("key"), sf.lit(text.encode()).alias("value")) for name, text in added.items())
+    )
+    own = next((column for column in messages.columns if column.lower() == "headers"), None)
+    both = more if own is None else sf.concat(sf.coalesce(sf.col(own), sf.array().cast(_HEADERS)), more)
+    return messages.withColumn("headers", both.cast(_HEADERS))
+
+
+def whole(given: DataFrame) -> DataFrame:
+    """Messages with all columns, in the order in which they are written: key, value, headers, topic, partition."""
+    there = {column.lower() for column in given.columns}
+    types = {
+        "key": "binary",
+        "value": "binary",
+        "headers": _HEADERS,
+        "topic": "string",
+        "partition": "int",
+    }
+    columns = [
+        (sf.col(name) if name in there else sf.lit(None)).cast(kind).alias(name) for name, kind in types.items()
+    ]
+    return given.select(*columns)
