@@ -9,11 +9,11 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's connector for Kafka, which is no part of Spark: fetched from Maven by Spark's own means when an engine needs it
+ * Spark's connector for Kafka, and its module for Avro, which are no parts of Spark: fetched from Maven by Spark's own means when an engine needs it
  * first, and put where `spark.jars` would have put it, so that no engine has to be started anew.
  *
- * The versions stand here and nowhere else. The connector of Spark 4.3 is not on Maven Central, nor is the token provider
- * that 4.2's names; what Spark brings itself is left out.
+ * The versions stand here and nowhere else. Those of Spark 4.3 are not on Maven Central, nor is the token provider that
+ * the connector of 4.2 names; what Spark brings itself is left out.
  */
 class Connector {
   static final String NAME = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0";
@@ -22,6 +22,8 @@ class Connector {
       + "com.google.code.findbugs:jsr305,at.yawk.lz4:lz4-java,org.lz4:lz4-java,org.xerial.snappy:snappy-java,"
       + "com.github.luben:zstd-jni,org.slf4j:slf4j-api";
   private static final String PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
+  private static final String AVRO = "org.apache.spark:spark-avro_2.13:4.1.1";
+  private static final String AVRO_CLASS = "org.apache.spark.sql.avro.AvroDataToCatalyst";
 
   /** Throws a Failure EXTERNAL_SYSTEM_UNAVAILABLE that says how to bring the jars where Maven can't be reached. */
   static synchronized void load(SparkContext spark) {
@@ -30,14 +32,27 @@ class Connector {
       fetch(spark, "ivy://" + NAME + "?transitive=true&exclude=" + TOKENS + "," + IN_SPARK);
       fetch(spark, "ivy://" + TOKENS + ":4.0.0?transitive=false");
     } catch (Exception e) {
-      throw missing(e.getMessage());
+      throw missing("Kafka connector", NAME, e.getMessage());
     }
-    if (!isLoaded()) throw missing("it is not among the classes that were fetched.");
+    if (!isLoaded()) throw missing("Kafka connector", NAME, "it is not among the classes that were fetched.");
   }
 
-  static boolean isLoaded() {
+  /** As `load`, for messages in Avro. */
+  static synchronized void loadAvro(SparkContext spark) {
+    if (has(AVRO_CLASS)) return;
     try {
-      Class.forName(PROVIDER, false, Connector.class.getClassLoader());
+      fetch(spark, "ivy://" + AVRO + "?transitive=false");
+    } catch (Exception e) {
+      throw missing("module for Avro", AVRO, e.getMessage());
+    }
+    if (!has(AVRO_CLASS)) throw missing("module for Avro", AVRO, "it is not among the classes that were fetched.");
+  }
+
+  static boolean isLoaded() { return has(PROVIDER); }
+
+  private static boolean has(String name) {
+    try {
+      Class.forName(name, false, Connector.class.getClassLoader());
       return true;
     } catch (ClassNotFoundException e) {
       return false;
@@ -65,9 +80,9 @@ class Connector {
     return found;
   }
 
-  private static RuntimeException missing(String why) {
+  private static RuntimeException missing(String what, String name, String why) {
     return Extension.Answers.raise(Extension.Failure.of("EXTERNAL_SYSTEM_UNAVAILABLE", "08001",
-        "Spark's Kafka connector can't be fetched: " + why + " Let the engine reach Maven Central, name a mirror with"
-        + " --conf spark.jars.repositories=URL, or start it with the jars of " + NAME + " in --conf spark.jars=..."));
+        "Spark's " + what + " can't be fetched: " + why + " Let the engine reach Maven Central, name a mirror with"
+        + " --conf spark.jars.repositories=URL, or start it with the jars of " + name + " in --conf spark.jars=..."));
   }
 }

@@ -6,12 +6,19 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.avro.Schema;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DayTimeIntervalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
  * How columns are bytes of a message's key or value, by Spark's own functions: json, csv, avro, raw.
@@ -20,7 +27,9 @@ import org.apache.spark.sql.types.StructType;
  */
 class KafkaFormat {
   static final String[] NAMES = {"json", "csv", "avro", "raw"};
-  private static final String BROKEN = "__broken";
+  private static final String BROKEN = "__jetsql_broken";
+  // Spark writes three digits of a second unless it is told otherwise.
+  private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
 
   private final String name;
   private final StructType columns;
@@ -41,6 +50,40 @@ class KafkaFormat {
     }
   }
 
+  /** As it is for keys: an instant is the same text in whatever zone a session writes it, and a schema is the value's. */
+  KafkaFormat ofKeys() {
+    options.remove("schema");
+    if (!options.containsKey("timeZone")) options.put("timeZone", "UTC");
+    return this;
+  }
+
+  /** Whether a text is a value of the type, and the other way round. */
+  static boolean isText(DataType type) {
+    return !(type instanceof ArrayType || type instanceof MapType || type instanceof StructType
+        || type instanceof DayTimeIntervalType || type instanceof YearMonthIntervalType);
+  }
+
+  /** What a format can't carry of a column, as a predicate to it; null when it can. */
+  static String cannotBe(String format, DataType type) {
+    if (format.equalsIgnoreCase("raw")) return isText(type) ? null : "is no text";
+    if (format.equalsIgnoreCase("csv")) {
+      return isText(type) && !type.equals(DataTypes.BinaryType) ? null : "can't be written as csv";
+    }
+    return format.equalsIgnoreCase("json") ? notInJson(type) : null;
+  }
+
+  private static String notInJson(DataType type) {
+    if (type instanceof ArrayType) return notInJson(((ArrayType) type).elementType());
+    if (type instanceof MapType) {
+      if (!(((MapType) type).keyType() instanceof StringType)) return "has a MAP whose keys are no STRING, as JSON wants them";
+      return notInJson(((MapType) type).valueType());
+    }
+    if (!(type instanceof StructType)) return null;
+    StructField[] fields = ((StructType) type).fields();
+    for (int i = 0; i < fields.length; i++) if (notInJson(fields[i].dataType()) != null) return notInJson(fields[i].dataType());
+    return null;
+  }
+
   /** The columns of the bytes, as a struct; NULL for none. */
   Column parsed(Column bytes) { return parsed(bytes, columns); }
 
@@ -48,11 +91,52 @@ class KafkaFormat {
     if (name.equals("raw")) return rawParsed(bytes, wanted.apply(0));
     Map given = new HashMap(options);
     given.put("mode", "PERMISSIVE");
-    if (name.equals("avro")) return functions.call_function("from_avro", new Column[] {bytes, functions.lit(avroSchema()), map(given)});
+    if (name.equals("avro")) return avroParsed(bytes, wanted, given);
     given.put("columnNameOfCorruptRecord", BROKEN);
     StructType whole = wanted.add(BROKEN, DataTypes.StringType);
     Column text = bytes.cast(DataTypes.StringType);
     return name.equals("csv") ? functions.from_csv(text, functions.lit(whole.toDDL()), given) : functions.from_json(text, whole, given);
+  }
+
+  /** The columns from the fields of their names, whichever order and number types the schema has for them. */
+  private Column avroParsed(Column bytes, StructType wanted, Map given) {
+    Column found = functions.call_function("from_avro", new Column[] {bytes, functions.lit(avroSchema()), map(given)});
+    StructType fields = avroFields(avroSchema());
+    List members = new ArrayList();
+    for (int i = 0; i < wanted.length(); i++) {
+      StructField column = wanted.apply(i);
+      String field = named(fields, column.name());
+      members.add((field == null ? functions.lit(null) : found.getField(field)).cast(column.dataType()).as(column.name()));
+    }
+    return functions.when(found.isNotNull(), functions.struct((Column[]) members.toArray(new Column[0])));
+  }
+
+  private Column avroWritten(Column[] values) {
+    StructField[] fields = avroFields(avroSchema()).fields();
+    List members = new ArrayList();
+    for (int i = 0; i < fields.length; i++) {
+      Column value = functions.lit(null);
+      for (int k = 0; k < columns.length(); k++) {
+        if (columns.apply(k).name().equalsIgnoreCase(fields[i].name())) value = values[k];
+      }
+      members.add(value.cast(fields[i].dataType()).as(fields[i].name()));
+    }
+    Column row = functions.struct((Column[]) members.toArray(new Column[0]));
+    return functions.call_function("to_avro", new Column[] {row, functions.lit(avroSchema())});
+  }
+
+  /** The fields of an Avro schema, which must be a record. Throws what Avro says of another text. */
+  static StructType avroFields(String schema) {
+    Object type = SchemaConverters.toSqlType(new Schema.Parser().parse(schema)).dataType();
+    if (type instanceof StructType) return (StructType) type;
+    throw new IllegalArgumentException("it is no record");
+  }
+
+  /** As the fields spell a name; null for none of them. */
+  static String named(StructType fields, String name) {
+    String[] names = fields.fieldNames();
+    for (int i = 0; i < names.length; i++) if (names[i].equalsIgnoreCase(name)) return names[i];
+    return null;
   }
 
   private static Column rawParsed(Column bytes, StructField column) {
@@ -92,22 +176,31 @@ class KafkaFormat {
   Column written(Column[] values) {
     if (name.equals("raw")) {
       DataType type = columns.apply(0).dataType();
-      return type.equals(DataTypes.BinaryType) ? values[0] : values[0].cast(DataTypes.StringType).cast(DataTypes.BinaryType);
+      if (type.equals(DataTypes.BinaryType)) return values[0];
+      return (type.equals(DataTypes.TimestampType) ? instant(values[0]) : values[0].cast(DataTypes.StringType))
+          .cast(DataTypes.BinaryType);
     }
     Column row = functions.struct(values);
-    if (name.equals("avro")) return functions.call_function("to_avro", new Column[] {row, functions.lit(avroSchema())});
+    if (name.equals("avro")) return avroWritten(values);
     Map given = new HashMap(options);
-    // Spark writes three digits of a second unless it is told otherwise.
-    if (!given.containsKey("timestampFormat")) given.put("timestampFormat", "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX");
+    if (!given.containsKey("timestampFormat")) given.put("timestampFormat", TIMESTAMP);
     if (!given.containsKey("timestampNTZFormat")) given.put("timestampNTZFormat", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS");
     Column text = name.equals("csv") ? functions.to_csv(row, given) : functions.to_json(row, given);
     return text.cast(DataTypes.BinaryType);
   }
 
+  /** A point in time as text that says its zone, UTC: as text alone it would be another one in another session's zone. */
+  private static Column instant(Column value) {
+    Map given = new HashMap();
+    given.put("timestampFormat", TIMESTAMP);
+    given.put("timeZone", "UTC");
+    return functions.when(value.isNotNull(), functions.to_csv(functions.struct(new Column[] {value}), given));
+  }
+
   private String avroSchema() {
     String given = (String) options.get("schema");
     if (given != null) return given;
-    return org.apache.spark.sql.avro.SchemaConverters.toAvroType(columns, false, "topLevelRecord", "").toString();
+    return SchemaConverters.toAvroType(columns, false, "topLevelRecord", "").toString();
   }
 
   private static Column map(Map options) {

@@ -4,11 +4,13 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.commons.text.similarity.LevenshteinDistance;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.util.IntervalUtils$;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Tuple2;
@@ -33,6 +35,10 @@ class KafkaOptions {
   private static final String[] NUMBERS = {"maxoffsetspertrigger", "minoffsetspertrigger", "minpartitions",
       "maxrecordsperpartition", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"};
   private static final String[] BOOLEANS = {"includeheaders", "failondataloss"};
+  // What a table is: jobs, dead letters and the questions to its broker go by the table, not by a query.
+  private static final String[] OF_TABLE = {"topic", "subscribe", "subscribepattern", "assign", "kafka.bootstrap.servers",
+      "value.format", "key.format", "key.columns", "watermark", "includeheaders"};
+  private static final String PRIVILEGES = UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES(); // Spark's own word
   private static final String[] SOURCES = {"topic", "subscribe", "subscribepattern", "assign"};
 
   private final StructType columns;
@@ -63,6 +69,42 @@ class KafkaOptions {
     options.checkTogether();
   }
 
+  /** The options that a query gives for a table, `WITH (...)`, each at its place. relation: the table's in the query. */
+  static void checkQuery(Origin relation, Map given, KafkaTable table, boolean streaming) {
+    KafkaOptions options = new KafkaOptions(null);
+    java.util.Iterator each = given.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry option = (Map.Entry) each.next();
+      String name = (String) option.getKey();
+      String key = name.toLowerCase(Locale.ROOT);
+      if (key.equals(PRIVILEGES)) continue;
+      Origin place = placeAfter(relation, name, null);
+      if (has(REFUSED, key)) throw fixed(place, name);
+      if (has(OF_TABLE, key)) {
+        throw failure(place, "OPTION_NOT_CHANGEABLE", "42616", "'" + name + "' says what the table " + table.name()
+            + " is, and can't be given in a query. Make another table for it.");
+      }
+      if (!known(key)) throw unknown(place, name);
+      if (streaming && key.equals("on.error") && new KafkaTable(null, table.table, new HashMap()).hasLetters()) {
+        throw failure(place, "OPTION_NOT_CHANGEABLE", "42616", "The dead letters of the table " + table.name() + " are kept"
+            + " for each job that reads it: 'on.error' can't be given in a query. Make another table for it.");
+      }
+      Origin value = placeAfter(relation, name, (String) option.getValue());
+      if (key.equals("on.error")) oneOf(name, (String) option.getValue(), new String[] {"fail", "null", "skip"}, value);
+      options.checkValue(name, key, (String) option.getValue(), value);
+    }
+  }
+
+  /** What an INSERT gives for its table, which would be thrown away. */
+  static void refuseWithInsert(Origin relation, Map given, KafkaTable table) {
+    Map named = new HashMap(given);
+    named.remove(PRIVILEGES);
+    if (named.isEmpty()) return;
+    String name = (String) named.keySet().iterator().next();
+    throw failure(placeAfter(relation, name, null), "OPTION_NOT_CHANGEABLE", "42616", "Options of the Kafka table "
+        + table.name() + " can't be given with INSERT: they stand in its CREATE TABLE.");
+  }
+
   private KafkaOptions(StructType columns) { this.columns = columns; }
 
   private void add(String name, Expression value) {
@@ -71,8 +113,7 @@ class KafkaOptions {
     Origin named = keyPlace(place, name);
     if (values.containsKey(key)) throw failure(named, "DUPLICATE_OPTION", "42614", "The option '" + name + "' is given twice.");
     if (has(REFUSED, key)) {
-      throw failure(named, "OPTION_NOT_CHANGEABLE", "42616", "'" + name + "' can't be set for a Kafka table: JetSQL and Spark"
-          + " set it themselves.");
+      throw fixed(named, name);
     }
     if (!known(key)) throw unknown(named, name);
     if (!(value instanceof Literal) || ((Literal) value).value() == null) {
@@ -82,6 +123,11 @@ class KafkaOptions {
     values.put(key, text);
     places.put(key, place);
     checkValue(name, key, text, place);
+  }
+
+  private static RuntimeException fixed(Origin place, String name) {
+    return failure(place, "OPTION_NOT_CHANGEABLE", "42616", "'" + name + "' can't be set for a Kafka table: JetSQL and Spark"
+        + " set it themselves.");
   }
 
   private static boolean known(String key) {
@@ -135,6 +181,7 @@ class KafkaOptions {
       throw bad(place, name, text, "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
     }
     if (key.equals("watermark")) checkWatermark(name, text, place);
+    if (key.equals("avro.schema")) checkAvro(name, text, place);
     if (key.equals("key.columns") && columns != null) checkKeyColumns(text, place);
   }
 
@@ -154,6 +201,21 @@ class KafkaOptions {
       throw bad(place, name, text, "such as 'ts DELAY OF INTERVAL 5 SECONDS'");
     }
     if (columns != null && columns.length() > 0 && !has(columns.fieldNames(), found[0])) throw noColumn(place, name, found[0]);
+  }
+
+  private void checkAvro(String name, String text, Origin place) {
+    StructType fields;
+    try {
+      fields = KafkaFormat.avroFields(text);
+    } catch (Exception e) {
+      throw failure(place, "INVALID_OPTION_VALUE", "22023", "'" + name + "' must be the Avro schema of a record, as JSON: "
+          + e.getMessage() + ".");
+    }
+    for (int i = 0; columns != null && i < columns.length(); i++) {
+      if (KafkaFormat.named(fields, columns.apply(i).name()) != null) continue;
+      throw failure(place, "INVALID_OPTION_VALUE", "22023", "The record of '" + name + "' has no field for the column "
+          + columns.apply(i).name() + ". Its fields: " + String.join(", ", fields.fieldNames()) + ".");
+    }
   }
 
   private void checkKeyColumns(String text, Origin place) {
@@ -190,6 +252,7 @@ class KafkaOptions {
             + " columns in the statement: CREATE TABLE t (id BIGINT, ...) USING kafka ...");
       }
       if ("raw".equalsIgnoreCase((String) values.get("value.format"))) checkRaw();
+      checkTypes();
       return;
     }
     if (!raw) {
@@ -205,9 +268,39 @@ class KafkaOptions {
     }
   }
 
+  /** Whether the formats of value and key can carry all that is in them. */
+  private void checkTypes() {
+    String value = (String) values.get("value.format");
+    String key = (String) values.get("key.format");
+    String[] keys = keyColumns();
+    boolean inValue = !"raw".equalsIgnoreCase(value);
+    for (int i = 0; i < columns.length(); i++) {
+      boolean isKey = has(keys, columns.apply(i).name());
+      if (inValue || !isKey) checkType("value.format", value, columns.apply(i));
+      if (isKey) checkType(key == null ? "key.columns" : "key.format", key != null ? key : "json", columns.apply(i));
+    }
+    if ("raw".equalsIgnoreCase(key) && keys.length > 1) {
+      throw failure(place("key.format"), "INVALID_OPTION_VALUE", "22023", "With 'key.format' = 'raw' the key is one column.");
+    }
+  }
+
+  private void checkType(String option, String format, StructField column) {
+    String why = KafkaFormat.cannotBe(format, column.dataType());
+    if (why == null) return;
+    throw failure(place(option), "INVALID_OPTION_VALUE", "22023", "The column " + column.name() + ", "
+        + column.dataType().sql() + ", " + why + ". Use 'json' or 'avro', or another type.");
+  }
+
+  /** Those of the option, as it names them. */
+  private String[] keyColumns() {
+    String given = (String) values.get("key.columns");
+    String[] found = given == null ? new String[0] : given.split(",");
+    for (int i = 0; i < found.length; i++) found[i] = found[i].trim().replaceAll("^[`\"]|[`\"]$", "");
+    return found;
+  }
+
   private void checkRaw() {
-    String[] keys = values.containsKey("key.columns") ? ((String) values.get("key.columns")).split(",") : new String[0];
-    if (columns.length() - keys.length != 1) {
+    if (columns.length() - keyColumns().length != 1) {
       throw failure(place("value.format"), "INVALID_OPTION_VALUE", "22023", "With 'value.format' = 'raw' the value is one"
           + " column: name all others in 'key.columns'.");
     }
@@ -239,13 +332,27 @@ class KafkaOptions {
     if (start < 0 || start > text.length()) return value;
     int found = text.lastIndexOf(name, start - 1);
     if (found < 0) return value;
+    return placeAt(value, text, found);
+  }
+
+  /** The place of an option's name behind a table's, or of the value behind that; the table's where it is not found. */
+  private static Origin placeAfter(Origin relation, String name, String value) {
+    if (relation.sqlText().isEmpty() || relation.startIndex().isEmpty()) return relation;
+    String text = (String) relation.sqlText().get();
+    int found = text.indexOf(name, ((Integer) relation.startIndex().get()).intValue());
+    if (found >= 0 && value != null) found = text.indexOf(value, found + name.length());
+    return found < 0 ? relation : placeAt(relation, text, found);
+  }
+
+  /** A literal's place: where its quote is. */
+  private static Origin placeAt(Origin near, String text, int found) {
     if (found > 0 && (text.charAt(found - 1) == '\'' || text.charAt(found - 1) == '"')) found--;
     int line = 1;
     for (int i = 0; i < found; i++) if (text.charAt(i) == '\n') line++;
     int column = found - (text.lastIndexOf('\n', found - 1) + 1);
     return new Origin(Option.apply((Object) Integer.valueOf(line)), Option.apply((Object) Integer.valueOf(column)),
-        value.startIndex(), value.stopIndex(), value.sqlText(), value.objectType(), value.objectName(), value.stackTrace(),
-        value.pysparkErrorContext(), value.positionMapper());
+        near.startIndex(), near.stopIndex(), near.sqlText(), near.objectType(), near.objectName(), near.stackTrace(),
+        near.pysparkErrorContext(), near.positionMapper());
   }
 
   private static RuntimeException bad(Origin place, String name, String text, String right) {

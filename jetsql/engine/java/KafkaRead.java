@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
@@ -93,7 +95,7 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
 
   /** The plan of the connector's source with the table's columns under the identities that the query knows them by. */
   LogicalPlan withSource() {
-    LogicalPlan rows = plan(kafka.decoded(streaming));
+    LogicalPlan rows = (LogicalPlan) plan(kafka.decoded(streaming)).transformUp(new OfTable(kafka.table));
     List columns = new ArrayList();
     scala.collection.Iterator each = output().iterator();
     while (each.hasNext()) {
@@ -103,6 +105,21 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
           (Seq) Nil$.MODULE$));
     }
     return new Project(CollectionConverters.asScala(columns).toSeq(), rows);
+  }
+
+  /** Tells the relation of a batch read whose it is: statements about a table look for that in its plan. */
+  static class OfTable extends AbstractPartialFunction {
+    private final CatalogTable table;
+
+    OfTable(CatalogTable table) { this.table = table; }
+
+    public boolean isDefinedAt(Object node) { return node instanceof LogicalRelation; }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      LogicalRelation read = (LogicalRelation) node;
+      return read.copy(read.relation(), read.output(), Option.apply((Object) table), read.isStreaming(), read.stream());
+    }
   }
 
   private static LogicalPlan plan(Dataset rows) {
@@ -120,14 +137,22 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
 
   /** Gives each Kafka table of a query its source, once all names are resolved. */
   public static class Sources extends AbstractFunction1 {
-    public Object apply(Object session) { return new SourcesRule(); }
+    public Object apply(Object session) { return new SourcesRule((org.apache.spark.sql.classic.SparkSession) session); }
   }
 
   public static class SourcesRule extends Rule {
-    public TreeNode apply(TreeNode plan) { return ((LogicalPlan) plan).resolveOperators(new OnRead()); }
+    private final org.apache.spark.sql.classic.SparkSession session;
+
+    public SourcesRule(org.apache.spark.sql.classic.SparkSession session) { this.session = session; }
+
+    public TreeNode apply(TreeNode plan) { return ((LogicalPlan) plan).resolveOperators(new OnRead(session)); }
   }
 
   static class OnRead extends AbstractPartialFunction {
+    private final org.apache.spark.sql.classic.SparkSession session;
+
+    OnRead(org.apache.spark.sql.classic.SparkSession session) { this.session = session; }
+
     public boolean isDefinedAt(Object node) {
       return node instanceof KafkaRead || node instanceof InsertIntoDataSourceCommand;
     }
@@ -137,6 +162,8 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
       if (!(node instanceof InsertIntoDataSourceCommand)) return otherwise.apply(node);
       InsertIntoDataSourceCommand insert = (InsertIntoDataSourceCommand) node; // its query is none of its children
       LogicalPlan query = insert.query().resolveOperators(this);
+      // Spark looks into the queries of such commands no more: a name that is not known would fail without a word of it.
+      if (!query.resolved()) session.sessionState().analyzer().checkAnalysis(query);
       return query == insert.query() ? insert : insert.copy(insert.logicalRelation(), query, insert.overwrite());
     }
   }

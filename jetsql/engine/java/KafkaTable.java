@@ -16,6 +16,7 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.catalyst.util.IntervalUtils$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
@@ -87,8 +88,17 @@ class KafkaTable {
   }
 
   static KafkaTable of(SparkSession session, String schema, String name) throws Exception {
+    KafkaTable found = new KafkaTable(session, session.sharedState().externalCatalog().getTable(schema, name), new HashMap());
+    found.load();
+    return found;
+  }
+
+  /** Bring what reading and writing it needs of Spark's modules. */
+  void load() {
     Connector.load(session.sparkContext());
-    return new KafkaTable(session, session.sharedState().externalCatalog().getTable(schema, name), new HashMap());
+    if ("avro".equalsIgnoreCase(option("value.format")) || "avro".equalsIgnoreCase(option("key.format"))) {
+      Connector.loadAvro(session.sparkContext());
+    }
   }
 
   static boolean is(CatalogTable table) {
@@ -115,7 +125,11 @@ class KafkaTable {
     source.put("table", (String) given.get(TABLE));
     source.put("created", Long.parseLong((String) given.get(CREATED)));
     source.put("on_error", (String) given.get(ON_ERROR));
-    source.put("location", (String) given.get("subscribe"));
+    String[] places = {"subscribe", "subscribePattern", "assign"};
+    for (int i = 0; i < places.length; i++) {
+      Object key = find(given, places[i]);
+      if (key != null) source.put("location", (String) given.get(key));
+    }
   }
 
   /** The value of an option; null when it isn't given. */
@@ -160,7 +174,7 @@ class KafkaTable {
   Map writeOptions(boolean inBatches) {
     Map given = connectorOptions();
     complete(given, inBatches ? WRITING : WRITING_AT_ONCE);
-    given.put("topic", topic());
+    if (topic() != null) given.put("topic", topic());
     return given;
   }
 
@@ -188,14 +202,21 @@ class KafkaTable {
         || key.startsWith("csv.") || key.startsWith("avro.") || key.startsWith("delivery.");
   }
 
+  /** Whether messages that don't fit the columns go into a table. */
+  boolean hasLetters() {
+    String way = option("on.error");
+    return way != null && way.toLowerCase(Locale.ROOT).startsWith("table:");
+  }
+
   /** Whether its columns are Kafka's own. */
   boolean isRaw() { return option("value.format") == null; }
 
   /** What a read of it gives. Whatever the table says, a field may be missing; a stream's watermark stands in its column. */
   StructType columns(boolean streaming) {
     StructType found = new StructType();
-    for (int i = 0; i < table.schema().length(); i++) {
-      StructField column = table.schema().apply(i);
+    StructType told = read(table.schema());
+    for (int i = 0; i < told.length(); i++) {
+      StructField column = told.apply(i);
       Metadata metadata = column.metadata();
       if (streaming && watermark() != null && column.name().equalsIgnoreCase(watermark()[0])) {
         long delay = EventTimeWatermark$.MODULE$.getDelayMs(IntervalUtils$.MODULE$.fromIntervalString(watermark()[1]));
@@ -205,6 +226,11 @@ class KafkaTable {
       found = found.add(new StructField(column.name(), column.dataType(), true, metadata));
     }
     return found;
+  }
+
+  /** Columns as they are read: a query knows no CHAR and VARCHAR, which are texts of a certain length. */
+  private static StructType read(StructType columns) {
+    return CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns);
   }
 
   /** Column and delay of the option `watermark`; null without. */
@@ -260,10 +286,12 @@ class KafkaTable {
     return new KafkaFormat(name, "raw".equalsIgnoreCase(name) ? columnsBut(keyColumns()) : nullable(table.schema()), options);
   }
 
-  /** One column as text, more of them as JSON, unless the table says otherwise. */
+  /** One column as text, more of them and what is no text as JSON, unless the table says otherwise. */
   private KafkaFormat keyFormat() {
     String name = option("key.format");
-    return new KafkaFormat(name != null ? name : keyColumns().size() == 1 ? "raw" : "json", keySchema(), options);
+    StructType columns = keySchema();
+    boolean one = columns.length() == 1 && KafkaFormat.isText(columns.apply(0).dataType());
+    return new KafkaFormat(name != null ? name : one ? "raw" : "json", columns, options).ofKeys();
   }
 
   /** The columns of the option `key.columns`, as the table spells them. */
@@ -293,7 +321,8 @@ class KafkaTable {
     return found;
   }
 
-  private static StructType nullable(StructType columns) {
+  private static StructType nullable(StructType given) {
+    StructType columns = read(given);
     StructType found = new StructType();
     for (int i = 0; i < columns.length(); i++) found = found.add(columns.apply(i).name(), columns.apply(i).dataType());
     return found;
@@ -316,7 +345,7 @@ class KafkaTable {
     Column row = functions.col("__row");
     Column broken = valueFormat().broken(functions.col("__value"), row);
     String way = option("on.error") == null ? "fail" : option("on.error");
-    if (way.equalsIgnoreCase("skip") || way.toLowerCase(Locale.ROOT).startsWith("table:")) {
+    if (way.equalsIgnoreCase("skip") || hasLetters()) {
       return parsed.filter(functions.not(broken));
     }
     if (way.equalsIgnoreCase("null")) return parsed.withColumn("__row", functions.when(functions.not(broken), row));

@@ -5,12 +5,21 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.AddColumns;
+import org.apache.spark.sql.catalyst.plans.logical.AlterTableClusterBy;
+import org.apache.spark.sql.catalyst.plans.logical.CacheTable;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
-import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.RenameColumn;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceColumns;
+import org.apache.spark.sql.catalyst.plans.logical.SetTableLocation;
+import org.apache.spark.sql.catalyst.plans.logical.SetTableSerDeProperties;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
+import org.apache.spark.sql.catalyst.plans.logical.TruncatePartition;
+import org.apache.spark.sql.catalyst.plans.logical.TruncateTable;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -18,6 +27,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.datasources.CreateTable;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.SchemaUtils;
 import scala.Option;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
@@ -53,6 +63,7 @@ public class KafkaTables {
       throw Extension.Answers.raise(Extension.Failure.of("NOT_SUPPORTED", "0A000", "A Kafka table has no PARTITIONED BY,"
           + " CLUSTERED BY or LOCATION: its topic has partitions of its own."));
     }
+    if (columns != null) SchemaUtils.checkSchemaColumnNameDuplication(columns, session.sessionState().conf().caseSensitiveAnalysis());
     KafkaOptions.check(table, columns);
     Connector.load(session.sparkContext());
   }
@@ -60,19 +71,33 @@ public class KafkaTables {
   private static StructType columns(Seq definitions) {
     StructType found = new StructType();
     scala.collection.Iterator each = definitions.iterator();
-    while (each.hasNext()) found = found.add(((ColumnDefinition) each.next()).toV1Column());
+    while (each.hasNext()) {
+      ColumnDefinition column = (ColumnDefinition) each.next();
+      if (column.generationExpression().isDefined() || column.identityColumnSpec().isDefined()) {
+        throw Extension.Answers.raise(Extension.Failure.of("NOT_SUPPORTED", "0A000", "The column " + column.name()
+            + " is GENERATED, which columns of a Kafka table can't be. Write its expression in the query that inserts."));
+      }
+      found = found.add(column.toV1Column());
+    }
     return found;
   }
 
-  /** Throws a Failure for a statement that would change messages which are there. */
-  static LogicalPlan changeable(LogicalPlan plan) {
-    boolean changes = plan instanceof DeleteFromTable || plan instanceof UpdateTable || plan instanceof MergeIntoTable;
-    if (!changes) return plan;
-    LogicalPlan target = (LogicalPlan) plan.children().head();
-    while (target instanceof SubqueryAlias) target = ((SubqueryAlias) target).child();
-    if (!(target instanceof KafkaRead)) return plan;
-    throw Extension.Answers.raise(Extension.Failure.of("NOT_SUPPORTED", "0A000",
-        "What is in a Kafka topic can't be changed: messages can only be added, with INSERT INTO."));
+  /** Why a statement is not possible with a Kafka table; null for one that is. */
+  static String refused(LogicalPlan command) {
+    if (command instanceof DeleteFromTable || command instanceof UpdateTable || command instanceof MergeIntoTable) {
+      return "What is in a Kafka topic can't be changed: messages can only be added, with INSERT INTO.";
+    }
+    if (command instanceof TruncateTable || command instanceof TruncatePartition) {
+      return "What is in a Kafka topic can't be deleted from here: its retention does that, or kafka-delete-records.";
+    }
+    if (command instanceof CacheTable) {
+      return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps what is there now.";
+    }
+    boolean alters = command instanceof AddColumns || command instanceof ReplaceColumns || command instanceof DropColumns
+        || command instanceof RenameColumn || command instanceof SetTableLocation || command instanceof AlterTableClusterBy
+        || command instanceof SetTableSerDeProperties;
+    return alters ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make it anew, and"
+        + " leave the topic as it is." : null;
   }
 
   /** Takes the tables over that Spark is about to make. */
@@ -115,6 +140,7 @@ public class KafkaTables {
       org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) given;
       SessionCatalog catalog = session.sessionState().catalog();
       if (ifNotExists && catalog.tableExists(table.identifier())) return (Seq) Nil$.MODULE$;
+      if (query != null) SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), session.sessionState().conf().caseSensitiveAnalysis());
       if (query != null) KafkaOptions.check((scala.collection.immutable.Map) table.storage().properties(), query.schema());
       catalog.createTable(with(columns()), ifNotExists, false);
       if (query != null) fill(session, catalog);

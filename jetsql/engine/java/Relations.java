@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -121,8 +122,9 @@ public class Relations {
         return new NoopCommand("REFRESH TABLE", (Seq) Nil$.MODULE$);
       }
       found.refuseChange((LogicalPlan) plan);
+      found.refuseForKafka((LogicalPlan) plan);
       KafkaTables.check(found.session, (LogicalPlan) plan);
-      return KafkaTables.changeable(((LogicalPlan) plan).resolveOperatorsDown(found));
+      return ((LogicalPlan) plan).resolveOperatorsDown(found);
     }
   }
 
@@ -150,8 +152,12 @@ public class Relations {
         String name = (String) relation.multipartIdentifier().last();
         if (LiveTables.has(schema, name)) return live(relation, name);
         refresh(schema, name);
-        KafkaTable kafka = kafka(schema, name, relation.options().asCaseSensitiveMap());
-        if (kafka != null) return SubqueryAlias$.MODULE$.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
+        Map given = relation.options().asCaseSensitiveMap();
+        KafkaTable kafka = kafka(schema, name, given);
+        if (kafka != null) {
+          KafkaOptions.checkQuery(relation.origin(), given, kafka, relation.isStreaming());
+          return SubqueryAlias$.MODULE$.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
+        }
       }
       return forJob && relation.isStreaming() ? keepOldFiles(relation) : relation;
     }
@@ -163,6 +169,14 @@ public class Relations {
       refresh(schema, (String) name.last());
       KafkaTable kafka = kafka(schema, (String) name.last(), new java.util.HashMap());
       if (kafka == null) return insert;
+      if (kafka.topic() == null && !kafka.isRaw()) {
+        throw Extension.Answers.raise(Extension.Failure.at(insert.table().origin(), "UNSUPPORTED_SINK", "0A000", "The table "
+            + kafka.name() + " is for reading: its options name no 'topic' that rows could go to."));
+      }
+      if (insert.table() instanceof UnresolvedRelation) {
+        UnresolvedRelation named = (UnresolvedRelation) insert.table();
+        KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
+      }
       return insert.copy(kafka.target(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(),
           insert.overwrite(), insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(),
           insert.withSchemaEvolution());
@@ -175,8 +189,9 @@ public class Relations {
         if (catalog.getCachedTable(new QualifiedTableName("spark_catalog", schema, name)) != null) return null;
         CatalogTable found = session.sharedState().externalCatalog().getTable(schema, name);
         if (!KafkaTable.is(found)) return null;
-        Connector.load(session.sparkContext());
-        return new KafkaTable(session, found, given);
+        KafkaTable kafka = new KafkaTable(session, found, given);
+        kafka.load();
+        return kafka;
       } catch (Exception e) {
         if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
         throw Extension.Answers.raise(e);
@@ -210,6 +225,18 @@ public class Relations {
           "The relation jetsql." + nameOf(target).last() + " shows what the engine knows: it can be read, not changed."));
     }
 
+    /** What is not possible with a Kafka table, at its name; Spark would fail in ways of its own, or do it. */
+    void refuseForKafka(LogicalPlan command) {
+      String why = KafkaTables.refused(command);
+      if (why == null || command.children().isEmpty()) return;
+      LogicalPlan target = (LogicalPlan) command.children().head();
+      while (target instanceof SubqueryAlias) target = ((SubqueryAlias) target).child();
+      Seq name = nameOf(target);
+      String schema = name == null ? null : schemaOf(name);
+      if (schema == null || kafka(schema, (String) name.last(), new java.util.HashMap()) == null) return;
+      throw Extension.Answers.raise(Extension.Failure.at(target.origin(), "NOT_SUPPORTED", "0A000", why));
+    }
+
     boolean isLive(LogicalPlan named) {
       Seq name = nameOf(named);
       String schema = name == null ? null : schemaOf(name);
@@ -224,6 +251,7 @@ public class Relations {
       }
       if (named instanceof UnresolvedIdentifier) return ((UnresolvedIdentifier) named).nameParts();
       if (named instanceof UnresolvedView) return ((UnresolvedView) named).multipartIdentifier();
+      if (named instanceof UnresolvedTable) return ((UnresolvedTable) named).multipartIdentifier();
       return named instanceof UnresolvedTableOrView ? ((UnresolvedTableOrView) named).multipartIdentifier() : null;
     }
 
