@@ -285,6 +285,7 @@ def test_rows_staged_by_nobody(home: Home) -> None:
     for place in ("orders/.jetsql", "shop.db/other/.jetsql", "unknown/.jetsql"):
         (home.warehouse / place / OTHER).mkdir(parents=True)
     (home.warehouse / "orders" / ".jetsql" / job.id).mkdir()
+    (home.warehouse / "orders" / ".jetsql" / f"{job.id}-0").mkdir()  # its dead letters
     findings = check(home.path).findings
     assert {(finding.severity, finding.what) for finding in findings} == {
         (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
