@@ -14,6 +14,9 @@ from confluent_kafka.admin import (
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewPartitions,
     ResourcePatternType,
     ResourceType,
@@ -32,6 +35,15 @@ class Kafka(Broker):
     """A broker in which `USER` with `PASSWORD` may do nothing at `sasl_servers` until `allow` lets them."""
 
     login = Login(USER, PASSWORD)
+
+    def configure(self, topic: str, **config: str) -> None:
+        """Change a topic's settings; `_` in a key stands for a dot."""
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        for name, value in settings.items():
+            resource.add_incremental_config(ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
+        for future in self.admin.incremental_alter_configs([resource]).values():
+            future.result(REQUEST_SECONDS)
 
     def delete_topic(self, name: str) -> None:
         self.admin.delete_topics([name])[name].result(REQUEST_SECONDS)

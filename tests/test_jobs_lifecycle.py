@@ -7,7 +7,16 @@ from typing import get_args
 
 import pytest
 
-from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunFlowing, RunIdle, SinkNoticed
+from jetsql.jobs.engine import (
+    BatchCommitted,
+    RestartWanted,
+    RunCompleted,
+    RunFailed,
+    RunFlowing,
+    RunHindered,
+    RunIdle,
+    SinkNoticed,
+)
 from jetsql.jobs.events import (
     AlterOptions,
     Cancel,
@@ -114,6 +123,7 @@ EVENTS: dict[type, Event] = {
     BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
     RunIdle: RunIdle(RUN, 999.0),
     RunFlowing: RunFlowing(RUN, 10, 5.0),
+    RunHindered: RunHindered(RUN, HURT),
     RunCompleted: RunCompleted(RUN),
     RunFailed: RunFailed(RUN, HURT),
     RestartWanted: RestartWanted(RUN, "the dimension was overwritten"),
@@ -164,6 +174,7 @@ CELLS = {
     BatchCommitted: ". R . . . . . . . . ~ ~",
     RunIdle: ". R . . . . . . . . ~ ~",
     RunFlowing: ". R . . . . . . . . ~ ~",
+    RunHindered: "~ S R . . . . . ~ ~ ~ ~",
     RunCompleted: "C C C C C . . . ~ ~ ~ ~",
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
     RestartWanted: ". S S . . . . . ~ ~ ~ ~",
@@ -257,6 +268,25 @@ def test_progress_forgives_attempts_and_is_told_once() -> None:
     flowing = after(RunFlowing(RUN, 10, 5.0), job(attempts=2, cause=HURT))
     assert (flowing.job.attempts, flowing.job.cause, flowing.title) == (2, None, "recovered")
     assert after(RunFlowing(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
+
+
+def test_a_run_that_is_hindered_says_why_once_and_goes_on() -> None:
+    waiting = after(RunHindered(RUN, HURT), job())
+    assert (waiting.job.status, waiting.job.cause, waiting.title) == (Status.RUNNING, HURT, "waiting")
+    assert after(RunHindered(RUN, HURT), waiting.job).title == ""
+    over = after(RunHindered(RUN, None), waiting.job)
+    assert (over.job.cause, over.title) == (None, "recovered")
+    assert after(RunHindered(RUN, None), over.job).title == ""
+
+
+def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
+    away = Cause("the broker can't be reached", away=True)
+    taken = after(RunFailed(RUN, away), job(attempts=3))
+    assert (taken.job.status, taken.job.attempts) == (Status.NOT_RUNNING, 3)
+    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.words
+    assert "Restart" not in after(RetryDue(RUN), taken.job).words
+    none_allowed = job(chosen={"restartAttempts": "0"})
+    assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
 
 
 def test_progress_told_late_counts_and_hides_no_error() -> None:

@@ -82,11 +82,13 @@ class RealTimeRun(StreamingRun):
         return {"realTime": f"{self._parts.job.plan.interval_millis} milliseconds"}
 
     def _tell_flow(self, rows: int) -> None:
-        """rows: of the batch so far; fewer than before when it is another batch."""
+        """rows: of the batch so far; fewer than before when it is another batch. Every few seconds, as long as all of
+        its tasks run, whether rows come or not."""
         now, (before, then) = monotonic(), self._read
         came, took = (rows - before if rows >= before else rows), max(now - then, 0.001)
         self._read = (rows, now)
-        self._parts.report(RunFlowing(self._parts.id, rows, came / took))
+        self._moved = self._moved or came > 0
+        self._parts.report(RunFlowing(self._parts.id, came, came / took))
 
     def _tell_batch(self, measure: Measure, again: bool) -> None:
         super()._tell_batch(measure, again)

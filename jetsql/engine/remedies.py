@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.engine.broker_failures import of_broker
+from jetsql.engine.kafka_errors import of_run
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model import Cause
 
@@ -100,7 +100,7 @@ _WHILE_WRITING: Final = re.compile(r"HDFSMetadataLog\.(write|add)|createAtomic|\
 def explained(cause: Cause, trace: Trace, scene: Scene | None) -> Cause:
     """The cause in our words, as far as the error is one of those known here; it always says where it happened, if
     that can be told."""
-    broker = of_broker(cause, trace.innermost)
+    broker = of_run(cause, trace.innermost, trace.messages)
     if broker is not None:
         return broker
     everything = "\n".join(trace.messages)

@@ -99,6 +99,7 @@ class StreamingRun:
         self._written: dict[int, int | None] = {}
         self._listener: Any = None
         self._lateness = Lateness()
+        self._moved = True
 
     def start(self) -> None:
         parts = self._parts
@@ -156,8 +157,15 @@ class StreamingRun:
         if listener is not None:
             listener.watchIdle()
 
+    def stalled(self) -> bool:
+        """Whether it is starting or has a trigger under way, and has told of none since this was asked before."""
+        moved, self._moved = self._moved, False
+        query = self._query
+        return not moved and (query is None or bool(query._jsq.status().isTriggerActive()))
+
     def accept(self, kind: str, detail: str) -> None:
         """What the listener tells (java.util.function.BiConsumer)."""
+        self._moved = self._moved or kind in ("progress", "idle")
         if kind == "progress":
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]

@@ -19,6 +19,7 @@ from jetsql.engine.checkpoints import Checkpoints, fill_gap
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.holds import Holds
 from jetsql.engine.jvm import bridge
+from jetsql.engine.kafka_errors import Doing
 from jetsql.engine.leases import Lease
 from jetsql.engine.members import members, watch
 from jetsql.engine.pending import EndedRun, not_finished
@@ -38,7 +39,8 @@ from jetsql.engine.sinks.letters import make_boxes, with_letters
 from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.engine.states import States
-from jetsql.engine.topics import ask_source
+from jetsql.engine.topics import ask_topic
+from jetsql.engine.vigil import Vigil
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.compatibility import replaced_under
@@ -87,6 +89,7 @@ class SparkEngine:
         self._states = States(self._checkpoints, self._holds, self._files.qualified(settings.snapshot_root))
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
+        self._vigil = Vigil(spark, self._catalog)
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
@@ -100,7 +103,7 @@ class SparkEngine:
         for source in plan.analysis.sources:
             table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
             if table is not None:
-                ask_source(self._spark, table)
+                ask_topic(self._spark, table, Doing.READ)
         make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
@@ -138,9 +141,16 @@ class SparkEngine:
             # Real-time mode would run such a batch anew, past where its end is noted.
             self._finish_pending(job, report)
         parts = self._parts(job, session, self._forgetting_ended_runs(report))
-        if job.plan.trigger is Trigger.REAL_TIME:
-            check_query(session, parts.query, self._cores_held())
-        self._begin(_run(parts), job)
+        run = _run(parts)
+        if isinstance(run, StreamingRun):
+            self._vigil.watch(run, job, parts.report)
+        try:
+            if job.plan.trigger is Trigger.REAL_TIME:
+                check_query(session, parts.query, self._cores_held())
+            self._begin(run, job)
+        except BaseException:
+            self._vigil.forget(RunId(job.id, job.run))
+            raise
 
     def _parts(self, job: Job, session: SparkSession, report: Report) -> RunParts:
         resolved = resolve(job.body, session, job.plan.analysis.session)
@@ -275,6 +285,7 @@ class SparkEngine:
         return self._sessions.defaults()
 
     def _forget(self, run: RunId) -> Run | None:
+        self._vigil.forget(run)
         with self._lock:
             return self._runs.pop(run, None)
 

@@ -1,4 +1,4 @@
-"""Kafka topics behind tables USING kafka: which they are, in which cluster, and whether they can be read.
+"""Kafka topics behind tables USING kafka: which they are, in which cluster, and whether they can be reached.
 
 A topic is asked for by Kafka's own client, since Spark's source goes on asking for minutes without a word.
 """
@@ -14,9 +14,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, revealed
-from jetsql.engine.sinks.kafka_refusals import user_of
-from jetsql.errors import StatementError
-from jetsql.jobs.secrets import hide
+from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal, short_kind
 
 _ASK_MILLIS: Final = 5_000
 
@@ -38,17 +36,18 @@ class Topic:
         return f"Kafka {self.servers}, topic {self.name}"
 
 
-def ask_source(spark: SparkSession, table: TableFacts) -> None:
-    """Whether a table's topic is there and may be read.
+def ask_topic(spark: SparkSession, table: TableFacts, doing: Doing) -> None:
+    """Whether a table's topic is there and its user may see it; doing: what the job does with it.
 
-    Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY.
+    Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
     bridge(spark).loadKafka(spark._jsparkSession)
     topic, conf = Topic.of(table), _client_conf(spark, table)
     try:
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
-        raise _refusal(topic, conf, error.java_exception) from error
+        at = At(doing, f"Kafka {topic.servers}", topic.name, conf)
+        raise refusal(_failure(error.java_exception), at) from error
 
 
 def _client_conf(spark: SparkSession, table: TableFacts) -> dict[str, str]:
@@ -73,21 +72,7 @@ def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:
         client.close(jvm.java.time.Duration.ofMillis(0))
 
 
-def _refusal(topic: Topic, conf: Mapping[str, str], throwable: Any) -> StatementError:
+def _failure(throwable: Any) -> KafkaFailure:
     while throwable.getCause() is not None:
         throwable = throwable.getCause()
-    kind = str(throwable.getClass().getSimpleName())
-    said = hide(" ".join(str(throwable.getMessage()).split()), dict(conf))
-    server, where = f"Kafka {topic.servers}", topic.words
-    user = user_of(conf)
-    if kind == "UnknownTopicOrPartitionException":
-        message = f"{server} has no topic {topic.name}."
-        return StatementError("SOURCE_NOT_READY", message, hint="Create it there first.", where=where)
-    if kind == "TopicAuthorizationException":
-        message = f"{server} doesn't let {user} read the topic {topic.name}."
-        return StatementError("SOURCE_NOT_READY", message, hint="Allow READ and DESCRIBE on it there.", where=where)
-    if "Authentication" in kind:
-        message = f"{server} does not accept the credentials of {user}: {said}"
-        return StatementError("SOURCE_NOT_READY", message, where=where)
-    message = f"{server} can't be reached: {said}"
-    return StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", message, where=where)
+    return KafkaFailure(short_kind(str(throwable.getClass().getName())), str(throwable.getMessage()), "connect")

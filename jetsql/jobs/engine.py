@@ -46,11 +46,21 @@ class RunIdle:
 
 @dataclass(frozen=True)
 class RunFlowing:
-    """Rows go through a batch that takes long by its nature; none of it is committed before its end. rows: so far."""
+    """Rows go through a batch that takes long by its nature; none of it is committed before its end. rows: since this
+    was told the last time."""
 
     run: RunId
     rows: int
     rows_per_second: float
+
+
+@dataclass(frozen=True)
+class RunHindered:
+    """The run goes on and gets nowhere, because a system that it needs does not answer or does not let it go on. cause:
+    what is the matter; None when that is over."""
+
+    run: RunId
+    cause: Cause | None
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,9 @@ class CopiedState:
     size_bytes: int
 
 
-EngineEvent = BatchCommitted | RunIdle | RunFlowing | RunCompleted | RunFailed | SinkNoticed | RestartWanted
+EngineEvent = (
+    BatchCommitted | RunIdle | RunFlowing | RunHindered | RunCompleted | RunFailed | SinkNoticed | RestartWanted
+)
 Report = Callable[[EngineEvent], None]
 MembersTold = Callable[[frozenset[str]], None]
 """Called with the ids of all members that run tasks."""

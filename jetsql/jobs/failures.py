@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.engine import RunFailed
+from jetsql.jobs.engine import RunFailed, RunHindered
 from jetsql.jobs.events import (
     Action,
     Outcome,
@@ -42,6 +42,7 @@ _FOR_PEOPLE: Final = (
     "JETSQL.JOB_IN_USE",
     "JETSQL.FORMAT_NOT_READABLE",
 )
+_AWAY_DELAY: Final = 3  # as after so many restarts: whatever asks has waited by itself before it gave up
 
 
 def run_failed(job: Job, event: RunFailed, moment: Moment) -> Step:
@@ -73,6 +74,8 @@ def _fail(job: Job, cause: Cause, what: str, moment: Moment) -> Step:
         return end_failed(hurt, moment, words)
     if cause.condition in _FOR_PEOPLE:
         return _suspend_for(hurt, joined(what, _KEPT, cause.hint), ())
+    if cause.away and job.plan.restart_attempts:
+        return _wait_for_system(hurt, what, moment)
     if cause.heals and job.attempts < job.plan.restart_attempts:
         return _wait_for_retry(hurt, what, moment)
     spent = _spent(job) if cause.heals else "Trying again can't help."
@@ -109,6 +112,23 @@ def _wait_for_retry(job: Job, what: str, moment: Moment) -> Step:
     next_try = f"Trying again in {at - moment.now:g} s (restart {waiting.attempts} of {job.plan.restart_attempts})."
     words = joined(what, next_try)
     return Step(waiting, Outcome.MOVED, (ScheduleRetry(run_of(job), at),), title="error", words=words)
+
+
+def _wait_for_system(job: Job, what: str, moment: Moment) -> Step:
+    """Nothing is wrong with the job, so this may last, and uses up none of its restarts."""
+    at = moment.retry_at(_AWAY_DELAY)
+    words = joined(what, f"Trying again in {at - moment.now:g} s, until it can be reached; that counts as no restart.")
+    waiting = replace(job, status=Status.NOT_RUNNING)
+    return Step(waiting, Outcome.MOVED, (ScheduleRetry(run_of(job), at),), title="error", words=words)
+
+
+def hindered(job: Job, event: RunHindered, moment: Moment) -> Step:
+    """The run goes on; people are told why nothing comes of it."""
+    if event.cause == job.cause:
+        return Step(job, Outcome.KEPT)
+    words = "What it waited for is over." if event.cause is None else f"It gets no further: {why(event.cause)}"
+    title = "recovered" if event.cause is None else "waiting"
+    return Step(replace(job, cause=event.cause), Outcome.MOVED, title=title, words=words)
 
 
 def failed_while_stopping(job: Job, event: RunFailed | StartFailed, moment: Moment) -> Step:

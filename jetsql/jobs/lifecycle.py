@@ -12,7 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
 from jetsql.jobs import answers, exports, failures, rescaling, starts, stops, updates
-from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunFlowing, RunIdle, SinkNoticed
+from jetsql.jobs.engine import (
+    BatchCommitted,
+    RestartWanted,
+    RunCompleted,
+    RunFailed,
+    RunFlowing,
+    RunHindered,
+    RunIdle,
+    SinkNoticed,
+)
 from jetsql.jobs.events import (
     AlterOptions,
     Cancel,
@@ -223,6 +232,9 @@ TABLE: Final[Mapping[type, Row]] = {
     BatchCommitted: _progress_row(starts.batch),
     RunIdle: _progress_row(starts.idle),
     RunFlowing: _progress_row(starts.flowing),
+    RunHindered: _run_row(
+        not_running=answers.late, starting=failures.hindered, running=failures.hindered, completing=answers.keep
+    ),
     RunCompleted: _run_row(
         not_running=starts.complete,
         starting=starts.complete,

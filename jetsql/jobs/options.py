@@ -197,7 +197,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "restart_attempts",
         "0 or a positive whole number",
         "3",
-        "Restarts in a row without progress after an error.",
+        "Restarts in a row without progress after an error. Waiting for a Kafka broker counts as none.",
         _integer(0),
     ),
     _flag(

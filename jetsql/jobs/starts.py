@@ -75,7 +75,10 @@ def alter(job: Job, event: AlterOptions, moment: Moment) -> Step:
 def retry(job: Job, event: Event, moment: Moment) -> Step:
     if job.waiting:
         return keep(job, event, moment)
-    return start(job, "retry", f"Restart {job.attempts} of {job.plan.restart_attempts} after the error.", moment)
+    words = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
+    if job.cause is not None and job.cause.away:
+        words = "Trying again."
+    return start(job, "retry", words, moment)
 
 
 def restart_wanted(job: Job, event: RestartWanted, moment: Moment) -> Step:

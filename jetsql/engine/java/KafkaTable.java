@@ -70,6 +70,9 @@ class KafkaTable {
   static final String CREATED = "jetsql.created";
   static final String ON_ERROR = "jetsql.on.error";
 
+  /** The setting of a job that goes before the option of its tables: a statement can't be changed under a planned batch. */
+  private static final String DATA_LOSS = "spark.jetsql.kafka.failOnDataLoss";
+
   final SparkSession session;
   final CatalogTable table;
   private final Map options;
@@ -165,6 +168,11 @@ class KafkaTable {
     if (!streaming && "latest".equalsIgnoreCase(starting)) remove(given, "startingOffsets");
     String[] others = streaming ? ONLY_BATCHES : ONLY_STREAMS;
     for (int i = 0; i < others.length; i++) remove(given, others[i]);
+    scala.Option loss = session.conf().getOption(DATA_LOSS);
+    if (streaming && loss.isDefined()) {
+      remove(given, "failOnDataLoss");
+      given.put("failOnDataLoss", loss.get());
+    }
     complete(given, READING);
     if (topic() != null) given.put("subscribe", topic());
     return given;

@@ -27,9 +27,10 @@ from pyspark.sql import functions as sf
 from jetsql import failpoints
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, shipped
+from jetsql.engine.kafka_errors import PREFIX, At, Doing, KafkaFailure, refusal
 from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.kafka_refusals import PREFIX, KafkaFailure, failure_in, refusal
 from jetsql.engine.sinks.messages import headers, messages_of, whole
+from jetsql.engine.sinks.part_failures import failure_in
 from jetsql.engine.sinks.part_lists import Part, PartLists, is_in
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
@@ -100,7 +101,7 @@ class PartTopic:
         self._answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
 
     def refusal(self, failure: KafkaFailure) -> StatementError:
-        return refusal(failure, self.server, self.name or "that a row names", self.conf)
+        return refusal(failure, At(Doing.WRITE, self.server, self.name or "that a row names", self.conf))
 
     def _answer(self, text: str) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(text)

@@ -1,0 +1,120 @@
+"""What errors of Kafka's brokers and clients mean for a job, as people are told it: no broker is needed for that."""
+
+from __future__ import annotations
+
+import pytest
+
+from jetsql.engine.failures import heals
+from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal
+from jetsql.engine.remedies import Trace, explained
+from jetsql.errors import StatementError
+from jetsql.jobs.model import Cause
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="s3cr3t";'
+CONF = {"transaction.timeout.ms": "300000", "sasl.jaas.config": JAAS}
+KAFKA = "org.apache.kafka.common.errors."
+
+
+# --- in a transaction, or when a topic is asked for ------------------------------------------------------------------
+
+
+def told(
+    kind: str, message: str = "No.", step: str = "commit", seconds: float = 1.0, doing: Doing = Doing.WRITE
+) -> StatementError:
+    answer = {"class": kind, "message": message, "step": step, "seconds": seconds, "part": "k0-orders-3"}
+    return refusal(KafkaFailure.of(answer), At(doing, "Kafka b:9092", "sums", CONF))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "step", "condition", "words"),
+    [
+        ("TransactionalIdAuthorizationException", "No.", "transaction", "SINK_NOT_READY", "on transactional ids"),
+        ("GroupAuthorizationException", "No.", "mark", "SINK_NOT_READY", "doesn't let ann note"),
+        ("TopicAuthorizationException", "No.", "write", "SINK_NOT_READY", "doesn't let ann write the topic sums"),
+        ("UnknownTopicOrPartitionException", "No.", "topic", "SINK_NOT_READY", "has no topic sums"),
+        ("UnsupportedVersionException", "No.", "transaction", "SINK_NOT_READY", "has no transactions"),
+        ("SaslAuthenticationException", "No.", "connect", "SINK_NOT_READY", "credentials of ann"),
+        ("TimeoutException", "null", "connect", "EXTERNAL_SYSTEM_UNAVAILABLE", "can't be reached: no answer."),
+        ("TimeoutException", "No.", "transaction", "EXTERNAL_SYSTEM_UNAVAILABLE", "transaction.state.log.replication"),
+        ("RecordTooLargeException", "No.", "begun", "SINK_REFUSED_ROWS", "max.request.size"),
+        ("InvalidRecordException", "No.", "sent", "SINK_REFUSED_ROWS", "compacted"),
+        ("ProducerFencedException", "No.", "marked", "DELIVERY_INTERRUPTED", "another attempt"),
+        ("NotCoordinatorException", "No.", "marked", "EXTERNAL_SYSTEM_ERROR", "NotCoordinatorException"),
+    ],
+)
+def test_errors_say_what_is_missing(kind: str, message: str, step: str, condition: str, words: str) -> None:
+    error = told(f"{KAFKA}{kind}", message, step)
+    assert error.condition == f"JETSQL.{condition}"
+    assert words in error.explanation
+
+
+def test_a_transaction_that_was_open_for_too_long_is_told_with_the_ways_out() -> None:
+    error = told(f"{KAFKA}InvalidProducerEpochException", seconds=301.2)
+    assert "k0-orders-3) took 301 s" in error.message and "longer than 300 s" in error.message
+    assert "maxOffsetsPerTrigger" in error.hint and "kafka.transaction.timeout.ms" in error.hint
+
+
+def test_what_kafkas_client_tells_by_words_alone() -> None:
+    kafka = "org.apache.kafka.common.KafkaException"
+    allowed = told(kafka, "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.", "mark")
+    assert "Allow READ on it there" in allowed.hint
+    long = told(kafka, "The transaction timeout is larger than the maximum value allowed by the broker", "transaction")
+    assert "no transaction as long as 300 s" in long.message
+
+
+def test_a_checkpoint_that_is_older_than_the_topic_is_never_gone_on_with() -> None:
+    error = told("java.lang.IllegalStateException", "newest: 7", "opened")
+    assert error.condition == "JETSQL.SINK_CHANGED"
+
+
+def test_no_secret_is_told() -> None:
+    assert "s3cr3t" not in str(told(f"{KAFKA}UnknownServerException", f"bad config {JAAS}"))
+
+
+def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
+    error = told(f"{KAFKA}TopicAuthorizationException", step="connect", doing=Doing.READ)
+    assert error.message == "Kafka b:9092 doesn't let ann read the topic sums."
+    assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on it there.")
+
+
+# --- in a run of Spark's connector -----------------------------------------------------------------------------------
+
+
+def run_told(message: str, innermost: str, condition: str = "") -> Cause:
+    cause = Cause(message, condition, "", 3, heals(condition), innermost)
+    return explained(cause, Trace((f"Job aborted: {message}", message), "", innermost), None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says", "condition", "heals_itself", "hint"),
+    [
+        ("TimeoutException", "can't be reached", "EXTERNAL_SYSTEM_UNAVAILABLE", True, "lose nothing"),
+        ("UnknownTopicOrPartitionException", "no such topic", "EXTERNAL_SYSTEM_ERROR", True, "DROP JOB and CREATE JOB"),
+        ("TopicAuthorizationException", "doesn't let", "EXTERNAL_SYSTEM_ERROR", True, "Allow READ"),
+        ("SaslAuthenticationException", "credentials", "EXTERNAL_SYSTEM_ERROR", True, "kafka.sasl.jaas.config"),
+        ("RecordTooLargeException", "too large", "SINK_REFUSED_ROWS", False, "max.message.bytes"),
+        ("OffsetOutOfRangeException", "not in Kafka any more", "SOURCE_CHANGED", False, "failOnDataLoss' = 'false'"),
+    ],
+)
+def test_errors_of_runs_are_told_by_their_classes(
+    kind: str, says: str, condition: str, heals_itself: bool, hint: str
+) -> None:
+    cause = run_told("what the client says", f"{KAFKA}{kind}")
+    assert says in cause.message and cause.message.endswith(": what the client says.")
+    assert (cause.condition, cause.heals, cause.batch) == (f"JETSQL.{condition}", heals_itself, 3)
+    assert hint in cause.hint and cause.away is (condition == "EXTERNAL_SYSTEM_UNAVAILABLE")
+
+
+def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
+    said = "Some data may have been lost because they are not available. Reason: Partitions t-0 have been deleted."
+    kind = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
+    cause = run_told(said, kind, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
+    assert cause.message == (
+        "Messages that are the next to be read are not in Kafka any more: Partitions t-0 have been deleted."
+    )
+    assert (cause.condition, cause.heals) == ("JETSQL.SOURCE_CHANGED", False)
+
+
+@pytest.mark.parametrize("kind", ["java.util.concurrent.TimeoutException", f"{KAFKA}UnheardOfException"])
+def test_other_errors_stay_what_they_are(kind: str) -> None:
+    assert run_told("slow", kind).message == "slow"

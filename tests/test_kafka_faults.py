@@ -1,0 +1,93 @@
+"""A broker that fails under running jobs: they say so, and nothing is lost or there twice when it is over."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+
+import pytest
+
+from tests.conftest import Sql, until
+from tests.kafka import PASSWORD, USER, Kafka, Message
+
+pytestmark = pytest.mark.spark
+
+QUICK = "'snapshotIntervalMillis' = '100'"
+REAL_TIME = "'trigger' = 'realTime', 'snapshotIntervalMillis' = '5000'"
+LOGIN = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}";'
+_numbers = itertools.count(1)
+
+
+class Topics:
+    """Topics of one partition, each with a table of the same name."""
+
+    def __init__(self, kafka: Kafka, sql: Sql) -> None:
+        self.kafka = kafka
+        self.sql = sql
+        self._prefix = f"faults{next(_numbers)}"
+
+    def make(self, *names: str, login: bool = False, **config: str) -> None:
+        """login: the tables are reached as `USER`. config: of the topics."""
+        for name in names:
+            topic = self.kafka.topic(self.topic(name), 1, **config)
+            options = self.kafka.options(topic)
+            if login:
+                secure = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": LOGIN}
+                more = {f"kafka.{key}": value for key, value in secure.items()}
+                options = self.kafka.options(topic, **more).replace(self.kafka.servers, self.kafka.sasl_servers)
+            self.sql(f"CREATE TABLE {name} {options}")
+
+    def topic(self, name: str) -> str:
+        return f"{self._prefix}.{name}"
+
+    def job(self, name: str, source: str, sink: str, options: str = QUICK) -> None:
+        insert = f"INSERT INTO {sink} (key, value) SELECT key, value FROM STREAM {source}"
+        self.sql(f"CREATE JOB {name} OPTIONS ({options}) AS {insert}")
+
+    def send(self, name: str, numbers: range, size: int = 0) -> None:
+        """size: of what is added to each, which can't be compressed."""
+        values = [f"{number}".encode() + b"," * bool(size) + os.urandom(size) for number in numbers]
+        self.kafka.send(self.topic(name), [Message(value[:4], value) for value in values])
+
+    def found(self, name: str) -> Counter[int]:
+        """What readers of what is committed get."""
+        return Counter(int((message.value or b"").split(b",")[0]) for message in self.kafka.read(self.topic(name)))
+
+    def error(self, job: str) -> str:
+        [row] = self.sql(f"SHOW JOBS LIKE '{job}'")
+        return str(row[-1])
+
+    def idle(self, job: str) -> None:
+        self.sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 100 SECONDS")
+
+
+@pytest.fixture
+def topics(kafka: Kafka, sql: Sql) -> Topics:
+    return Topics(kafka, sql)
+
+
+def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) -> None:
+    topics.make("source", "sink", "quick", "quick_sink")
+    topics.job("j", "source", "sink")
+    topics.job("r", "quick", "quick_sink", REAL_TIME)
+    for name in ("source", "quick"):
+        topics.send(name, range(10))
+    until(lambda: topics.found("sink").total() == topics.found("quick_sink").total() == 10)
+    topics.kafka.kill()
+    try:
+        for job in ("j", "r"):
+            until(lambda job=job: f"Kafka {topics.kafka.servers} can't be reached" in topics.error(job))
+            assert topics.sql.status(job) == "RUNNING"
+    finally:
+        topics.kafka.start()
+    for name in ("source", "quick"):
+        topics.send(name, range(10, 20))
+    topics.idle("j")
+    until(lambda: set(topics.found("quick_sink")) == set(range(20)))
+    assert topics.found("sink") == Counter(range(20))
+    for job in ("j", "r"):
+        until(lambda job=job: topics.error(job) == "None")
+        told = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
+        assert "waiting" in told and told[-1] == "recovered"
+    assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
