@@ -96,7 +96,7 @@ class MemoryEngine:
     start_errors: raised by the next starts, in turn. quiet: runs commit nothing by themselves. graceful: what a stop
     returns. hangs: an update is prepared until nobody wants it. snapshots: the batch in each. discarded: checkpoints of
     versions. held: what the sink says of a trial's batch; None: it can't be asked. there, gone: members of the cluster,
-    see `join` and `leave`."""
+    see `join` and `leave`. cores_each: of a member; 0: not known."""
 
     analysis: Analysis = field(default_factory=analysis)
     start_errors: list[Exception] = field(default_factory=list)
@@ -121,7 +121,8 @@ class MemoryEngine:
     newest: Job | None = None
     there: frozenset[str] = frozenset({"driver"})
     gone: list[str] = field(default_factory=list)
-    watching: MembersTold = field(default=lambda members: None)
+    cores_each: int = 0
+    watching: MembersTold = field(default=lambda members, cores: None)
     lock: RLock = field(default_factory=RLock)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ class MemoryEngine:
     def watch_members(self, told: MembersTold) -> None:
         with self.lock:
             self.watching = told
-            told(self.there)
+            told(self.there, self.cores_each * len(self.there))
 
     def defaults(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": "2"}
@@ -255,7 +256,7 @@ class MemoryEngine:
     def _there(self, members: frozenset[str]) -> None:
         with self.lock:
             self.there = members
-            self.watching(members)
+            self.watching(members, self.cores_each * len(members))
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 

@@ -407,7 +407,7 @@ def test_the_engine_goes() -> None:
 
 def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
     """A job whose version of checkpoint 1 has not committed a batch; the one before it has checkpoint 0."""
-    return replace(try_version(replace(job(), proposed=version()), "", NOW).job, status=status, run=3, **changes)
+    return replace(try_version(replace(job(), proposed=version()), NOW).job, status=status, run=3, **changes)
 
 
 def test_an_update_runs_a_copy_until_it_has_committed() -> None:

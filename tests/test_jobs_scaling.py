@@ -19,6 +19,7 @@ from jetsql.jobs.events import (
     MembersChanged,
     MembersSettled,
     Outcome,
+    PrepareUpdate,
     Restart,
     Resume,
     RetryDue,
@@ -31,10 +32,11 @@ from jetsql.jobs.events import (
     Suspend,
     TrialJudged,
     Update,
+    UpdateFailed,
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, Status, StopGoal
+from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, RunId, Status, StopGoal
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.scaling import Reaction
 from jetsql.jobs.store import Store
@@ -529,3 +531,114 @@ def test_show_members_has_those_that_are_gone(cluster: World) -> None:
     shown = cluster.sql("SHOW MEMBERS")
     at_status = [column.name for column in shown.columns].index("status")
     assert [(row[0], row[at_status]) for row in shown.rows] == [("1", "ACTIVE"), ("2", "GONE")]
+
+
+# --- state that is spread over more cores ----------------------------------------------------------------------------
+
+CUT = {"spark.sql.shuffle.partitions": "2"}
+COUNTS = analysis(stateful=True, fingerprint=("reads src", "state Aggregate by a"))
+LIMITED = analysis(stateful=True, fingerprint=("reads src", "state GlobalLimit 10"))
+CHOSEN = {"spark.sql.shuffle.partitions": "3"}
+
+
+@pytest.mark.parametrize(
+    ("of", "chosen", "cores", "over"),
+    [
+        (COUNTS, {}, 4, 4),
+        (COUNTS, OFF, 4, 4),
+        (COUNTS, {}, 2, None),
+        (COUNTS, {}, 1, None),
+        (COUNTS, {}, 0, None),
+        (COUNTS, CHOSEN, 4, None),
+        (COUNTS, AVAILABLE_NOW, 4, None),
+        (LIMITED, {}, 4, None),
+        (analysis(), {}, 4, None),
+    ],
+)
+def test_state_is_spread_over_more_cores_where_that_helps(
+    of: Analysis, chosen: dict[str, str], cores: int, over: int | None
+) -> None:
+    assert scaling.wider(job(of=of, chosen=chosen, defaults=CUT), cores) == over
+    assert scaling.wider(job(of=of, chosen=chosen), cores) is None
+    told = scaling.uncut_words(job(of=of, chosen=chosen, defaults=CUT), cores)
+    assert ("stays in 2 partitions" in told) is (of is LIMITED)
+
+
+@pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
+def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> None:
+    before = job(of=COUNTS, defaults=CUT, members=("1",), attempts=2)
+    moment = replace(at("1", "2"), cores=4)
+    taken = after(event, before, moment)
+    assert (taken.job.status, taken.job.stop_goal) == (Status.COMPLETING, StopGoal.UPDATE)
+    assert taken.actions == (StopRun(taken.job),)
+    assert "its state is spread over 4 partitions" in taken.words
+    assert taken.words.startswith("Member 2 is new") is isinstance(event, MembersSettled)
+    proposed = taken.job.proposed
+    assert proposed is not None and proposed.defaults == {"spark.sql.shuffle.partitions": "4"}
+    assert (proposed.plan, proposed.text, proposed.checkpoint) == (before.plan, before.text, 1)
+
+    assert "replaced" not in after(Resume(), taken.job, moment).message
+    stopped = after(Stopped(RUN, True), taken.job, moment)
+    assert isinstance(stopped.actions[-1], PrepareUpdate)
+    spread = after(UpdatePrepared(RUN), stopped.job, moment)
+    assert (spread.job.status, spread.title, spread.job.attempts) == (Status.STARTING, "restarted", 2)
+    assert (spread.job.defaults, spread.job.checkpoint) == ({"spark.sql.shuffle.partitions": "4"}, 1)
+    assert spread.job.previous is not None and spread.job.members == ("1", "2")
+    committed = after(BatchCommitted(RunId(spread.job.id, spread.job.run), 5, 0.0, 1, 1.0), spread.job, moment)
+    assert (committed.title, committed.job.previous) == ("state spread", None)
+
+
+def test_a_limit_stays_cut_and_that_is_said() -> None:
+    taken = after(MembersSettled(), job(of=LIMITED, defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4))
+    assert taken.job.stop_goal is StopGoal.RESTART and "can't be spread over others" in taken.words
+
+
+def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_the_same() -> None:
+    moment = replace(at("1", "2"), cores=4)
+    before = job(of=COUNTS, defaults=CUT, members=("1",))
+    stopped = after(Stopped(RUN, True), after(Restart(), before, moment).job, moment)
+    failed = after(UpdateFailed(RUN, HURT), stopped.job, moment)
+    assert (failed.job.status, failed.job.defaults, failed.job.checkpoint) == (Status.STARTING, CUT, 0)
+    assert failed.job.cause is None and "stays as it is" in failed.words
+    died = after(EngineUp(), stopped.job, moment)
+    assert (died.job.status, died.job.defaults, died.job.proposed) == (Status.STARTING, CUT, None)
+
+
+def test_a_job_that_fails_with_its_spread_state_goes_on_with_the_old_one() -> None:
+    moment = replace(at("1", "2"), cores=4)
+    asked = after(Restart(), job(of=COUNTS, defaults=CUT, members=("1",)), moment)
+    spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, moment).job, moment).job
+    run = RunId(spread.id, spread.run)
+    failed = after(RunFailed(run, HURT), spread, moment)
+    assert "It failed with its spread state" in failed.words
+    back = after(TrialJudged(run, False), failed.job, moment)
+    assert (back.title, back.job.status, back.job.defaults, back.job.checkpoint) == (
+        "restarted", Status.STARTING, CUT, 0,
+    )  # fmt: skip
+
+
+def test_a_job_is_suspended_and_replaced_while_its_state_is_spread() -> None:
+    moment = replace(at("1", "2"), cores=4)
+    widening = after(Restart(), job(of=COUNTS, defaults=CUT, members=("1",)), moment).job
+    assert after(Suspend(), widening, moment).job.stop_goal is StopGoal.SUSPEND
+    refused = after(Update(version(), widening.plan), widening, moment)
+    assert refused.outcome is Outcome.REFUSED and "its state spread over more cores" in refused.message
+
+
+def test_growth_spreads_the_state_through_a_manager(tmp_path: Path) -> None:
+    engine = MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    with world(tmp_path, engine) as w:
+        made = w.make()
+        assert w.job(made).defaults == CUT
+        engine.join("2")
+        grown = w.wait_run(made, 2)
+        assert (grown.defaults, grown.checkpoint) == ({"spark.sql.shuffle.partitions": "4"}, 1)
+        engine.join("3")
+        engine.prepare_errors.append(ValueError("no room"))
+        grown = w.wait_run(made, 3)
+        assert (grown.defaults, grown.members) == ({"spark.sql.shuffle.partitions": "4"}, ("1", "2", "3"))
+        assert "state spread" in w.titles(made)
+        assert w.said("RESTART JOB j")[0] == "RUNNING"
+        assert w.job(made).defaults == {"spark.sql.shuffle.partitions": "6"}
+        engine.leave("3")
+        assert w.wait_run(made, 5).defaults == {"spark.sql.shuffle.partitions": "6"}

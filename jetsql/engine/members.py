@@ -27,8 +27,9 @@ class _Told:
     def __init__(self, told: MembersTold) -> None:
         self._told = told
 
-    def accept(self, ids: str) -> None:
-        self._told(frozenset(json.loads(ids)))
+    def accept(self, told: str) -> None:
+        there = json.loads(told)
+        self._told(frozenset(there["members"]), there["cores"])
 
     class Java:
         implements = ("java.util.function.Consumer",)

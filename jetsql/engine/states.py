@@ -23,6 +23,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
 from jetsql.jobs.engine import CopiedState
 from jetsql.jobs.model import Guarantee, Job, Version
+from jetsql.jobs.updates import is_wider, version_of
 
 _ATTEMPTS = 3
 
@@ -126,7 +127,7 @@ class States:
     def _spread(self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None) -> bool:
         """Spread a copied state over as many partitions as its plan asks for; whether that was something to do."""
         plan = job.plan if version is None else version.plan
-        wanted = partitions_wanted(plan)
+        wanted = partitions_wanted(plan) or _widened(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
         if wanted is None or not plan.analysis.stateful or str(wanted) == pinned:
             return False
@@ -136,6 +137,13 @@ class States:
             session._streamingCheckpointManager.repartition(path, wanted)
         failpoint("state-repartitioned", job.name)
         return True
+
+
+def _widened(job: Job, version: Version | None) -> int | None:
+    """How many partitions a version is to have that was made for more cores; None when it was not."""
+    if version is None or not is_wider(version_of(job), version):
+        return None
+    return int(version.defaults[SHUFFLE_PARTITIONS])
 
 
 def _beginning(checkpoint: str) -> str:

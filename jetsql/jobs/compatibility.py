@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.confs import WITH_STATE
-from jetsql.jobs.model import Analysis, Guarantee, Plan, Source
+from jetsql.jobs.model import Analysis, Guarantee, OutputMode, Plan, Source
 
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
@@ -115,7 +115,7 @@ def _conf_reasons(old: Plan, new: Plan) -> Iterator[str]:
         if name != SHUFFLE_PARTITIONS and then.get(name) != now.get(name):
             was, would = then.get(name, "its default"), now.get(name, "its default")
             yield f"the setting {name} would change from {was} to {would}: {why}"
-    if repartitioned(old, new) and any("GlobalLimit" in fact for fact in old.analysis.operators):
+    if repartitioned(old, new) and stays_cut(old):
         yield f"{SHUFFLE_PARTITIONS} would change, and the state of a LIMIT can't be spread over other partitions"
 
 
@@ -128,6 +128,13 @@ def repartitioned(old: Plan, new: Plan) -> int | None:
     """Over how many partitions the state is to be spread anew; None when it stays as it is."""
     wanted = partitions_wanted(new)
     return None if not old.analysis.stateful or wanted == partitions_wanted(old) else wanted
+
+
+def stays_cut(plan: Plan) -> bool:
+    """Whether its state can't be spread over another number of partitions: that of a LIMIT, which Spark fails with
+    half-way and without a way back. A result that is given out whole each time has its LIMIT without state."""
+    limited = any("GlobalLimit" in fact for fact in plan.analysis.operators)
+    return limited and plan.output_mode is not OutputMode.COMPLETE
 
 
 def partitions_wanted(plan: Plan) -> int | None:

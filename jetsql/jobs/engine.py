@@ -107,8 +107,8 @@ EngineEvent = (
     BatchCommitted | RunIdle | RunFlowing | RunHindered | RunCompleted | RunFailed | SinkNoticed | RestartWanted
 )
 Report = Callable[[EngineEvent], None]
-MembersTold = Callable[[frozenset[str]], None]
-"""Called with the ids of all members that run tasks."""
+MembersTold = Callable[[frozenset[str], int], None]
+"""Called with the ids of all members that run tasks, and with how many tasks Spark takes them to run at once."""
 
 
 class UserSession(Protocol):

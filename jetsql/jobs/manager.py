@@ -260,7 +260,8 @@ class Manager:
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
-        taken = step(job, event, Moment(self.clock(), *delays, not self._open, self._membership.members))
+        there = self._membership
+        taken = step(job, event, Moment(self.clock(), *delays, not self._open, there.members, there.cores))
         options = taken.job.plan.options
         shown = replace(taken, words=hide(taken.words, options))
         cause = taken.job.cause
@@ -313,9 +314,9 @@ class Manager:
         """From any thread: what a run or a worker has to tell."""
         self._writer.ask(lambda: self._on_event(event)).add_done_callback(_log_error)
 
-    def _members_told(self, members: frozenset[str]) -> None:
+    def _members_told(self, members: frozenset[str], cores: int) -> None:
         """From any thread."""
-        self._writer.ask(lambda: self._membership.become(members)).add_done_callback(_log_error)
+        self._writer.ask(lambda: self._membership.become(members, cores)).add_done_callback(_log_error)
 
     def _on_event(self, event: RunEvent) -> None:
         self._apply_surely(event.run.job, event)

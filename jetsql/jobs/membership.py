@@ -13,7 +13,7 @@ from jetsql.jobs.events import MembersChanged, MembersSettled
 
 
 class Membership:
-    """members: those that are there now.
+    """members: those that are there now. cores: of all of them, as Spark counts.
 
     at: runs something at a time (seconds since the epoch). live: the jobs that have not ended. apply: gives one an
     event.
@@ -28,6 +28,7 @@ class Membership:
         apply: Callable[[str, MembersChanged | MembersSettled], object],
     ) -> None:
         self.members: frozenset[str] = frozenset()
+        self.cores = 0
         self._delay_seconds = delay_seconds
         self._clock = clock
         self._at = at
@@ -35,8 +36,9 @@ class Membership:
         self._apply = apply
         self._changes = 0
 
-    def become(self, members: frozenset[str]) -> None:
+    def become(self, members: frozenset[str], cores: int) -> None:
         """These are there now."""
+        self.cores = cores
         if members == self.members:
             return
         self.members = members

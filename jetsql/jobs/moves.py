@@ -22,13 +22,15 @@ from jetsql.jobs.model import Cause, Guarantee, Job, RunId, Status, Trigger
 @dataclass(frozen=True)
 class Moment:
     """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds. closing: the engine is
-    going to end, so nothing starts any more. members: of the cluster, those that are there."""
+    going to end, so nothing starts any more. members: of the cluster, those that are there. cores: of all of them; 0
+    when that is not known."""
 
     now: float
     retry_first: float = 1.0
     retry_most: float = 60.0
     closing: bool = False
     members: frozenset[str] = frozenset({"driver"})
+    cores: int = 0
 
     def retry_at(self, attempts: int) -> float:
         """When to try again after so many restarts without progress."""

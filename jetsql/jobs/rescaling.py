@@ -14,7 +14,7 @@ from jetsql.jobs.events import MembersChanged, MembersSettled, Step
 from jetsql.jobs.model import Job, StopGoal
 from jetsql.jobs.moves import Moment, joined, noted, start
 from jetsql.jobs.scaling import Reaction
-from jetsql.jobs.stops import end_waiting, stop
+from jetsql.jobs.stops import end_waiting, restart_wider, stop
 
 _GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND, Reaction.FAIL: StopGoal.FAIL}
 
@@ -57,5 +57,5 @@ def grown(job: Job, event: MembersSettled, moment: Moment) -> Step:
     new = moment.members - set(job.members)
     if not new or moment.closing or scaling.on_growth(job.plan) is Reaction.GO_ON:
         return taken
-    stopping = stop(taken.job, StopGoal.RESTART, "members joined", scaling.growth(new))
+    stopping = restart_wider(taken.job, "members joined", moment, scaling.growth(new))
     return replace(stopping, words=joined(stopping.words, taken.words))

@@ -11,6 +11,9 @@ and repeats those that were lost. Members that Spark only gives no tasks for a w
 Quorum: a job with splitBrainProtectionEnabled runs only while more than half of the members are there that there were
 when it was made; the number grows with the cluster and shrinks only by ALTER JOB. Every other job needs one member:
 without any, Spark would take the job and leave it hanging.
+
+State is cut into partitions, and each is the work of one core. When a job restarts and there are more cores than that,
+its state is spread over as many partitions as there are cores. With fewer cores nothing is gained, and it stays cut.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from collections.abc import Iterable
 from enum import Enum
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.model import Cause, Guarantee, Job, Plan
+from jetsql.jobs.compatibility import SHUFFLE_PARTITIONS, partitions_wanted, stays_cut
+from jetsql.jobs.model import Cause, Guarantee, Job, Plan, Trigger
 
 
 class Reaction(Enum):
@@ -43,6 +47,34 @@ def on_loss(job: Job, there: int) -> Reaction:
 def on_growth(plan: Plan) -> Reaction:
     """One that runs on fewer members than there are."""
     return Reaction.RESTART if plan.auto_scaling and plan.analysis.streaming else Reaction.GO_ON
+
+
+def wider(job: Job, cores: int) -> int | None:
+    """Over how many partitions the state of a job is to be spread that restarts with so many cores; None: it stays as
+    it is cut, because more would be of no use, the user has chosen the number, or Spark can't."""
+    free = partitions_wanted(job.plan) is None and not stays_cut(job.plan)
+    return cores if free and _too_few(job, cores) else None
+
+
+def uncut_words(job: Job, cores: int) -> str:
+    """Why the job's state is not spread over more cores though that would help; empty where nothing is to be said."""
+    if not (_too_few(job, cores) and stays_cut(job.plan)):
+        return ""
+    return (
+        f"Its state stays in {partitions(job)} partitions, so no more cores than that work on it: the state of a LIMIT"
+        " can't be spread over others."
+    )
+
+
+def partitions(job: Job) -> int:
+    """Into how many its state is cut where nobody has said so; 0 when that is not known."""
+    return int(job.defaults.get(SHUFFLE_PARTITIONS, 0))
+
+
+def _too_few(job: Job, cores: int) -> bool:
+    """Real-time mode holds a core for each partition, so it stays what it was tried with."""
+    plan = job.plan
+    return plan.analysis.stateful and plan.trigger is Trigger.INTERVAL and 0 < partitions(job) < cores
 
 
 def quorum(plan: Plan, there: int) -> int:

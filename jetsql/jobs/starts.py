@@ -29,7 +29,7 @@ from jetsql.jobs.moves import (
     runs_again,
     start,
 )
-from jetsql.jobs.updates import adopted, forget_previous, forget_proposed
+from jetsql.jobs.updates import adopted, forget_previous, forget_proposed, is_widened
 
 _AGAIN: Final = "Started again by user, to read what is new."
 
@@ -102,8 +102,12 @@ def batch(job: Job, event: BatchCommitted, moment: Moment) -> Step:
     if job.previous is None:
         return _progress(after, job, words)
     taken = _progress(adopted(after), job, words)
-    words = f"{words} The update is done, and the old version's checkpoint is deleted."
-    return replace(taken, outcome=Outcome.MOVED, actions=forget_previous(job), title="updated for good", words=words)
+    title, done = "updated for good", "The update is done, and the old version's checkpoint is deleted."
+    if is_widened(job):
+        title, done = "state spread", "Its state stays spread, and the copy from before that is deleted."
+    return replace(
+        taken, outcome=Outcome.MOVED, actions=forget_previous(job), title=title, words=f"{words} {done}"
+    )
 
 
 def idle(job: Job, event: RunIdle, moment: Moment) -> Step:

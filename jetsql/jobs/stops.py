@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from jetsql.jobs import scaling
 from jetsql.jobs.answers import keep
 from jetsql.jobs.engine import RestartWanted, RunCompleted
 from jetsql.jobs.events import (
@@ -41,7 +42,7 @@ from jetsql.jobs.moves import (
     why,
 )
 from jetsql.jobs.starts import complete
-from jetsql.jobs.updates import back_to_old, copy_state, forget_proposed, give_up, try_version
+from jetsql.jobs.updates import back_to_old, copy_state, forget_proposed, give_up, try_version, widen, widens
 
 _GOAL_WORDS: Final = {
     StopGoal.SUSPEND: "suspended",
@@ -64,11 +65,25 @@ def stop(job: Job, goal: StopGoal, title: str, cause: Cause | None = None) -> St
     return Step(stopping, Outcome.MOVED, (StopRun(stopping),), title=title, words=words)
 
 
+def restart_wider(job: Job, title: str, moment: Moment, cause: Cause | None = None) -> Step:
+    """Stop it to start it again with all cores: with its state spread over them where that helps. cause: why, when
+    nobody has asked for it."""
+    over = scaling.wider(job, moment.cores)
+    if over is not None:
+        return widen(job, over, title, cause)
+    stopping = stop(job, StopGoal.RESTART, title, cause)
+    return replace(stopping, words=joined(stopping.words, scaling.uncut_words(job, moment.cores)))
+
+
 def _other_goal(job: Job, goal: StopGoal) -> Step:
-    words = f"The job was to be {_GOAL_WORDS[_goal(job)]}; now it will be {_GOAL_WORDS[goal]}."
+    words = f"The job was to be {_stopped_for(job)}; now it will be {_GOAL_WORDS[goal]}."
     actions = (GiveUpUpdate(job),) if _goal(job) is StopGoal.UPDATE else ()
     other = replace(job, stop_goal=goal, stop_cause=None)
     return Step(other, Outcome.MOVED, actions, title=f"to be {_GOAL_WORDS[goal]}", words=words)
+
+
+def _stopped_for(job: Job) -> str:
+    return _GOAL_WORDS[StopGoal.RESTART if widens(job) else _goal(job)]
 
 
 def _goal(job: Job) -> StopGoal:
@@ -85,7 +100,7 @@ def suspend(job: Job, event: Event, moment: Moment) -> Step:
 
 
 def restart(job: Job, event: Event, moment: Moment) -> Step:
-    return stop(job, StopGoal.RESTART, "restart asked for")
+    return restart_wider(job, "restart asked for", moment)
 
 
 def cancel(job: Job, event: Cancel, moment: Moment) -> Step:
@@ -134,7 +149,7 @@ def start_after_stop(job: Job, event: Event, moment: Moment) -> Step:
     if goal in _TO_THE_END:
         return _being_dropped(job)
     if goal in (StopGoal.RESTART, StopGoal.UPDATE):
-        return kept(job, f"is being {_GOAL_WORDS[goal]} already.")
+        return kept(job, f"is being {_stopped_for(job)} already.")
     return _other_goal(job, StopGoal.RESTART)
 
 
@@ -162,21 +177,25 @@ def _ended(job: Job, moment: Moment, how: str, recover: tuple[Action, ...]) -> S
 def prepared(job: Job, event: UpdatePrepared, moment: Moment) -> Step:
     """The new version starts, unless another statement has come between."""
     if _goal(job) is StopGoal.UPDATE:
-        return try_version(job, "The new version starts with a copy of the state.", moment)
-    return _reach_goal(job, moment, "The update was given up for it.", ())
+        return try_version(job, moment)
+    return _reach_goal(job, moment, "What it was stopped for at first was given up.", ())
 
 
 def not_prepared(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     if _goal(job) is StopGoal.UPDATE:
         return back_to_old(job, event, moment)
-    return _reach_goal(job, moment, f"The update failed: {why(event.cause)}", ())
+    return _reach_goal(job, moment, f"What it was stopped for failed: {why(event.cause)}", ())
+
+
+def _replacing(job: Job) -> str:
+    return "the spreading of its state" if widens(job) else "the update"
 
 
 def finish_stop(job: Job, event: Event, moment: Moment) -> Step:
     """The engine ended in the middle of a stop: its run is gone, so the goal is reached now."""
     recover = (RecoverSink(job),)
     if _goal(job) is StopGoal.UPDATE:
-        return give_up(job, "The engine ended during the update; the job is what it was.", moment, recover)
+        return give_up(job, f"The engine ended during {_replacing(job)}; the job is what it was.", moment, recover)
     return _reach_goal(job, moment, "The engine ended while the job was being stopped.", recover)
 
 
@@ -272,7 +291,7 @@ def stopping_with_engine(job: Job, event: Event, moment: Moment) -> Step:
 
 def _not_updated(job: Job) -> Step:
     status = Status.SUSPENDED if job.proposed is not None and job.proposed.suspended else Status.NOT_RUNNING
-    words = "The engine stopped during the update, which is given up; the job is what it was."
+    words = f"The engine stopped during {_replacing(job)}, which is given up; the job is what it was."
     old = replace(job, status=status, stop_goal=None, proposed=None)
     return Step(old, Outcome.MOVED, (GiveUpUpdate(job), *forget_proposed(job)), title="engine stopped", words=words)
 

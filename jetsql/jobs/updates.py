@@ -1,4 +1,4 @@
-"""Cells of the life cycle for CREATE OR REPLACE JOB on a live job.
+"""Cells of the life cycle for CREATE OR REPLACE JOB on a live job, and for state that is spread over more partitions.
 
 The old version stops at a batch boundary, its checkpoint is copied, and the new version is on trial with the copy until
 it has committed a batch; then the old checkpoint goes. Until then the way back is open: the old version with its
@@ -6,6 +6,9 @@ checkpoint stands in the job, and starts again by itself when the new one fails.
 replaced, its own way back stays open until the next one starts. There is one case in which going back
 would lose rows or double them: the new version's first batch is in the sink already, though Spark has not noted its
 commit. So that is looked for first, and then the new version stays.
+
+A job whose state is to be spread over more cores goes the same way: its new version is the same statement. So whatever
+goes wrong, and whenever the engine dies, the state is whole: as it was, or spread.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from jetsql.jobs.compatibility import SHUFFLE_PARTITIONS
 from jetsql.jobs.events import (
     Action,
     DiscardVersion,
@@ -27,7 +31,7 @@ from jetsql.jobs.events import (
     UpdateFailed,
 )
 from jetsql.jobs.model import Cause, Job, Status, StopGoal, Version
-from jetsql.jobs.moves import Moment, changed_meanwhile, refused, start, why
+from jetsql.jobs.moves import Moment, changed_meanwhile, joined, refused, sentence, start, why
 
 _GIVEN_UP: Final = "update given up"
 _UNDONE: Final = "update undone"
@@ -61,6 +65,32 @@ def with_version(job: Job, version: Version) -> Job:
         versions=version.versions,
         defaults=version.defaults,
     )
+
+
+def widen(job: Job, over: int, title: str, cause: Cause | None) -> Step:
+    """Stop a job to start it again with its state spread over so many partitions. cause: why, when nobody has asked."""
+    version = replace(version_of(job), defaults={**job.defaults, SHUFFLE_PARTITIONS: str(over)})
+    widening = _updating(job, version)
+    how = f"The running batch is finished first; then its state is spread over {over} partitions, on a copy."
+    words = joined(sentence(cause.message) if cause is not None else "", how)
+    return Step(widening, Outcome.MOVED, (StopRun(widening),), title=title, words=words)
+
+
+def widens(job: Job) -> bool:
+    """Whether the version that is being prepared is the same statement with its state spread over more partitions."""
+    return job.proposed is not None and is_wider(version_of(job), job.proposed)
+
+
+def is_wider(old: Version, new: Version) -> bool:
+    """Whether a version is the same statement as another one, with its state spread over more partitions."""
+    was, now = (each.defaults.get(SHUFFLE_PARTITIONS) for each in (old, new))
+    same = (old.text, old.plan, old.comment) == (new.text, new.plan, new.comment)
+    return same and was is not None and now is not None and was != now
+
+
+def is_widened(job: Job) -> bool:
+    """Whether the version on trial is the same statement with its state spread over more partitions."""
+    return job.previous is not None and is_wider(job.previous, version_of(job))
 
 
 def update_running(job: Job, event: Update, moment: Moment) -> Step:
@@ -139,26 +169,36 @@ def _prepare(job: Job, words: str) -> Step:
 
 def copy_state(job: Job, how: str, before: tuple[Action, ...]) -> Step:
     """The old version has stopped. how: in which way, as a sentence."""
-    words = f"{how} The state is copied for the new version."
-    return Step(job, Outcome.MOVED, (*before, PrepareUpdate(job)), title="old version stopped", words=words)
+    wide = widens(job)
+    words = f"{how} The state is copied{', to be spread' if wide else ' for the new version'}."
+    title = "stopped" if wide else "old version stopped"
+    return Step(job, Outcome.MOVED, (*before, PrepareUpdate(job)), title=title, words=words)
 
 
 def update_refused(job: Job, event: Event, moment: Moment) -> Step:
-    return refused(job, "is being stopped or replaced by another statement", "Try again when that is done.")
+    doing = "restarted with its state spread over more cores" if widens(job) else "stopped or replaced"
+    by = "" if widens(job) else " by another statement"
+    return refused(job, f"is being {doing}{by}", "Try again when that is done.")
 
 
-def try_version(job: Job, words: str, moment: Moment) -> Step:
+def try_version(job: Job, moment: Moment) -> Step:
     """The proposed version becomes the job's, with the way back in `previous`."""
     assert job.proposed is not None, "only a job that is being updated has been prepared"
     # A state with a committed batch is worth keeping: should the old version fail after all, that is no failed CREATE.
     established = job.established or job.batch is not None
     previous = replace(version_of(job), suspended=job.proposed.suspended, established=established)
     tried = replace(with_version(job, job.proposed), previous=previous, proposed=None, cause=None, attempts=0)
-    return start(tried, "updated", words, moment, forget_previous(job))
+    if widens(job):
+        words = f"Its state is spread over {job.proposed.defaults[SHUFFLE_PARTITIONS]} partitions."
+        return start(replace(tried, attempts=job.attempts), "restarted", words, moment, forget_previous(job))
+    return start(tried, "updated", "The new version starts with a copy of the state.", moment, forget_previous(job))
 
 
 def back_to_old(job: Job, event: UpdateFailed, moment: Moment) -> Step:
     """Nothing of the new version has run."""
+    if widens(job):
+        words = f"Its state could not be spread over more partitions and stays as it is: {why(event.cause)}"
+        return give_up(job, words, moment)
     words = f"The update is given up and the old version goes on: {why(event.cause)}"
     return give_up(replace(job, cause=job.cause or event.cause), words, moment)
 
@@ -171,13 +211,14 @@ def give_up(job: Job, words: str, moment: Moment, before: tuple[Action, ...] = (
     if job.proposed.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
         return Step(suspended, Outcome.MOVED, actions, title=_GIVEN_UP, words=words)
-    return start(replace(old, attempts=0), _GIVEN_UP, words, moment, actions)
+    return start(replace(old, attempts=0), "restarted" if widens(job) else _GIVEN_UP, words, moment, actions)
 
 
 def trial_failed(job: Job, cause: Cause) -> Step:
     """The new version ended with an error before its first commit."""
     waiting = replace(job, status=Status.NOT_RUNNING, cause=cause)
-    words = f"The new version failed before it committed a batch: {why(cause)}"
+    what = "It failed with its spread state" if is_widened(job) else "The new version failed"
+    words = f"{what} before it committed a batch: {why(cause)}"
     return Step(waiting, Outcome.MOVED, (JudgeTrial(waiting),), title="new version failed", words=words)
 
 
@@ -188,10 +229,12 @@ def undone(job: Job, moment: Moment) -> Step:
     actions = (DiscardVersion(job, version_of(job)),)
     because = why(job.cause) if job.cause is not None else ""
     words = f"The update is undone and the old version goes on where it stopped, because the new one failed: {because}"
+    if is_widened(job):
+        words = f"It goes on where it stopped, with its state as it was, because it failed with that spread: {because}"
     if job.previous.suspended:
         suspended = replace(old, status=Status.SUSPENDED, stop_goal=None)
         return Step(suspended, Outcome.MOVED, actions, title=_UNDONE, words=words)
-    return start(old, _UNDONE, words, moment, actions)
+    return start(old, "restarted" if is_widened(job) else _UNDONE, words, moment, actions)
 
 
 def unjudged(job: Job, event: TrialJudged) -> Step:

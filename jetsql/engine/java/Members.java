@@ -21,7 +21,7 @@ public class Members extends SparkListener {
   private static SparkContext watched;
   private static Consumer engine;
 
-  /** Tell the ids, as a JSON list: now, and whenever a member has joined or is lost. */
+  /** Tell {"members": ids, "cores": of all of them}: now, and whenever a member has joined or is lost. */
   static synchronized void watch(SparkContext context, Consumer told) throws Exception {
     engine = told;
     if (watched != context) context.addSparkListener(new Members());
@@ -37,7 +37,11 @@ public class Members extends SparkListener {
 
   /** Locked while it asks and tells: else an older state could be told behind a newer one. */
   private static synchronized void tell() throws Exception {
-    if (engine != null && !watched.isStopped()) engine.accept(Extension.JSON.writeValueAsString(ids(watched)));
+    if (engine == null || watched.isStopped()) return;
+    ObjectNode there = Extension.JSON.createObjectNode();
+    there.set("members", ids(watched));
+    there.put("cores", watched.defaultParallelism());
+    engine.accept(Extension.JSON.writeValueAsString(there));
   }
 
   /** Where all is in one process that is the driver; so it is where Spark takes and gives back executors as it likes. */
