@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_a_master_is_on_loopback_unless_a_host_is_given(becomes: Becomes) -> Non
     assert environment["SPARK_LOCAL_IP"] == "127.0.0.1" and Path(environment["SPARK_HOME"], "jars").is_dir()
     words, environment = becomes("master", "--host", "10.0.0.7", "--port", "7078")
     assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"] and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
+
+
+def test_a_master_that_notes_what_it_knows(
+    becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_DAEMON_JAVA_OPTS", "-Dx=1")
+    _, environment = becomes("master", "--recovery-dir", str(tmp_path / "of mine"))
+    recovery = ["-Dspark.deploy.recoveryMode=FILESYSTEM", f"-Dspark.deploy.recoveryDirectory={tmp_path}/of mine"]
+    assert shlex.split(environment["SPARK_DAEMON_JAVA_OPTS"]) == [*recovery, "-Dx=1"]
+    _, environment = becomes("master")
+    assert environment["SPARK_DAEMON_JAVA_OPTS"] == "-Dx=1"
 
 
 def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> None:

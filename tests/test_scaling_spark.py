@@ -1,56 +1,150 @@
-"""Members come and go on a real cluster: Spark's own master and workers, and an engine that uses them."""
+"""Members come and go on a real cluster: Spark's own master and members, and an engine that uses them.
+
+The stories share one cluster and one engine. Each begins by having as many members there as it needs.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import jetsql
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
+ROWS = 20
+OFF = "'autoScaling' = 'false'"
+NONE = "'processingGuarantee' = 'none'"
+CONF = (
+    "spark.executor.memory=512m"
+    # How soon a member counts as lost that does not say anything; Spark's own is two minutes.
+    " spark.network.timeout=15s spark.network.timeoutInterval=1s"
+)
 
+
+@dataclass
 class Engine:
-    """An engine on the cluster, spoken to by the command line. Growth is used after a second."""
+    """An engine on the cluster, in a process of its own. Growth is used after a second."""
 
-    def __init__(self, home: Path, master: str) -> None:
-        self.home = home
-        self.environ = {
+    home: Path
+    spark: Cluster
+    more: dict[str, str] = field(default_factory=dict)
+
+    def start(self, **more: str) -> None:
+        """more: further variables of its environment."""
+        self._command("start", **more)
+
+    def stop(self) -> None:
+        self._command("stop")
+
+    def _command(self, word: str, **more: str) -> None:
+        environ = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "JETSQL_CONFIG": os.devnull,
-            "JETSQL_HOME": str(home),
-            "JETSQL_MASTER": master,
+            "JETSQL_HOME": str(self.home),
+            "JETSQL_MASTER": self.spark.url,
             "JETSQL_DRIVER_MEMORY": "1g",
             "JETSQL_SCALE_UP_DELAY_SECONDS": "1",
-            "JETSQL_CONF": "spark.executor.memory=512m spark.sql.shuffle.partitions=2",
+            "JETSQL_STOP_DEADLINE_SECONDS": "10",
+            "JETSQL_CONF": CONF,
+            **more,
         }
-
-    def command(self, *words: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "jetsql", *words],
-            env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False,
+            [sys.executable, "-m", "jetsql", word],
+            env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
+        assert done.returncode == 0, f"{word}: {done.stdout}{done.stderr}"
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.command("-e", text, "--format", "json").splitlines()]
+        with jetsql.connect(home=self.home, start=False) as connection, connection.cursor() as cursor:
+            cursor.execute(text)
+            if cursor.description is None:
+                return []
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def run_of(self, job: str) -> int:
-        """The number of the run that the job has; 0 while it has none."""
-        [row] = self.sql(f"SELECT run, status FROM jetsql.jobs WHERE name = '{job}'")
+    def job(self, name: str) -> dict[str, Any]:
+        """The newest of the name."""
+        query = f"SELECT * FROM jetsql.jobs WHERE name = '{name}' ORDER BY submission_time DESC LIMIT 1"
+        [row] = self.sql(query)
+        return row
+
+    def runs(self, name: str) -> int:
+        """The number of the job's run; 0 while it does not run."""
+        row = self.job(name)
         return int(row["run"]) if row["status"] == "RUNNING" else 0
+
+    def titles(self, job: str) -> list[str]:
+        return [row["event"] for row in self.sql(f"SHOW JOB HISTORY {job}")]
 
     def members(self, status: str = "ACTIVE") -> list[str]:
         return [row["id"] for row in self.sql("SHOW MEMBERS") if row["status"] == status and not row["is_driver"]]
+
+    def have(self, count: int, cores: int = 1) -> None:
+        """Let so many members be there, the newest of them with so many cores where one is missing."""
+        while len(self.spark.members) > count:
+            self.spark.kill(self.spark.members[-1])
+        while len(self.spark.members) < count:
+            self.spark.join(cores)
+        wait_until(lambda: len(self.members()) == count, f"there are {self.members()} and not {count} members")
+
+    def wait_run(self, job: str, run: int) -> None:
+        wait_until(lambda: self.runs(job) >= run, f"{job} has no run {run}: {self.job(job)}")
+
+    def wait_status(self, job: str, status: str) -> dict[str, Any]:
+        wait_until(lambda: self.job(job)["status"] == status, f"{job} is not {status}: {self.job(job)}")
+        return self.job(job)
+
+    def go_on(self, *jobs: str) -> None:
+        """Until each has committed some more batches."""
+        for job in jobs:
+            self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {int(self.job(job)['batch'] or 0) + 3}")
+
+    def check_once(self, job: str, table: str) -> None:
+        """Every number is in the table that the job has read, and each once."""
+        self.sql(f"SUSPEND JOB {job}")
+        [rows] = self.sql(f"SELECT count(*) AS n, count(DISTINCT value) AS once, max(value) AS last FROM {table}")
+        assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.job(job)["batch"] + 1) * ROWS
+
+    def check_totals(self, job: str, table: str) -> None:
+        """The job's table has what its numbers come to."""
+        self.sql(f"SUSPEND JOB {job}")
+        rows = self.sql(f"SELECT digit, numbers, total FROM {table} ORDER BY digit")
+        end = sum(row["numbers"] for row in rows)
+        assert end > 0 and end % ROWS == 0
+        by_digit = [range(digit, end, 10) for digit in range(10)]
+        assert [(row["numbers"], row["total"]) for row in rows] == [(len(each), sum(each)) for each in by_digit]
+
+    def keep(self, name: str, *options: str, query: str = "SELECT value FROM STREAM numbers") -> dict[str, Any]:
+        """Make a job that keeps every number in a table of its name."""
+        return self._make(name, "value BIGINT", "INSERT INTO", query, *options)
+
+    def count(self, name: str, *options: str, behind: str = "") -> dict[str, Any]:
+        """Make a job whose state is a count for each last digit."""
+        query = (
+            "SELECT value % 10 AS digit, count(*) AS numbers, sum(value) AS total FROM STREAM numbers"
+            f" GROUP BY value % 10 {behind}"
+        )
+        return self._make(name, "digit BIGINT, numbers BIGINT, total BIGINT", "INSERT OVERWRITE", query, *options)
+
+    def _make(self, name: str, columns: str, verb: str, query: str, *options: str) -> dict[str, Any]:
+        self.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
+        given = ", ".join(("'snapshotIntervalMillis' = '500'", *options))
+        [made] = self.sql(f"CREATE JOB {name} OPTIONS ({given}) AS {verb} {name} {query}")
+        return made
+
+    def drop(self, *jobs: str) -> None:
+        for job in jobs:
+            self.sql(f"DROP JOB {job}")
 
 
 @pytest.fixture(scope="module")
@@ -62,64 +156,44 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def engine(spark: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """It starts with no member there."""
-    made = Engine(tmp_path_factory.mktemp("home"), spark.url)
-    made.command("start")
-    made.command("-e", "CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '20')")
-    made.command("-e", "CREATE TABLE kept (value BIGINT) USING parquet")
+    made = Engine(tmp_path_factory.mktemp("home"), spark)
+    made.start()
     try:
+        made.sql(f"CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '{ROWS}')")
         yield made
     finally:
-        made.command("stop")
+        made.stop()
 
 
-def test_a_job_follows_the_members(spark: Cluster, engine: Engine) -> None:
-    body = "INSERT INTO kept SELECT value FROM STREAM numbers"
-    options = "'snapshotIntervalMillis' = '500'"
-    [made] = engine.sql(f"CREATE JOB follows OPTIONS ({options}) AS {body}")
+def test_each_cell_of_the_table(engine: Engine) -> None:
+    engine.have(0)
+    made = engine.keep("kept")
     assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    engine.have(1)
+    engine.wait_run("kept", 1)
+    engine.keep("anew", NONE)
+    engine.keep("stays", OFF)
+    engine.keep("stays_at_least", OFF, "'processingGuarantee' = 'atLeastOnce'")
+    engine.keep("stays_anew", OFF, NONE)
+    engine.go_on("kept", "stays")
 
-    first = spark.join()
-    wait_until(lambda: engine.run_of("follows") == 1, "the job does not start when a member is there")
-    engine.sql("WAIT FOR JOB follows UNTIL BATCH 2")
-    assert len(engine.members()) == 1
+    engine.have(2)
+    for job in ("kept", "anew"):
+        engine.wait_run(job, 2)
+    engine.go_on("kept", "stays")
+    assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_anew")] == [1, 1, 1]
+    assert all(row["completed_tasks"] > 0 for row in engine.sql("SHOW MEMBERS") if not row["is_driver"])
 
-    spark.join()
-    wait_until(lambda: engine.run_of("follows") == 2, "the job does not restart when a member has joined")
-    assert len(engine.members()) == 2
-
-    spark.kill(first)
-    wait_until(lambda: engine.run_of("follows") == 3, "the job does not restart when a member is lost")
+    engine.spark.kill(engine.spark.members[0])
+    for job in ("kept", "anew"):
+        engine.wait_run(job, 3)
+    for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
+        assert engine.wait_status(job, status)["last_error_condition"] == "JETSQL.MEMBER_LOST"
     assert len(engine.members()) == len(engine.members("GONE")) == 1
-
-    [job] = engine.sql("SELECT batch FROM jetsql.jobs WHERE name = 'follows'")
-    engine.sql(f"WAIT FOR JOB follows UNTIL BATCH {int(job['batch'] or 0) + 3}")
-    engine.sql("SUSPEND JOB follows")
-    [rows] = engine.sql("SELECT count(*) AS n, count(DISTINCT value) AS once, max(value) AS last FROM kept")
-    assert rows["n"] == rows["once"] == rows["last"] + 1 > 0
-    told = [row["event"] for row in engine.sql("SHOW JOB HISTORY follows")]
-    assert [title for title in told if title in ("members joined", "member lost")] == [
-        "members joined", "members joined", "member lost",
-    ]  # fmt: skip
-
-
-def test_without_auto_scaling_a_loss_suspends_and_restart_uses_all(spark: Cluster, engine: Engine) -> None:
-    engine.sql("DROP JOB IF EXISTS follows")
-    before = len(engine.members())
-    spark.join()
-    wait_until(lambda: len(engine.members()) == before + 1, "the member does not come")
-    body = "INSERT INTO kept SELECT value FROM STREAM numbers"
-    engine.sql(f"CREATE JOB stays OPTIONS ('autoScaling' = 'false', 'snapshotIntervalMillis' = '500') AS {body}")
-    member = spark.join()
-    wait_until(lambda: len(engine.members()) == before + 2, "the member does not come")
-    engine.sql("RESTART JOB stays")
-    assert engine.run_of("stays") == 2
-    spark.kill(member)
-
-    def suspended() -> bool:
-        [row] = engine.sql("SELECT status, last_error_condition AS why FROM jetsql.jobs WHERE name = 'stays'")
-        return row == {"status": "SUSPENDED", "why": "JETSQL.MEMBER_LOST"}
-
-    wait_until(suspended, "the job is not suspended")
-    [resumed] = engine.sql("RESUME JOB stays")
-    assert resumed["status"] == "RUNNING"
-    engine.sql("DROP JOB stays")
+    assert engine.sql("RESUME JOB stays")[0]["status"] == "RUNNING"
+    engine.go_on("kept", "stays")
+    for job in ("kept", "stays"):
+        engine.check_once(job, job)
+    told = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
+    assert told == ["members joined", "members joined", "member lost"]
+    engine.drop("kept", "anew", "stays", "stays_at_least")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -21,14 +22,30 @@ SECONDS = 120.0
 
 @dataclass
 class Cluster:
-    """folder: of the logs and of what the members write. members: in the order in which they came."""
+    """folder: of the logs and of what master and members write. members: in the order in which they came."""
 
     folder: Path
-    url: str
+    port: int
     members: list[psutil.Popen] = field(default_factory=list)
+    master: psutil.Popen | None = None
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def url(self) -> str:
+        return f"spark://127.0.0.1:{self.port}"
+
+    def start_master(self) -> None:
+        """One that goes on with what the one before it knew."""
+        words = ["--port", str(self.port), "--recovery-dir", str(self.folder / "master")]
+        self.master = _begin(self.folder / "master.log", "master", *words)
+        wait_until(lambda: _listens(self.port), "the master does not listen")
+
+    def kill_master(self) -> None:
+        if self.master is not None:
+            _kill(self.master)
 
     def join(self, cores: int = 1) -> psutil.Popen:
-        name = f"member-{len(self.members)}"
+        name = f"member-{next(self._numbers)}"
         words = [self.url, "--cores", str(cores), "--memory", "1g", "--work-dir", str(self.folder / name)]
         self.members.append(_begin(self.folder / f"{name}.log", "join", *words))
         return self.members[-1]
@@ -36,19 +53,29 @@ class Cluster:
     def kill(self, member: psutil.Popen) -> None:
         """With -9, its executors too."""
         _kill(member)
+        self.members.remove(member)
+
+    def stop(self, member: psutil.Popen) -> None:
+        """Nothing of it does or says anything any more, as if it could not be reached; see `go_on`."""
+        for process in (member, *member.children(recursive=True)):
+            process.suspend()
+
+    def go_on(self, member: psutil.Popen) -> None:
+        for process in (*member.children(recursive=True), member):
+            process.resume()
 
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    port = _free_port()
-    master = _begin(folder / "master.log", "master", "--port", str(port))
-    made = Cluster(folder, f"spark://127.0.0.1:{port}")
+    """A master, and no member yet; all of it is gone afterwards."""
+    made = Cluster(folder, _free_port())
     try:
-        wait_until(lambda: _listens(port), "the master does not listen")
+        made.start_master()
         yield made
     finally:
-        for process in (*made.members, master):
+        for process in made.members:
             _kill(process)
+        made.kill_master()
 
 
 def wait_until(reached: Callable[[], object], otherwise: str) -> None:

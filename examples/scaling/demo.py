@@ -46,7 +46,7 @@ def run(home: Path, delay: float) -> int:
     home.mkdir(parents=True, exist_ok=True)
     say(f"Files are in {shown(home)}. Starting a master and one member:")
     with cluster(home) as spark:
-        say(f"\n  $ jetsql master --port {spark.url.rpartition(':')[2]}")
+        say(f"\n  $ jetsql master --port {spark.port} --recovery-dir {shown(home / 'master')}")
         join(spark)
         say(f"\nStarting an engine on {spark.url} ...")
         jobs = JobSettings(scale_up_delay_seconds=delay)
@@ -68,6 +68,7 @@ def tell(story: Story, spark: Cluster, delay: float) -> None:
 
     story.chapter("A second member joins, from another terminal")
     since, before = now(story), runs(story)
+    say()
     join(spark)
     say(f"\nThe jobs go on as they are until no member has come or gone for {delay:g} s (scale_up_delay_seconds),")
     say("so that several that join are one restart. Then they finish their batch and start again, on both.")

@@ -21,8 +21,13 @@ class _MasterUrl(click.ParamType[str]):
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address that it listens at.")
 @click.option("--port", type=click.IntRange(1, 65535), default=7077, show_default=True, help="And the port.")
+@click.option(
+    "--recovery-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Note members and engines there: started again after its death, it goes on with them.",
+)
 @click.pass_context
-def master(context: click.Context, /, host: str, port: int) -> None:
+def master(context: click.Context, /, host: str, port: int, recovery_dir: Path | None) -> None:
     """Run the master of a Spark cluster, in the foreground.
 
     It is Spark's own; members join it with `jetsql join`, and an engine uses it with --master. Whoever reaches its port
@@ -31,6 +36,7 @@ def master(context: click.Context, /, host: str, port: int) -> None:
     \b
     Examples:
       jetsql master
+      jetsql master --recovery-dir /var/lib/spark-master
       jetsql join spark://127.0.0.1:7077 --cores 1
       jetsql start --master spark://127.0.0.1:7077
     """
@@ -38,7 +44,7 @@ def master(context: click.Context, /, host: str, port: int) -> None:
     from jetsql.engine.cluster import MasterStart, become_master
     from jetsql.errors import EngineError
 
-    start = MasterStart(host, port)
+    start = MasterStart(host, port, recovery_dir and recovery_dir.absolute())
     console = process_console()
     console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
     try:

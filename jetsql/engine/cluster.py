@@ -7,6 +7,7 @@ The folder that a worker puts its executors' files into is named here: Spark's d
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +21,12 @@ from jetsql.engine.startup import LOOPBACK, check_java, on_loopback
 
 @dataclass(frozen=True)
 class MasterStart:
+    """recovery: the folder in which it notes members and engines, to go on with them when it is started again after its
+    death; None: it forgets them."""
+
     host: str
     port: int
+    recovery: Path | None = None
 
     @property
     def url(self) -> str:
@@ -43,7 +48,10 @@ class WorkerStart:
 
 def become_master(start: MasterStart) -> NoReturn:
     """Raises EngineError ENGINE_NOT_STARTED without Java."""
-    _become("master.Master", ["--host", start.host, "--port", str(start.port)], start.host)
+    options: dict[str, object] = {}
+    if start.recovery is not None:
+        options = {"spark.deploy.recoveryMode": "FILESYSTEM", "spark.deploy.recoveryDirectory": start.recovery}
+    _become("master.Master", ["--host", start.host, "--port", str(start.port)], start.host, options)
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
@@ -52,18 +60,24 @@ def become_worker(start: WorkerStart) -> NoReturn:
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
     given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    _become("worker.Worker", [*words, start.master], host)
+    _become("worker.Worker", [*words, start.master], host, {})
 
 
-def _become(name: str, words: list[str], host: str | None) -> NoReturn:
+def _become(name: str, words: list[str], host: str | None, options: Mapping[str, object]) -> NoReturn:
+    """options: Spark's own settings of such a process."""
     check_java()
     spark = Path(pyspark.__file__).parent
     program = str(spark / "bin" / "spark-class")
     command = [program, f"org.apache.spark.deploy.{name}", "--webui-port", "0", *words]
-    os.execve(program, command, _environment(os.environ, spark, host))
+    os.execve(program, command, _environment(os.environ, spark, host, options))
 
 
-def _environment(environ: Mapping[str, str], spark: Path, host: str | None) -> dict[str, str]:
+def _environment(
+    environ: Mapping[str, str], spark: Path, host: str | None, options: Mapping[str, object]
+) -> dict[str, str]:
     """SPARK_LOCAL_IP: where its web page listens too, which else is every address of the machine."""
-    address = {} if host is None else {"SPARK_LOCAL_IP": host}
-    return {**environ, "SPARK_HOME": str(spark), **address}
+    own = {"SPARK_HOME": str(spark)} | ({} if host is None else {"SPARK_LOCAL_IP": host})
+    if options:
+        set_here = (shlex.quote(f"-D{name}={value}") for name, value in options.items())
+        own["SPARK_DAEMON_JAVA_OPTS"] = " ".join((*set_here, environ.get("SPARK_DAEMON_JAVA_OPTS", ""))).strip()
+    return {**environ, **own}
