@@ -4,11 +4,12 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help demo demo-scaling test test-fast test-clients bench faults clean environment
+.PHONY: help demo demo-orders demo-scaling test test-fast test-clients bench faults clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
+	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
 	@echo "make test          all tests"
 	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
@@ -26,6 +27,10 @@ demo:
 demo-scaling:
 	@tools/prepare java
 	@$(PYTHON) -m examples.scaling.demo
+
+demo-orders:
+	@tools/prepare java
+	@$(PYTHON) -m examples.orders.demo
 
 test:
 	@tools/prepare java postgresql
