@@ -47,7 +47,12 @@ class Contest:
                 raise click.ClickException(f"The ways wrote different numbers of rows: {told}.")
             for way, run in runs.items() if number >= 0 else ():
                 found[way].append(run)
+            say(f"round {number + 1 if number >= 0 else 'before'}: {self._told(runs)}")
         return found
+
+    @staticmethod
+    def _told(runs: dict[Way, Drained]) -> str:
+        return ", ".join(f"{way.name} {run.busy:.1f} s" for way, run in runs.items())
 
     def _drain(self, way: Way) -> Drained:
         return self._streams.drain(way, self._query, self._source, self._into_files)

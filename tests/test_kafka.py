@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from jetsql.engine.jvm import bridge
+from jetsql.engine.sinks.messages import TopicTable
 from jetsql.engine.startup import load_kafka
 from tests.conftest import Sql, until
 from tests.kafka import PASSWORD, USER, Kafka, Message
@@ -78,7 +78,7 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
         assert reading.get("kafka.isolation.level") == "read_committed"
         schema = sql.value("SELECT current_schema()")
         for in_batches, linger in ((True, "20"), (False, "0")):
-            told = json.loads(bridge(spark).kafkaWriting(spark._jsparkSession, schema, name, in_batches))
+            told = TopicTable(spark, f"spark_catalog.{schema}.{name}").options(in_batches)
             writing = {key.lower(): value for key, value in told.items()}
             assert writing["kafka.linger.ms"] == ("7" if more else linger)
             assert writing.get("kafka.compression.type") == ("lz4" if in_batches else None)

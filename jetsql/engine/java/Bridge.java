@@ -167,15 +167,9 @@ public class Bridge {
 
   public void closeLooks() throws Exception { Looks.closeAll(); }
 
-  /** The rows of a stream as messages for the topic of a Kafka table, see `KafkaTable.encoded`. */
-  public Dataset kafkaMessages(SparkSession session, String schema, String name, Dataset rows, boolean deletes)
-      throws Exception {
-    return (Dataset) KafkaTable.of(session, schema, name).encoded(rows, deletes);
-  }
-
-  /** What the connector's writer is to be given for a Kafka table, as JSON. inBatches: messages may wait for others. */
-  public String kafkaWriting(SparkSession session, String schema, String name, boolean inBatches) throws Exception {
-    return Extension.JSON.writeValueAsString(KafkaTable.of(session, schema, name).writeOptions(inBatches));
+  /** For who writes its topic. */
+  public KafkaTable kafkaTable(SparkSession session, String schema, String name) throws Exception {
+    return KafkaTable.of(session, schema, name);
   }
 
   public String realTime(SparkSession session, LogicalPlan query) throws Exception { return RealTime.judge(session, query); }

@@ -36,7 +36,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark can only read a topic as a batch, by Kafka's own columns and the name of no table; so reads become `KafkaRead`,
  * and an INSERT is given a relation that Spark can insert into.
  */
-class KafkaTable {
+public class KafkaTable {
   /** Kafka's own columns, in the connector's order. */
   static final StructType MESSAGE = new StructType().add("key", DataTypes.BinaryType).add("value", DataTypes.BinaryType)
       .add("topic", DataTypes.StringType).add("partition", DataTypes.IntegerType).add("offset", DataTypes.LongType)
@@ -184,6 +184,11 @@ class KafkaTable {
     complete(given, inBatches ? WRITING : WRITING_AT_ONCE);
     if (topic() != null) given.put("topic", topic());
     return given;
+  }
+
+  /** The same as JSON. */
+  public String writing(boolean inBatches) throws Exception {
+    return Extension.JSON.writeValueAsString(writeOptions(inBatches));
   }
 
   private static void complete(Map given, String[][] defaults) {
@@ -390,7 +395,7 @@ class KafkaTable {
    * Rows of the table as messages: the columns that the connector's writer takes. deletes: a row that has nothing but its
    * key is a message without a value, which deletes what a compacted topic has of the key.
    */
-  Dataset encoded(Dataset rows, boolean deletes) {
+  public Dataset encoded(Dataset rows, boolean deletes) {
     Dataset named = rows.toDF(table.schema().fieldNames());
     if (isRaw()) return named.select(messageColumns());
     List messages = new ArrayList();

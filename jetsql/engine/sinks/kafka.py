@@ -16,6 +16,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
 
@@ -29,7 +30,7 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, shipped
 from jetsql.engine.kafka_errors import PREFIX, At, Doing, KafkaFailure, refusal
 from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.messages import headers, messages_of, whole
+from jetsql.engine.sinks.messages import TopicTable, headers, whole
 from jetsql.engine.sinks.part_failures import failure_in
 from jetsql.engine.sinks.part_lists import Part, PartLists, is_in
 from jetsql.engine.startup import is_stopped
@@ -110,10 +111,9 @@ class PartTopic:
         return answer
 
 
-def open_topic(spark: SparkSession, table: TableFacts, job_id: str) -> PartTopic:
+def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> PartTopic:
     """The topic of a table as a job sees it."""
-    _, schema, name = table.name.split(".", 2)
-    options = json.loads(bridge(spark).kafkaWriting(spark._jsparkSession, schema, name, True))
+    options = table.options(in_batches=True)
     given = {key[len(_CLIENT) :]: value for key, value in options.items() if key.lower().startswith(_CLIENT)}
     server = f"Kafka {given.get('bootstrap.servers', '')}"
     return PartTopic(_java(spark), server, options.get("topic"), {**_TIMEOUT, **given, **_DURABLE}, _ids(job_id))
@@ -133,7 +133,7 @@ def _ids(job_id: str) -> str:
 
 def rehearse(spark: SparkSession, table: TableFacts) -> None:
     """Try what a job needs to write a table's topic exactly once. Raises StatementError."""
-    open_topic(spark, table, f"rehearsal-{uuid4()}").rehearse()
+    open_topic(spark, TopicTable(spark, table.name), f"rehearsal-{uuid4()}").rehearse()
 
 
 class KafkaTransactions:
@@ -153,8 +153,7 @@ class KafkaTransactions:
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.same(self._sink)
-        topic = open_topic(self._context.spark, table, self._job.id)
-        messages = whole(messages_of(rows, self._job))
+        topic, messages = self._topic, whole(self._table.messages(rows, self._job))
         messages, parts = _lasting(topic, messages if self._streaming else self._staged(messages))
         if is_in(self._lists, topic, self._sink.table, batch, parts):
             read_all(rows)
@@ -162,22 +161,29 @@ class KafkaTransactions:
         failpoint("parts-listed", self._job.name)
         return topic.write(messages, parts, self._job, batch, headers(table, self._job, batch))
 
+    @cached_property
+    def _table(self) -> TopicTable:
+        return TopicTable(self._context.spark, self._sink.table)
+
+    @cached_property
+    def _topic(self) -> PartTopic:
+        return open_topic(self._context.spark, self._table, self._job.id)
+
     def holds(self, batch: int) -> bool:
         """A batch of which a part is in has to get in."""
         listed = self._lists.read(batch)
-        table = self._context.catalog.same(self._sink)
+        self._context.catalog.same(self._sink)
         if listed is None:
             return False
-        newest = open_topic(self._context.spark, table, self._job.id).newest(listed.names)
+        newest = self._topic.newest(listed.names)
         return any(there >= batch for there in newest.values())
 
     def discard(self) -> None:
-        table = self._context.catalog.table(self._sink.table)
-        if table is None:
+        if self._context.catalog.table(self._sink.table) is None:
             self._context.notice(f"{self._sink.table} is gone, so the job's consumer groups stay at its broker.")
             return
         try:
-            open_topic(self._context.spark, table, self._job.id).forget()
+            self._topic.forget()
         except StatementError as error:
             # They don't matter to anybody any more, and brokers delete what no reader uses.
             self._context.notice(f"The job's consumer groups stay at the broker for a week: {error.message}")

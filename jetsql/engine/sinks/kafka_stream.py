@@ -6,25 +6,15 @@ By itself in real-time mode, which knows no other way, and where Spark notes bes
 
 from __future__ import annotations
 
-import json
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jetsql.engine.jvm import bridge
-from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.append import WithoutRecord
-from jetsql.engine.sinks.messages import headers, messages_of, with_headers
+from jetsql.engine.sinks.messages import TopicTable, headers, with_headers
 from jetsql.jobs.model import Trigger
 from jetsql.jobs.tracking import tracks_beside
-
-
-def _options(context: SinkContext, in_batches: bool) -> dict[str, str]:
-    """For the connector's writer. in_batches: messages may wait for others."""
-    _, schema, name = context.job.plan.analysis.sink.table.split(".", 2)
-    told = bridge(context.spark).kafkaWriting(context.spark._jsparkSession, schema, name, in_batches)
-    options: dict[str, str] = json.loads(told)
-    return options
 
 
 class KafkaAppend(WithoutRecord):
@@ -32,9 +22,17 @@ class KafkaAppend(WithoutRecord):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         job, table = self._context.job, self._context.catalog.same(self._sink)
-        messages = with_headers(messages_of(rows, job), headers(table, job, batch))
-        messages.write.format("kafka").options(**_options(self._context, in_batches=True)).save()
+        messages = with_headers(self._table.messages(rows, job), headers(table, job, batch))
+        messages.write.format("kafka").options(**self._options).save()
         return None
+
+    @cached_property
+    def _table(self) -> TopicTable:
+        return TopicTable(self._context.spark, self._sink.table)
+
+    @cached_property
+    def _options(self) -> dict[str, str]:
+        return self._table.options(in_batches=True)
 
 
 class KafkaStream(WithoutRecord):
@@ -43,8 +41,9 @@ class KafkaStream(WithoutRecord):
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
         self._context.catalog.same(self._sink)
         plan = self._context.job.plan
-        messages = messages_of(rows, self._context.job)
-        options = _options(self._context, in_batches=plan.trigger is not Trigger.REAL_TIME)
+        table = TopicTable(self._context.spark, self._sink.table)
+        messages = table.messages(rows, self._context.job)
+        options = table.options(in_batches=plan.trigger is not Trigger.REAL_TIME)
         if tracks_beside(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)

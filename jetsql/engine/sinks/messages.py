@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from jetsql.engine.catalog import TableFacts
@@ -14,12 +15,21 @@ from jetsql.jobs.model import Job
 _HEADERS: Final = "array<struct<key: string, value: binary>>"
 
 
-def messages_of(rows: DataFrame, job: Job) -> DataFrame:
-    """With the columns that the sink's table gives them."""
-    _, schema, table = job.plan.analysis.sink.table.split(".", 2)
-    session = rows.sparkSession
-    java = bridge(session).kafkaMessages(session._jsparkSession, schema, table, rows._jdf, job.plan.upsert)
-    return DataFrame(java, session)
+class TopicTable:
+    """A table USING kafka as it is at this moment: asking the catalogue for each batch would be much of a small one."""
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        _, schema, table = name.split(".", 2)
+        self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
+
+    def messages(self, rows: DataFrame, job: Job) -> DataFrame:
+        """With the columns that the table gives them."""
+        return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
+
+    def options(self, in_batches: bool) -> dict[str, str]:
+        """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others."""
+        options: dict[str, str] = json.loads(self._java.writing(in_batches))
+        return options
 
 
 def headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
