@@ -20,14 +20,18 @@ def between_topics(analysis: Analysis) -> bool:
     )
 
 
+def may_have_gaps(plan: Plan) -> bool:
+    """Whether a job's checkpoint may tell of fewer batches than were committed, now or since it had other options."""
+    return between_topics(plan.analysis) and plan.guarantee is Guarantee.AT_LEAST_ONCE
+
+
 def tracks_beside(plan: Plan) -> bool:
     """Whether a job notes how far it is beside its batches. Dead letters and messages that carry their batch's number
     need batches that are noted before they are written."""
-    analysis = plan.analysis
+    lettered = any(source.letters for source in plan.analysis.sources)
     return (
-        between_topics(analysis)
-        and plan.guarantee is Guarantee.AT_LEAST_ONCE
+        may_have_gaps(plan)
         and plan.trigger is Trigger.INTERVAL
-        and not analysis.sink.numbered
-        and not any(source.letters for source in analysis.sources)
+        and not plan.analysis.sink.numbered
+        and not lettered
     )
