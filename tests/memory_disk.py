@@ -42,14 +42,15 @@ class Disk:
 
 
 def reads(table: str) -> Analysis:
-    return analysis(sources=(source(table),), fingerprint=(f"reads {table}",))
+    return analysis(sources=(source(table),), fingerprint=(f"reads {table}",), stateful=True)
 
 
 @dataclass
 class DiskEngine(MemoryEngine):
     """armed: by a job's name, what the next run fails with before it has committed anything. ended: runs that are over,
-    which must not be believed any more."""
+    which must not be believed any more. The members have two cores each, so that state is spread when they join."""
 
+    cores_each: int = 2
     disk: Disk = field(default_factory=Disk)
     armed: dict[str, Cause] = field(default_factory=dict)
     ended: list[Run] = field(default_factory=list)

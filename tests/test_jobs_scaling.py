@@ -642,3 +642,17 @@ def test_growth_spreads_the_state_through_a_manager(tmp_path: Path) -> None:
         assert w.job(made).defaults == {"spark.sql.shuffle.partitions": "6"}
         engine.leave("3")
         assert w.wait_run(made, 5).defaults == {"spark.sql.shuffle.partitions": "6"}
+
+
+def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path: Path) -> None:
+    with world(tmp_path, MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)) as w:
+        made = w.make()
+        w.engine.hangs = True
+        with w.engine.gate("prepare_update") as opened:
+            w.engine.join("2")
+            w.engine.wait_entered("prepare_update")
+            opened.set()
+            assert dict(w.sql("DESCRIBE JOB j").rows)["status"] == "COMPLETING (RESTART)"
+            assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
+        assert w.job(made).defaults == CUT
+        assert "The job was to be restarted; now it will be suspended." in str(w.sql("SHOW JOB HISTORY j").rows)

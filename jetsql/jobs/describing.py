@@ -13,11 +13,12 @@ from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Totals
-from jetsql.jobs.model import Cause, Job, quoted_name, quoted_text
+from jetsql.jobs.model import Cause, Job, StopGoal, quoted_name, quoted_text
 from jetsql.jobs.results import cause_words
 from jetsql.jobs.scaling import needed, waiting_words
 from jetsql.jobs.secrets import hide_in_text, show
 from jetsql.jobs.tables import Cell, Column, Table, Value
+from jetsql.jobs.updates import widens
 from jetsql.language.statements import DescribeJob, ShowCreateJob, ShowJobHistory
 
 FACT_COLUMNS: Final = (Column("key"), Column("value"))
@@ -110,7 +111,8 @@ def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _status(job: Job) -> str:
-    return f"{job.status.value} ({job.stop_goal.value})" if job.stop_goal is not None else job.status.value
+    goal = StopGoal.RESTART if widens(job) else job.stop_goal
+    return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
 
 
 def _time(seconds: float | None) -> str | None:
