@@ -41,6 +41,7 @@ POINTS: Final[dict[str, str]] = {
     "jdbc-prepared": "JDBC: the staging table is made and empty",
     "jdbc-staged": "JDBC: before the transaction",
     "jdbc-committed": "JDBC: after the transaction",
+    "letters-written": "Kafka: the dead letters of the batch are in their table, its rows are not in the sink",
     "parts-listed": "Kafka: the list of the batch's parts is stored, nothing is written",
     "kafka-open": "Kafka: before a part's producer is opened",
     "kafka-opened": "Kafka: a part's producer is open, which batches are in has not been asked",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.matrix import Matrix
-from tests.faults.rounds import SINKS, STATEMENTS, STATES, Scenario
+from tests.faults.rounds import SINKS, STATEMENTS, STATES, TOPICS, Scenario
 from tests.kafka import Kafka
 from tests.postgres import Postgres
 
@@ -31,7 +31,7 @@ LEFT_OUT = {
 SHORT = replace(STATEMENTS, rounds=tuple(round for round in STATEMENTS.rounds if round.armed[-1].name not in LEFT_OUT))
 
 
-@pytest.mark.parametrize("scenario", [SINKS, SHORT, STATES], ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", [SINKS, SHORT, STATES, TOPICS], ids=lambda scenario: scenario.name)
 def test_nothing_is_lost_and_nothing_is_there_twice(
     scenario: Scenario, postgres: Postgres, kafka: Kafka, tmp_path: Path
 ) -> None:

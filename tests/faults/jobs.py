@@ -343,6 +343,18 @@ KAFKA_KINDS: Final = (
         topic=True,
         fed=True,
     ),
+    # Numbers of more than one digit don't fit the table that it reads.
+    Kind(
+        "k_fitting",
+        "topic with dead letters to topic",
+        "(SELECT CAST(CAST(value AS STRING) AS BIGINT) AS id FROM"
+        " (SELECT value FROM k_fitting UNION ALL SELECT value FROM letters))",
+        "id",
+        _topic_job("k_fitting", "SELECT CAST(CAST(n AS STRING) AS BINARY), CAST(CAST(n AS STRING) AS BINARY)"
+        " FROM STREAM k_short"),
+        exactly(_ids),
+        fed=True,
+    ),
 )
 # Made, dropped and made again by the rounds themselves.
 RENEWED: Final = Kind(
@@ -398,11 +410,18 @@ def tables(numbers: str, url: str, brokers: str) -> list[str]:
     """The statements that make every table. url: of the PostgreSQL server. brokers: Kafka's, empty without it."""
     text = _TABLES.format(numbers=numbers, url=url, user=USER, password=PASSWORD)
     made = [statement.strip() for statement in text.split(";\n")]
-    return [*made, *(_topic_table(kind, brokers) for kind in KAFKA_KINDS if brokers)]
+    return [*made, *_topic_tables(brokers)] if brokers else made
 
 
-def _topic_table(kind: Kind, brokers: str) -> str:
-    columns = "(digit BIGINT, n BIGINT, total BIGINT) " if kind.keyed else ""
-    keyed = ", 'value.format' = 'csv', 'key.columns' = 'digit'" if kind.keyed else ""
-    options = f"'kafka.bootstrap.servers' = '{brokers}', 'topic' = '{kind.table}', 'startingOffsets' = 'earliest'"
-    return f"CREATE TABLE IF NOT EXISTS {kind.table} {columns}USING kafka OPTIONS ({options}{keyed})"
+def _topic_tables(brokers: str) -> Iterable[str]:
+    for kind in KAFKA_KINDS:
+        keyed = ", 'value.format' = 'csv', 'key.columns' = 'digit'" if kind.keyed else ""
+        columns = "(digit BIGINT, n BIGINT, total BIGINT) " if kind.keyed else ""
+        yield _topic_table(brokers, f"{kind.name} {columns}", kind.name, keyed)
+    short = ", 'value.format' = 'csv', 'on.error' = 'table:letters'"
+    yield _topic_table(brokers, "k_short (n DECIMAL(1, 0)) ", "k_numbers", short)
+
+
+def _topic_table(brokers: str, table: str, topic: str, more: str) -> str:
+    options = f"'kafka.bootstrap.servers' = '{brokers}', 'topic' = '{topic}', 'startingOffsets' = 'earliest'"
+    return f"CREATE TABLE IF NOT EXISTS {table}USING kafka OPTIONS ({options}{more})"

@@ -211,7 +211,7 @@ STATEMENTS: Final = Scenario(
 
 def _update(name: str, *options: str) -> str:
     """The same statement with other options, so that the rows that must be there stay the same."""
-    made = next(kind.job for kind in FILE_KINDS if kind.name == name)
+    made = next(kind.job for kind in (*FILE_KINDS, *KAFKA_KINDS) if kind.name == name)
     made = made.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
     return made.replace("'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options)))
 
@@ -278,7 +278,7 @@ STATES: Final = Scenario(
 )
 _TOPICS = (*(kind for kind in FILE_KINDS if kind.name in ("parts", "now")), *KAFKA_KINDS)
 
-# Jobs that write topics, each of which dies before and after every call of a transaction.
+# Jobs that write topics, which die before and after every call of a transaction, and while they are updated.
 TOPICS: Final = Scenario(
     "topics",
     _TOPICS,
@@ -286,7 +286,7 @@ TOPICS: Final = Scenario(
         Round(
             (
                 *("parts-listed:k_numbers@2", "kafka-begun:k_minutes", "kafka-marked:k_digits@2"),
-                "sink-written:parts@2",
+                *("sink-written:parts@2", "letters-written:k_fitting"),
             ),
             _make(_TOPICS),
             files=3,
@@ -294,7 +294,7 @@ TOPICS: Final = Scenario(
         Round(
             (
                 *("kafka-committed:k_numbers", "kafka-sent:k_copy", "kafka-open:k_both", "kafka-marked:k_minutes"),
-                *("kafka-committed:k_digits", "sink-written:k_least"),
+                *("kafka-committed:k_digits", "file-moved:k_fitting"),
             ),
             files=2,
         ),
@@ -306,8 +306,19 @@ TOPICS: Final = Scenario(
             files=2,
         ),
         Round(
-            ("sink-written:k_numbers", "kafka-opened:k_copy", "kafka-sent:k_both", "kafka-committed:k_minutes"),
+            (
+                *("sink-written:k_numbers", "kafka-opened:k_copy", "kafka-sent:k_both", "kafka-committed:k_minutes"),
+                *("sink-written:k_fitting", "stored-suspend-asked-for:k_minutes"),
+            ),
+            (),
+            ("SUSPEND JOB k_minutes",),
             files=2,
+        ),
+        Round(
+            ("state-half-copied:k_digits", "update-prepared:k_copy", "pending-finished:k_minutes"),
+            (),
+            (_update("k_digits"), _update("k_copy"), _snapshot("k_minutes")),
+            files=1,
         ),
     ),
     polled=("parts",),

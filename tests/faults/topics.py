@@ -11,12 +11,12 @@ from tests.kafka import Kafka
 def make_topics(kafka: Kafka) -> None:
     """Fresh ones, of three partitions; those that are keyed are compacted."""
     for kind in KAFKA_KINDS:
-        kafka.topic(kind.table, 3, cleanup_policy="compact" if kind.keyed else "delete")
+        kafka.topic(kind.name, 3, cleanup_policy="compact" if kind.keyed else "delete")
 
 
 def messages(kafka: Kafka, kind: Kind) -> Iterable[Row]:
     """The messages that readers of committed ones get; of a keyed topic the last with each key."""
-    found = kafka.read(kind.table)
+    found = kafka.read(kind.name)
     if kind.keyed:
         found = list({message.key: message for message in found}.values())
     return [tuple(int(number) for number in (message.value or b"").split(b",")) for message in found]

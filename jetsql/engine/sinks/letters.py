@@ -20,6 +20,7 @@ from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.files import StagedFiles
 from jetsql.engine.sinks.manifests import Manifests
 from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
 from jetsql.jobs.model import Guarantee, Plan, Sink, SinkKind, Source, quoted_name
 
 _COLUMNS: Final = {
@@ -85,7 +86,7 @@ def with_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     """The writer, with one for each of the job's letter boxes in front of it."""
     found = [(box, context.catalog.table(box.table)) for box in boxes(context.catalog, context.job.plan)]
     letters = tuple(Letters(context, box, table) for box, table in found if table is not None)
-    return DeadLetters(writer, letters) if letters else writer
+    return DeadLetters(writer, letters, context.job.name) if letters else writer
 
 
 class LetterFiles(StagedFiles):
@@ -155,10 +156,11 @@ def _quoted(table: str) -> str:
 
 
 class DeadLetters:
-    """Writer of a job's batches that writes the dead letters of each first."""
+    """Writer of a job's batches that writes the dead letters of each first. job: its name."""
 
-    def __init__(self, writer: SinkWriter, letters: tuple[Letters, ...]) -> None:
+    def __init__(self, writer: SinkWriter, letters: tuple[Letters, ...], job: str) -> None:
         self._writer = writer
+        self._job = job
         self._letters = letters
 
     def recover(self) -> None:
@@ -169,6 +171,7 @@ class DeadLetters:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         for each in self._letters:
             each.write(batch)
+        failpoint("letters-written", self._job)
         return self._writer.write(rows, batch)
 
     def holds(self, batch: int) -> bool:
