@@ -83,18 +83,23 @@ class Vigil:
         pause = threading.Event()
         while not pause.wait(_PAUSE_SECONDS):
             with self._lock:
-                cases = list(self._cases.items())
-                if not cases:
+                if not self._cases:
                     self._thread = None
                     return
             try:
-                asked = _Asked()
-                for run, case in cases:
-                    self._look(run, case, asked)
+                self.look()
             except (Py4JError, PySparkException) as error:  # Spark may be stopped in this very moment
                 _LOG.info("Runs were not looked after this time: %s", error)
                 if is_stopped(self._spark):
                     return
+
+    def look(self) -> None:
+        """Look after all runs once."""
+        with self._lock:
+            cases = list(self._cases.items())
+        asked = _Asked()
+        for run, case in cases:
+            self._look(run, case, asked)
 
     def _look(self, run: RunId, case: _Case, asked: _Asked) -> None:
         hindered = self._reason(case, asked) if case.run.stalled() else None
