@@ -170,11 +170,12 @@ class KafkaTransactions:
         return open_topic(self._context.spark, self._table, self._job.id)
 
     def holds(self, batch: int) -> bool:
-        """A batch of which a part is in has to get in."""
+        """A batch of which a part is in has to get in. No attempt at it is under way any more, but a commit may be."""
         listed = self._lists.read(batch)
         self._context.catalog.same(self._sink)
         if listed is None:
             return False
+        self._topic.fence(listed.names)
         newest = self._topic.newest(listed.names)
         return any(there >= batch for there in newest.values())
 

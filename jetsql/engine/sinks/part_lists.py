@@ -72,18 +72,24 @@ def is_in(lists: PartLists, notes: Notes, table: str, batch: int, parts: tuple[P
     """
     listed = lists.read(batch)
     if listed is not None and listed.parts:
-        newest = notes.newest(listed.names)
-        there = [name for name in listed.names if newest.get(name, -1) >= batch]
-        if len(there) == len(listed.parts):
+        if len(_there(notes, listed)) == len(listed.parts):
             return True
         _check_kept(notes, table, listed)
         if not listed.same(parts):
+            # A commit may have been under way when it was asked: now it has come in, or never will.
             notes.fence(listed.names)
+            there = len(_there(notes, listed))
             if there:
-                raise _other_parts(table, batch, len(there), len(listed.parts))
+                raise _other_parts(table, batch, there, len(listed.parts))
     if listed is None or not listed.same(parts):
         lists.write(PartList(batch, parts, time.time()))
     return False
+
+
+def _there(notes: Notes, listed: PartList) -> list[str]:
+    """The names of the parts that are in."""
+    newest = notes.newest(listed.names)
+    return [name for name in listed.names if newest.get(name, -1) >= listed.batch]
 
 
 def _check_kept(notes: Notes, table: str, listed: PartList) -> None:
