@@ -7,6 +7,7 @@ import os
 from collections import Counter
 
 import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
 
 from tests.conftest import Sql, until
 from tests.kafka import PASSWORD, USER, Kafka, Message
@@ -91,3 +92,24 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
         told = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
         assert "waiting" in told and told[-1] == "recovered"
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
+
+
+def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(topics: Topics) -> None:
+    topics.kafka.forbid_all()
+    topics.make("source", "sink", login=True)
+    rights = [(kind, "*") for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)]
+    for right in rights:
+        topics.kafka.allow(*right, AclOperation.ALL)
+    topics.send("source", range(10))
+    topics.job("j", "source", "sink", f"{QUICK}, 'restartAttempts' = '1'")
+    topics.kafka.forbid_all()
+    topics.send("source", range(10, 20))
+    until(lambda: topics.sql.status("j") == "SUSPENDED")
+    assert "Allow READ and DESCRIBE" in topics.error("j") and PASSWORD not in topics.error("j")
+    for right in rights:
+        topics.kafka.allow(*right, AclOperation.ALL)
+    topics.sql("RESUME JOB j")
+    topics.idle("j")
+    assert topics.found("sink") == Counter(range(20))
+    topics.sql("DROP JOB j")
+    topics.kafka.forbid_all()
