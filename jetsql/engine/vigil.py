@@ -103,7 +103,7 @@ class Vigil:
 
     def _look(self, run: RunId, case: _Case, asked: _Asked) -> None:
         hindered = self._reason(case, asked) if case.run.stalled() else None
-        if hindered == case.told:
+        if hindered == case.told or (_is_away(hindered) and _is_away(case.told)):
             return
         case.told = hindered
         with self._lock:
@@ -135,6 +135,11 @@ class Vigil:
         except StatementError as error:
             return cause_of(error)
         return None
+
+
+def _is_away(cause: Cause | None) -> bool:
+    """Whichever of its topics was asked for, and however the client says so: that is told once."""
+    return cause is not None and cause.away
 
 
 def _topics(analysis: Analysis) -> tuple[tuple[str, Doing], ...]:
