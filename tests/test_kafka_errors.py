@@ -62,6 +62,13 @@ def test_what_kafkas_client_tells_by_words_alone() -> None:
     assert "no transaction as long as 300 s" in long.message
 
 
+def test_messages_that_are_not_taken_in_time_may_be_too_many_for_their_topic() -> None:
+    said = "Expiring 2 record(s) for sums-0:120001 ms has passed since batch creation"
+    assert "'kafka.batch.size'" in told(f"{KAFKA}TimeoutException", said, "sent").hint
+    cause = run_told(said, f"{KAFKA}TimeoutException")
+    assert cause.away and "did not take messages in time" in cause.message
+
+
 def test_a_checkpoint_that_is_older_than_the_topic_is_never_gone_on_with() -> None:
     error = told("java.lang.IllegalStateException", "newest: 7", "opened")
     assert error.condition == "JETSQL.SINK_CHANGED"

@@ -91,7 +91,7 @@ _CONDITIONS: Final = {
 _RIGHTS: Final = {
     Doing.READ: "READ and DESCRIBE on it",
     Doing.WRITE: "WRITE and DESCRIBE on it",
-    Doing.RUN: "READ and DESCRIBE on a topic that is read, WRITE and DESCRIBE on one that is written,",
+    Doing.RUN: "READ and DESCRIBE on a topic that is read, WRITE and DESCRIBE on one that is written",
 }
 _AT_LEAST: Final = "OPTIONS ('processingGuarantee' = 'atLeastOnce') needs no transactions."
 _UNKNOWN: Final = "UnknownTopicOrPartitionException"
@@ -191,6 +191,12 @@ _BY_MESSAGE: Final = {
         _NOT_READY,
         "{server} doesn't let {user} note which batches are in the topic {topic}.",
         f"Allow READ on it there, which that takes. Or: {_AT_LEAST}",
+    ),
+    "since batch creation": _Words(
+        "EXTERNAL_SYSTEM_UNAVAILABLE",
+        "{server} did not take messages in time: {said}",
+        "See that it runs and can be reached from here; jobs wait for it and lose nothing. If it runs, its topic may"
+        " take smaller batches only: set 'kafka.batch.size' in the table's OPTIONS to its max.message.bytes.",
     ),
     "transaction timeout is larger": _Words(
         _NOT_READY,
