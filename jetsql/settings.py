@@ -25,6 +25,7 @@ import platformdirs
 from jetsql.errors import EngineError
 from jetsql.jobs.settings import JobSettings
 
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 SHELL: Final = "shell"
 """The table of the file that is the shell's, see `jetsql.shell.settings`."""
 
@@ -62,7 +63,9 @@ class Settings:
     `spark.`. single_file_bytes: a batch that is expected to come to no more becomes one file, see
     `jetsql.engine.sinks.gathering`. old_versions_seconds: how long the old version of an overwritten table stays.
     look_seconds: how long a SELECT with a limit over a stream waits for its rows. kafka: whether Spark's Kafka
-    connector is fetched at the start, and not only when the first Kafka table is used.
+    connector is fetched at the start, and not only when the first Kafka table is used. storage: where checkpoints,
+    snapshots and tables are, a path or URI that the engine and all members reach; None: in the home, or where the home
+    has them.
     """
 
     home: Path
@@ -73,6 +76,7 @@ class Settings:
     old_versions_seconds: float = 600.0
     look_seconds: float = 10.0
     kafka: bool = False
+    storage: str | None = None
     jobs: JobSettings = field(default_factory=JobSettings)
     doors: DoorSettings = field(default_factory=DoorSettings)
 
@@ -147,7 +151,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
             raise refusal(f"{path}: there is no setting {name!r}.", known)
-        yield Given(name, _beside(path, value) if name == "home" else value, f"{name} in {path}")
+        yield Given(name, _beside(path, value) if name in ("home", "storage") else value, f"{name} in {path}")
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -208,7 +212,7 @@ def pair(text: str, origin: str) -> tuple[str, str]:
 
 def _beside(path: Path, value: object) -> object:
     """A relative folder in a file is meant from that file's place, not from wherever the engine is started."""
-    if not isinstance(value, str) or not value or value.startswith("~"):
+    if not isinstance(value, str) or not value or value.startswith("~") or _URI.match(value):
         return value
     return str(path.parent.absolute() / value)
 
@@ -227,6 +231,17 @@ def _folder(value: object) -> Path:
     if any(char in str(folder) for char in '";\n\r'):
         raise ValueError("a path without \", ; and line breaks: Java and the catalogue's database can't take these")
     return folder
+
+
+def _place(value: object) -> str:
+    wrong = ValueError("the path of a folder, or a URI such as hdfs://host:8020/jetsql")
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise wrong
+    if not _URI.match(value.strip()):
+        return str(_folder(value))
+    if re.search(r"[\s\"';]", value.strip()):
+        raise wrong
+    return value.strip().rstrip("/")
 
 
 def _word(value: object) -> str:
@@ -318,6 +333,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "old_versions_seconds": _seconds,
     "look_seconds": _seconds,
     "kafka": truth,
+    "storage": _place,
     **dict.fromkeys(_names(JobSettings), _seconds),
     "ended_jobs_days": _days,
     "ended_jobs_most": _count,

@@ -96,6 +96,9 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("home = 'a;b'", "a path without"),
         ("home = '~nobody of this name/x'", "nobody here has the name behind the ~"),
         ("master = ' '", "a master URL"),
+        ("storage = ''", "the path of a folder, or a URI"),
+        ("storage = 'hdfs://host/a b'", "the path of a folder, or a URI"),
+        ("storage = 'a;b'", "a path without"),
         ("spark = 3", "whole names"),
         ("spark.'a b' = 3", "no setting of Spark"),
         ("= 3", "is not TOML"),
@@ -106,6 +109,21 @@ def test_a_mistake_in_the_file_names_it(environ: dict[str, str], text: str, part
     message = refusal(environ)
     assert part in message
     assert environ["JETSQL_CONFIG"] in message
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("hdfs://host:8020/jetsql/", "hdfs://host:8020/jetsql"),
+        ("s3a://bucket/a/b", "s3a://bucket/a/b"),
+        ("file:/shared/jetsql", "file:/shared/jetsql"),
+        ("/shared/jetsql/", "/shared/jetsql"),
+        ("beside", "{here}/beside"),
+    ],
+)
+def test_a_storage_is_a_uri_or_a_folder(environ: dict[str, str], text: str, place: str) -> None:
+    write(environ, f"storage = '{text}'")
+    assert load(environ=environ).storage == place.format(here=Path(environ["JETSQL_CONFIG"]).parent)
 
 
 def test_a_file_that_cannot_be_read(environ: dict[str, str], tmp_path: Path) -> None:

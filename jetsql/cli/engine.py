@@ -15,6 +15,7 @@ from jetsql.cli.flags import (
     HOME_OPTION,
     KAFKA_OPTION,
     MASTER_OPTION,
+    STORAGE_OPTION,
     THRIFT_OPTIONS,
     ExitCode,
     flags_of,
@@ -41,7 +42,7 @@ _DOING: Final = {
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.pass_context
 def start(context: click.Context, /, **given: Any) -> None:
     """Start the engine of a home in the background.
@@ -183,7 +184,7 @@ def _where(note: EngineNote, home: str) -> str:
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.option(
     "--init",
     "init",

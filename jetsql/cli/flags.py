@@ -45,6 +45,7 @@ class Flags:
     thrift: bool = False
     thrift_port: int | None = None
     kafka: bool = False
+    storage: str | None = None
 
     def under(self, outer: Flags) -> Flags:
         """These flags with those that stand before the command's name; where both say something, these hold."""
@@ -64,6 +65,7 @@ class Flags:
             thrift=self.thrift,
             thrift_port=self.thrift_port,
             kafka=self.kafka,
+            storage=self.storage,
         )
 
 
@@ -93,6 +95,11 @@ THRIFT_OPTIONS = (
 )
 KAFKA_OPTION = click.option(
     "--kafka", is_flag=True, help="Fetch Spark's Kafka connector at once, not when a Kafka table is first used."
+)
+STORAGE_OPTION = click.option(
+    "--storage",
+    metavar="PLACE",
+    help="Where a new home has its checkpoints, snapshots and tables: a path or URI that all members reach [the home].",
 )
 NO_START_OPTION = click.option(
     "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
@@ -168,7 +175,12 @@ def settings_of(flags: Flags) -> Settings:
 
     try:
         conf = dict(settings.pair(text, "--conf") for text in flags.conf)
-        more = {"thrift": flags.thrift or None, "thrift_port": flags.thrift_port, "kafka": flags.kafka or None}
+        more = {
+            "thrift": flags.thrift or None,
+            "thrift_port": flags.thrift_port,
+            "kafka": flags.kafka or None,
+            "storage": flags.storage,
+        }
         return settings.load(home=flags.home, master=flags.master, conf=conf, flags=more)
     except EngineError as error:
         # Nothing was started yet: what is wrong is how we were called.

@@ -43,9 +43,11 @@ _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Excepti
 
 @dataclass(frozen=True)
 class SparkStart:
-    """What Spark is started with. conf: on top of the engine's own, and stronger."""
+    """What Spark is started with. warehouse: where tables are, a path or URI. conf: on top of the engine's own, and
+    stronger."""
 
     home: Path
+    warehouse: str
     master: str
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +93,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
-        "spark.sql.warehouse.dir": str(start.home / "warehouse"),
+        "spark.sql.warehouse.dir": start.warehouse,
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
         # A client of JDBC gets a large result part by part: whole, it would take the engine's memory, and the engine.

@@ -20,8 +20,9 @@ from jetsql.jobs.moves import runs_again
 from jetsql.jobs.store_file import VERSION, Contents, StoreFile
 from jetsql.lease import moved_error, owner
 from jetsql.service.check_checkpoints import Checkpoint, check_checkpoint, newest_commit
-from jetsql.service.check_rows import check_manifests, check_staging, check_table
+from jetsql.service.check_rows import check_manifests, check_staging, check_table, local
 from jetsql.service.findings import Finding, Severity
+from jetsql.service.storage import storage_of
 
 LEAST_FREE: Final = 500 * 1024 * 1024
 _ORDER: Final = list(Severity)
@@ -64,22 +65,37 @@ def _report(home: Path) -> Report:
 
 
 def _look(home: Path, running: bool) -> Report:
-    findings = [*_guarded(_home_findings(home))]
+    try:
+        storage = storage_of(home)
+    except EngineError as error:
+        return Report(home, (_of_error(error, home),))
+    root = local(storage.root)
+    findings = [*_guarded(_home_findings(home, root))]
     file = StoreFile(home / "jetsql.db")
     try:
         contents = file.contents()
     except EngineError as error:
         return Report(home, (*findings, _of_error(error, file.path)))
     if contents is None:
-        return Report(home, (*findings, *_guarded(_no_store_findings(home))))
+        return Report(home, (*findings, *_guarded(_no_store_findings(home, root))))
     findings += _store_findings(contents, file.path)
-    for job in contents.jobs:
-        findings += _guarded(_job_findings(job, home))
-    for snapshot in contents.snapshots:
-        findings += _guarded(check_checkpoint(_of_snapshot(snapshot, home)))
-    findings += _guarded(_leftover_findings(contents, home, running))
-    findings += _guarded(check_staging(contents.jobs, home / "warehouse"))
+    findings += _elsewhere(storage.root) if root is None else _files_findings(contents, root, running)
     return Report(home, tuple(findings), len(contents.jobs), len(contents.snapshots))
+
+
+def _elsewhere(root: str) -> Iterator[Finding]:
+    what = "Checkpoints and snapshots are in a storage that only Spark reaches; they were not looked at."
+    yield Finding(Severity.NOTE, what, root)
+
+
+def _files_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:
+    """root: the folder of checkpoints, snapshots and warehouse."""
+    for job in contents.jobs:
+        yield from _guarded(_job_findings(job, root))
+    for snapshot in contents.snapshots:
+        yield from _guarded(check_checkpoint(_of_snapshot(snapshot, root)))
+    yield from _guarded(_leftover_findings(contents, root, running))
+    yield from _guarded(check_staging(contents.jobs, root / "warehouse"))
 
 
 def _guarded(found: Iterator[Finding]) -> Iterator[Finding]:
@@ -95,12 +111,14 @@ def _unreadable(error: OSError) -> Finding:
     return Finding(Severity.ERROR, f"This can't be read: {error.strerror}.", str(error.filename), todo)
 
 
-def _home_findings(home: Path) -> Iterator[Finding]:
+def _home_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+    """root: of the checkpoints, None where only Spark reaches it."""
     moved = moved_error(home)
     if moved is not None:
         yield _of_error(moved, home)
-    yield from _space_findings(home, shutil.disk_usage(home).free)
-    yield from _right_findings(home)
+    for place in dict.fromkeys((home, root or home)):
+        yield from _space_findings(place, shutil.disk_usage(place).free)
+    yield from _right_findings(home, root or home)
 
 
 def _of_error(error: EngineError, where: Path) -> Finding:
@@ -114,8 +132,8 @@ def _space_findings(home: Path, free: int) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, what, str(home), "Make room: without it checkpoints can't be written.")
 
 
-def _right_findings(home: Path) -> Iterator[Finding]:
-    checkpoints = home / "checkpoints"
+def _right_findings(home: Path, root: Path) -> Iterator[Finding]:
+    checkpoints = root / "checkpoints"
     for path in (home, home / "jetsql.db", checkpoints, *sorted(checkpoints.glob("*/spark*"))):
         if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
             yield Finding(
@@ -123,8 +141,8 @@ def _right_findings(home: Path) -> Iterator[Finding]:
             )
 
 
-def _no_store_findings(home: Path) -> Iterator[Finding]:
-    left = [path for name in ("checkpoints", "snapshots") for path in _folders(home / name)]
+def _no_store_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+    left = [path for name in ("checkpoints", "snapshots") for path in _folders((root or home) / name)]
     if left:
         what = f"The store is gone, but files of {len(left)} jobs and snapshots are there."
         todo = "Restore jetsql.db from a backup before an engine starts here, which would make a new, empty one."
@@ -141,11 +159,11 @@ def _store_findings(contents: Contents, path: Path) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, what, str(path))
 
 
-def _job_findings(job: Job, home: Path) -> Iterator[Finding]:
+def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
     if not (job.live or runs_again(job)):
         return
     yield from check_table(job)
-    folder = home / "checkpoints" / job.id
+    folder = root / "checkpoints" / job.id
     spark = folder / checkpoint_name(job.checkpoint)
     if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
         return  # it starts from scratch
@@ -163,12 +181,12 @@ def _of_job(job: Job, folder: Path) -> Checkpoint:
     return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.aggregates)
 
 
-def _of_snapshot(snapshot: Snapshot, home: Path) -> Checkpoint:
+def _of_snapshot(snapshot: Snapshot, root: Path) -> Checkpoint:
     name = quoted_name(snapshot.name)
     remedy = f"Restore the folder from a backup; else DROP SNAPSHOT {name}, since no job can start from it."
     analysis = snapshot.plan.analysis
     return Checkpoint(
-        home / "snapshots" / snapshot.id,
+        root / "snapshots" / snapshot.id,
         f"snapshot {snapshot.name}",
         remedy,
         snapshot.batch,
@@ -176,16 +194,16 @@ def _of_snapshot(snapshot: Snapshot, home: Path) -> Checkpoint:
     )
 
 
-def _leftover_findings(contents: Contents, home: Path, running: bool) -> Iterator[Finding]:
+def _leftover_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:
     if contents.unreadable:
         return  # whose folders these are can't be known
     jobs = {job.id for job in contents.jobs if job.files}
-    for folder in _folders(home / "checkpoints"):
+    for folder in _folders(root / "checkpoints"):
         if folder.name not in jobs:
             yield _leftover("These files belong to no job that the store knows.", folder)
     snapshots = {snapshot.id for snapshot in contents.snapshots}
     snapshots |= {job.export.id for job in contents.jobs if job.export is not None}
-    for folder in _folders(home / "snapshots"):
+    for folder in _folders(root / "snapshots"):
         if folder.name not in snapshots and running:
             yield Finding(Severity.NOTE, "This may be a snapshot that is being written or deleted.", str(folder))
         elif folder.name not in snapshots:

@@ -13,10 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from jetsql.engine import extension, looks, statements, system_tables
+from jetsql.engine.failures import cause_of
+from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.jvm import bridge
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.startup import (
@@ -47,10 +50,11 @@ from jetsql.lease import Lease, check_place, make_home
 from jetsql.service.doors import Addresses, opened
 from jetsql.service.exposition import Exposition, exposition
 from jetsql.service.results import Result, of_table
+from jetsql.service.storage import Storage, choose, claim
 from jetsql.settings import DoorSettings, Settings, load
 from jetsql.version import VERSION
 
-Starter = Callable[[Settings], Session]
+Starter = Callable[[Settings, Storage], Session]
 _open_engine: EmbeddedEngine | None = None
 
 
@@ -60,15 +64,17 @@ class EmbeddedEngine:
     spark: the session. home: the folder of store, checkpoints and log.
     """
 
-    def __init__(self, spark: Session, store: Store, settings: Settings, lease: Lease, owns_spark: bool) -> None:
+    def __init__(
+        self, spark: Session, store: Store, settings: Settings, storage: Storage, lease: Lease, owns_spark: bool
+    ) -> None:
         self.spark = spark
         self.home = settings.home
         self._lease = lease
         self._owns_spark = owns_spark
         self._store = store
         engine_settings = EngineSettings(
-            str(settings.home / "checkpoints"),
-            str(settings.home / "snapshots"),
+            storage.checkpoints,
+            storage.snapshots,
             settings.single_file_bytes,
             settings.old_versions_seconds,
         )
@@ -83,7 +89,7 @@ class EmbeddedEngine:
             spark, describe, self._execute, lambda name: relations.rows(self._manager, name)
         )
         system_tables.install(spark, relations.RELATIONS)
-        looks.connect(spark, str(settings.home / "looks"), settings.look_seconds)
+        looks.connect(spark, storage.looks, settings.look_seconds)
         self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
             self._manager.start()
@@ -272,8 +278,12 @@ def open(
             "ENGINE_NOT_STARTED", "This process has a Spark session already.", hint="Use jetsql.enable(spark) with it."
         )
 
-    def start(settings: Settings) -> Session:
-        return start_spark(SparkStart(settings.home, settings.master, settings.driver_memory, settings.spark_conf))
+    def start(settings: Settings, storage: Storage) -> Session:
+        return start_spark(
+            SparkStart(
+                settings.home, storage.warehouse, settings.master, settings.driver_memory, settings.spark_conf
+            )
+        )
 
     return _engine(settings, start, owns_spark=True, service=service)
 
@@ -297,7 +307,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
             f"This process has an engine on {current.home} already.",
             hint="Close it first, or use that home.",
         )
-    engine = _engine(settings, lambda _: spark, owns_spark=False)
+    engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
     for shortcoming in shortcomings(spark):
         warnings.warn(shortcoming, stacklevel=2)
     return engine
@@ -313,12 +323,28 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
         undo.callback(lease.release)
         if owns_spark:
             check_place(home)
+        storage = choose(home, settings.storage)
         # Before Spark: a home that can't be read is refused at once, and nothing in it has been touched by then.
         store = Store(home / "jetsql.db")
         undo.callback(store.close)
-        spark = start(settings)
+        spark = start(settings, storage)
         if owns_spark:
             undo.callback(spark.stop)
-        _open_engine = EmbeddedEngine(spark, store, settings, lease, owns_spark)
+        _claim(storage, home, spark)
+        _open_engine = EmbeddedEngine(spark, store, settings, storage, lease, owns_spark)
         undo.pop_all()
     return _open_engine
+
+
+def _claim(storage: Storage, home: Path, spark: Session) -> None:
+    try:
+        claim(storage, home, FileSystem(spark))
+    except EngineError:
+        raise
+    except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The storage {storage.root} can't be used: {cause_of(error).message}",
+            hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
+            " delete it before you name another storage.",
+        ) from error

@@ -1,0 +1,122 @@
+"""Where a home keeps what every member of a cluster has to reach: in itself, or in a storage that they share.
+
+The storage is chosen at the home's first start and noted there, since the state of jobs and the tables are found by it
+again: from then on it holds without being said, and another one is refused. A note in the storage says whose it is: a
+second home there would take the first one's snapshots for leftovers and delete them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Protocol
+from uuid import uuid4
+
+from jetsql.errors import EngineError
+from jetsql.lease import not_usable
+from jetsql.private_files import write_private
+
+NOTE: Final = "engine.storage"
+_OWNER: Final = "jetsql-home.json"
+
+
+class Files(Protocol):
+    """Files wherever the engine reaches them."""
+
+    def read_if_there(self, path: str) -> str | None: ...
+
+    def write(self, path: str, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Storage:
+    """root: a path or URI. id: tells its home from others; empty in the home itself, and before it was claimed."""
+
+    root: str
+    id: str = ""
+
+    @property
+    def checkpoints(self) -> str:
+        return f"{self.root}/checkpoints"
+
+    @property
+    def snapshots(self) -> str:
+        return f"{self.root}/snapshots"
+
+    @property
+    def looks(self) -> str:
+        return f"{self.root}/looks"
+
+    @property
+    def warehouse(self) -> str:
+        return f"{self.root}/warehouse"
+
+
+def storage_of(home: Path) -> Storage:
+    """As the home notes it. Raises EngineError HOME_NOT_USABLE for a note that can't be read."""
+    try:
+        return Storage(**json.loads((home / NOTE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Storage(str(home))
+    except OSError as error:
+        raise not_usable(home, error) from error
+    except (ValueError, TypeError) as error:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"{home / NOTE}, which says where the home's checkpoints are, is damaged.",
+            hint="Restore it from a backup of the home.",
+        ) from error
+
+
+def choose(home: Path, wanted: str | None) -> Storage:
+    """The storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
+
+    Raises EngineError HOME_NOT_USABLE for another one than it has.
+    """
+    storage = storage_of(home)
+    if wanted is None or wanted == storage.root:
+        return storage
+    if not storage.id and not (home / "metastore").exists():
+        return Storage(wanted)
+    raise EngineError(
+        "HOME_NOT_USABLE",
+        f"The jobs and tables of {home} are in {storage.root}, and the setting storage says {wanted}.",
+        hint="The storage is chosen at a home's first start: leave the setting out, or use a new home (--home).",
+    )
+
+
+def claim(storage: Storage, home: Path, files: Files) -> None:
+    """Note in the home where its storage is, and in the storage whose it is.
+
+    Raises EngineError HOME_NOT_USABLE for the storage of another home.
+    """
+    if storage.root == str(home):
+        return
+    path = f"{storage.root}/{_OWNER}"
+    noted = files.read_if_there(path)
+    if noted is not None and _id(noted) != storage.id:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The storage {storage.root} belongs to another home: see {path}.",
+            hint="Give each home a storage of its own, such as a folder in it.",
+        )
+    if not storage.id:
+        storage = Storage(storage.root, str(uuid4()))
+        _note(home, storage)
+    if noted is None:
+        files.write(path, json.dumps({"id": storage.id, "home": str(home)}))
+
+
+def _id(noted: str) -> object:
+    try:
+        return dict(json.loads(noted)).get("id")
+    except (ValueError, TypeError):
+        return None
+
+
+def _note(home: Path, storage: Storage) -> None:
+    try:
+        write_private(home / NOTE, json.dumps(asdict(storage)))
+    except OSError as error:
+        raise not_usable(home, error) from error
