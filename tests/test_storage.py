@@ -44,7 +44,7 @@ def refused(home: Path, wanted: str | None, files: Files) -> EngineError:
 
 def test_without_one_everything_is_in_the_home(tmp_path: Path) -> None:
     files = Files()
-    assert begin(tmp_path / "home", None, files) == f"{tmp_path}/home/checkpoints"
+    assert begin(tmp_path / "home", None, files) == f"file:{tmp_path}/home/checkpoints"
     assert files == {}
     assert not (tmp_path / "home" / NOTE).exists()
 

@@ -31,7 +31,7 @@ class Files(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """root: a path or URI. id: tells its home from others; empty in the home itself, and before it was claimed."""
+    """root: a path or URI; a home's own begins with `file:`. id: tells its home from others; empty in the home itself, and before it was claimed."""
 
     root: str
     id: str = ""
@@ -58,7 +58,7 @@ def storage_of(home: Path) -> Storage:
     try:
         return Storage(**json.loads((home / NOTE).read_text(encoding="utf-8")))
     except FileNotFoundError:
-        return Storage(str(home))
+        return _in(home)
     except OSError as error:
         raise not_usable(home, error) from error
     except (ValueError, TypeError) as error:
@@ -91,7 +91,7 @@ def claim(storage: Storage, home: Path, files: Files) -> None:
 
     Raises EngineError HOME_NOT_USABLE for the storage of another home.
     """
-    if storage.root == str(home):
+    if storage == _in(home):
         return
     path = f"{storage.root}/{_OWNER}"
     noted = files.read_if_there(path)
@@ -106,6 +106,11 @@ def claim(storage: Storage, home: Path, files: Files) -> None:
         _note(home, storage)
     if noted is None:
         files.write(path, json.dumps({"id": storage.id, "home": str(home)}))
+
+
+def _in(home: Path) -> Storage:
+    """With its scheme: a path alone is one of Hadoop's default file system, which need not be this machine's."""
+    return Storage(f"file:{home}")
 
 
 def _id(noted: str) -> object:
