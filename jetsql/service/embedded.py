@@ -40,6 +40,7 @@ from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Metrics, keeps_metrics
 from jetsql.jobs.metrics_file import MetricsFile
+from jetsql.jobs.moves import sentence
 from jetsql.jobs.pulses import Pulse, pulses
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Column, Table
@@ -344,7 +345,7 @@ def _claim(storage: Storage, home: Path, spark: Session) -> None:
     except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
         raise EngineError(
             "HOME_NOT_USABLE",
-            f"The storage {storage.root} can't be used: {cause_of(error).message}",
+            sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
             hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
             " delete it before you name another storage.",
         ) from error

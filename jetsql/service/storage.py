@@ -31,7 +31,8 @@ class Files(Protocol):
 
 @dataclass(frozen=True)
 class Storage:
-    """root: a path or URI; a home's own begins with `file:`. id: tells its home from others; empty in the home itself, and before it was claimed."""
+    """root: a path or URI; a home's own begins with `file:`. id: tells its home from others; empty in the home itself,
+    and before it was claimed."""
 
     root: str
     id: str = ""
