@@ -63,6 +63,10 @@ def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
     assert any("FIFO" in text for text in told["warnings"])
 
 
+def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[str, Any]) -> None:
+    assert told["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
+
+
 def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="has an engine on"):
         jetsql.enable(engine.spark, home=tmp_path / "other")

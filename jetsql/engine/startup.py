@@ -38,6 +38,9 @@ _LOG_TAIL = 5
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 LOOPBACK = "127.0.0.1"
 _ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
+# What SHOW CREATE TABLE and DESCRIBE hide in a table's options; Spark by itself hides URLs only.
+_REDACTION = "spark.sql.redaction.options.regex"
+_SECRETS = "(?i)url|jaas|pass|secret|token|credential|access.?key|private.?key"
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
@@ -104,8 +107,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # ones or not: small batches of a few jobs come to a thousand threads, where a container may allow fewer.
         "spark.sql.shuffleExchange.maxThreadThreshold": "128",
         "spark.sql.resultQueryStage.maxThreadThreshold": "128",
-        # What SHOW CREATE TABLE and DESCRIBE hide in a table's options, beside what Spark hides by itself.
-        "spark.sql.redaction.options.regex": "(?i)url|jaas|pass|secret|token|credential|access.?key|private.?key",
+        _REDACTION: _SECRETS,
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
@@ -207,6 +209,19 @@ def load_kafka(spark: Session) -> None:
         bridge(spark).loadKafka(spark._jsparkSession)
     except (PySparkException, Py4JError) as error:
         raise EngineError("ENGINE_NOT_STARTED", cause_of(error).message) from error
+
+
+def hide_secrets(spark: Session) -> None:
+    """Have a session that others made, and those that come after it, hide the secrets in options of tables as well."""
+    later: Any = spark.sparkContext._jsc.sc().conf()
+    spark.conf.set(_REDACTION, _with_secrets(spark.conf.get(_REDACTION) or ""))
+    later.set(_REDACTION, _with_secrets(later.get(_REDACTION, "")))
+
+
+def _with_secrets(pattern: str) -> str:
+    if _SECRETS in pattern:
+        return pattern
+    return f"{pattern}|{_SECRETS}" if pattern else _SECRETS
 
 
 def has_active_session() -> bool:

@@ -26,6 +26,7 @@ from jetsql.engine.startup import (
     Session,
     SparkStart,
     has_active_session,
+    hide_secrets,
     is_lost,
     is_stopped,
     load_kafka,
@@ -84,6 +85,8 @@ class EmbeddedEngine:
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
+        if not owns_spark:
+            hide_secrets(spark)
         if settings.kafka:
             load_kafka(spark)
         self._running = extension.connect(
@@ -299,6 +302,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     current = _open_engine
     if current is not None and current.home == make_home(settings.home) and same_spark(current.spark, spark):
         bridge(spark).enable(spark._jsparkSession)
+        hide_secrets(spark)
         return current
     if current is not None and is_stopped(current.spark):
         current.close()

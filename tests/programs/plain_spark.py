@@ -81,6 +81,8 @@ def main(home: str) -> None:
     spark.sql("CREATE TABLE jobs (id INT, snapshot STRING) USING parquet")
     spark.sql("INSERT INTO jobs VALUES (1, 'x'), (2, 'y')")
     spark.sql("CREATE TABLE jobs_stream USING rate")
+    spark.sql("CREATE TABLE secretive (a INT) USING parquet OPTIONS ('their.own' = 'hush', 'jaas' = 'hush')")
+    spark.conf.set("spark.sql.redaction.options.regex", "own")
     spark.createDataFrame([(1,)], "v int").createOrReplaceTempView("mine")
     spark.createDataFrame([(1,)], "v int").createGlobalTempView("everywhere")
     spark.udf.register("plus_one", lambda v: v + 1, "int")
@@ -104,6 +106,7 @@ def main(home: str) -> None:
         "created": [list(map(str, row)) for row in created],
         "listed": [row.asDict()["name"] for row in other.sql("SHOW JOBS").collect()],
         "filtered": spark.sql("SHOW JOBS").where("status = 'RUNNING'").select("name").count(),
+        "secrets": [str(each.sql("SHOW CREATE TABLE secretive").collect()).count("hush") for each in (spark, other)],
         "relations": [row.viewName for row in spark.sql("SHOW VIEWS IN jetsql").collect()],
         "relation": [tuple(row) for row in spark.sql("SELECT name, status FROM jetsql.jobs").collect()],
         "rows": other.sql("SELECT count(*) FROM sink").first()[0],
