@@ -14,7 +14,7 @@ from jetsql.jobs.describing import create_text
 from jetsql.jobs.lookup import find, like, live_named
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Measure, Totals
-from jetsql.jobs.model import Job, RunId, Snapshot, Trigger, name_key
+from jetsql.jobs.model import Job, RunId, Snapshot, Status, Trigger, name_key
 from jetsql.jobs.results import why_words
 from jetsql.jobs.secrets import hide_in_text
 from jetsql.jobs.tables import Cell, Column, Table, Value
@@ -122,7 +122,8 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
 
 def _job_row(manager: Manager, view: View) -> tuple[Value, ...]:
     job = view.job
-    latest = manager.metrics.latest(job.id) if job.live else None
+    # What a job that does not run was behind is not what it is behind now.
+    latest = manager.metrics.latest(job.id) if job.status in (Status.RUNNING, Status.COMPLETING) else None
     return (
         job.id,
         job.name,

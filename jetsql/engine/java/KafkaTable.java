@@ -16,6 +16,8 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.catalyst.util.IntervalUtils$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -388,6 +390,11 @@ public class KafkaTable {
   /** Send rows, by Spark's own writer. */
   void insert(Dataset rows) { encoded(rows, false).write().format("kafka").options(writeOptions(true)).save(); }
 
+  static RuntimeException notReplaced(Origin place) {
+    return Extension.Answers.raise(Extension.Failure.at(place, "UNSUPPORTED_SINK", "0A000", "INSERT OVERWRITE is not possible:"
+        + " what is in a Kafka topic can't be replaced. Use INSERT INTO."));
+  }
+
   /** What an INSERT writes to. */
   LogicalPlan target() { return LogicalRelation$.MODULE$.apply(new Target(this), table); }
 
@@ -443,10 +450,7 @@ public class KafkaTable {
     public StructType schema() { return kafka.table.schema(); }
 
     public void insert(Dataset rows, boolean overwrite) {
-      if (overwrite) {
-        throw Extension.Answers.raise(Extension.Failure.of("UNSUPPORTED_SINK", "0A000", "INSERT OVERWRITE is not possible:"
-            + " what is in a Kafka topic can't be replaced. Use INSERT INTO."));
-      }
+      if (overwrite) throw notReplaced(CurrentOrigin.get());
       kafka.insert(rows);
     }
   }

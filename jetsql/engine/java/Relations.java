@@ -169,6 +169,7 @@ public class Relations {
       refresh(schema, (String) name.last());
       KafkaTable kafka = kafka(schema, (String) name.last(), new java.util.HashMap());
       if (kafka == null) return insert;
+      if (insert.overwrite() && !forJob) throw KafkaTable.notReplaced(insert.table().origin());
       if (kafka.topic() == null && !kafka.isRaw()) {
         throw Extension.Answers.raise(Extension.Failure.at(insert.table().origin(), "UNSUPPORTED_SINK", "0A000", "The table "
             + kafka.name() + " is for reading: its options name no 'topic' that rows could go to."));
