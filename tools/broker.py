@@ -58,6 +58,10 @@ log.cleaner.dedupe.buffer.size=4194304
 """
 
 
+class BrokerFailed(Exception):
+    """There is no broker: why, and what to do."""
+
+
 @dataclass(frozen=True)
 class Login:
     user: str
@@ -128,10 +132,10 @@ class Broker:
             except KafkaException:
                 if process.poll() is None:
                     continue
-                raise RuntimeError(f"Kafka ended at once: {(self._folder / 'server.log').read_text()}") from None
+                raise BrokerFailed(f"Kafka ended at once: {(self._folder / 'server.log').read_text()}") from None
             else:
                 return
-        raise RuntimeError("Kafka did not come up.")
+        raise BrokerFailed(f"Kafka did not come up within {_START_SECONDS:.0f} s.")
 
 
 AnyBroker = TypeVar("AnyBroker", bound=Broker)
@@ -157,11 +161,15 @@ def _ending_with_us() -> tuple[str, ...]:
 def _jars(folder: Path) -> str:
     """The broker's class path. Only the first time in a home takes long (three quarters of a minute)."""
     if shutil.which("java") is None:
-        raise RuntimeError("There is no java on the PATH; `make test` says how to install it.")
+        raise BrokerFailed("There is no java on the PATH; `make test` says how to install it.")
     spark = Path(pyspark.__file__).parent / "jars"
     output = folder / "jars"
     command = ("java", "-cp", _jar(spark, "ivy-*"), "org.apache.ivy.Main", "-m2compatible", "-confs", "default")
-    subprocess.run((*command, "-dependency", *BROKER, "-cachepath", str(output)), check=True, capture_output=True)
+    fetch = (*command, "-dependency", *BROKER, "-cachepath", str(output))
+    done = subprocess.run(fetch, capture_output=True, text=True, check=False)
+    if done.returncode or not output.exists():
+        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+        raise BrokerFailed(f"Kafka's own packages could not be fetched from Maven Central:\n{said}")
     # Spark's logging goes first: Kafka's jars have none that would tell why a broker does not come up.
     logging = (_jar(spark, name) for name in ("slf4j-api-*", "log4j-slf4j2-impl-*", "log4j-api-2*", "log4j-core-*"))
     return os.pathsep.join((*logging, output.read_text().strip()))

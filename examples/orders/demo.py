@@ -20,7 +20,7 @@ from examples.orders.producer import Sent, made_up, send
 from examples.story import ROOT, Show, Story, heading, say, told
 from examples.verdict import Verdict, report, verdict
 from jetsql.settings import Settings
-from tools.broker import Broker, running
+from tools.broker import Broker, BrokerFailed, running
 from tools.topics import Message, read
 
 FOLDER = Path(__file__).parent
@@ -49,11 +49,15 @@ def run(home: Path, count: int) -> int:
     settings = Settings(
         home=home / "engine", master=f"local[{CORES}]", kafka=True, spark_conf={"spark.sql.shuffle.partitions": "2"}
     )
-    with running(Broker) as broker, jetsql.open(settings=settings) as engine:
-        story = Story(engine, FOLDER, {"servers": broker.servers})
-        parts = parts_of(count)
-        tell(story, broker, parts, RATE)
-        return check(story, broker, parts)
+    try:
+        with running(Broker) as broker, jetsql.open(settings=settings) as engine:
+            story = Story(engine, FOLDER, {"servers": broker.servers})
+            parts = parts_of(count)
+            tell(story, broker, parts, RATE)
+            return check(story, broker, parts)
+    except BrokerFailed as error:
+        say(str(error))
+        return 3
 
 
 def parts_of(count: int) -> Parts:
