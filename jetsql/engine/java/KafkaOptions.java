@@ -339,9 +339,16 @@ class KafkaOptions {
   private static Origin placeAfter(Origin relation, String name, String value) {
     if (relation.sqlText().isEmpty() || relation.startIndex().isEmpty()) return relation;
     String text = (String) relation.sqlText().get();
-    int found = text.indexOf(name, ((Integer) relation.startIndex().get()).intValue());
-    if (found >= 0 && value != null) found = text.indexOf(value, found + name.length());
+    int found = literal(text, name, ((Integer) relation.startIndex().get()).intValue());
+    if (found >= 0 && value != null) found = literal(text, value, found + name.length());
     return found < 0 ? relation : placeAt(relation, text, found);
+  }
+
+  /** Where a text stands in quotes, or without them; the table may have the same name. */
+  private static int literal(String text, String wanted, int from) {
+    int single = text.indexOf("'" + wanted + "'", from);
+    int quoted = single >= 0 ? single : text.indexOf('"' + wanted + '"', from);
+    return quoted >= 0 ? quoted + 1 : text.indexOf(wanted, from);
   }
 
   /** A literal's place: where its quote is. */
