@@ -141,7 +141,7 @@ class MemoryEngine:
         if self.unreachable is not None:
             raise self.unreachable
 
-    def check_real_time(self, body: Body, session: UserSession) -> None:
+    def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._pass("check_real_time")
         if self.no_real_time is not None:
             raise self.no_real_time

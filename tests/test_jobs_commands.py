@@ -14,7 +14,7 @@ from jetsql.jobs.board import View
 from jetsql.jobs.commands import columns
 from jetsql.jobs.events import Step, UserEvent
 from jetsql.jobs.lookup import like
-from jetsql.jobs.model import Cause, Job, OutputMode, Replay, SinkKind, Status
+from jetsql.jobs.model import Cause, Job, OutputMode, Replay, SinkKind, Status, Trigger
 from jetsql.jobs.tables import Table
 from jetsql.language import parse
 from jobs_support import QUICK, World, create, world
@@ -207,6 +207,32 @@ def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> Non
         error = w.refused(text)
         assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
         assert error.place is not None and text[error.place.start : error.place.stop] == at
+
+
+def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
+    kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
+    engine = MemoryEngine(analysis(sources=(source(format="kafka"),), sink=kafka))
+    with world(tmp_path, engine) as w:
+        w.sql(f"CREATE JOB j AS {BODY}")
+        w.sql("SUSPEND JOB j")
+        engine.no_real_time = StatementError("TRIGGER_NOT_POSSIBLE", "It needs 8 cores.")
+        text = "ALTER JOB j OPTIONS ('trigger'='realTime')"
+        error = w.refused(text)
+        assert error.place is not None and text[error.place.start : error.place.stop] == "'realTime'"
+        engine.no_real_time = None
+        w.sql(text)
+        assert w.manager.board.live()[0].job.plan.trigger is Trigger.REAL_TIME
+
+
+def test_a_change_under_which_state_cannot_go_on_is_refused(tmp_path: Path) -> None:
+    of = analysis(stateful=True, aggregates=True, modes=dict.fromkeys(OutputMode))
+    with world(tmp_path, MemoryEngine(of)) as w:
+        w.sql(f"CREATE JOB j OPTIONS ('outputMode'='append') AS {BODY.replace('INSERT', 'SINK')}")
+        w.sql("SUSPEND JOB j")
+        text = "ALTER JOB j OPTIONS ('outputMode'='update')"
+        error = w.refused(text)
+        assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE" and "from append to update" in error.message
+        assert error.place is not None and text[error.place.start : error.place.stop] == "'update'"
 
 
 # --- DESCRIBE, SHOW CREATE, HISTORY, EXPLAIN -------------------------------------------------------------------------

@@ -8,6 +8,7 @@ another day's group.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,7 +17,7 @@ from jetsql.engine.failures import plain_message
 from jetsql.engine.jvm import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.confs import refusal
-from jetsql.jobs.model import CapturedSession, Job, SinkKind
+from jetsql.jobs.model import CapturedSession, Job, Plan, SinkKind
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -94,14 +95,20 @@ class Sessions:
 
     def for_job(self, job: Job) -> SparkSession:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
+        session = self.for_plan(job.plan, job.defaults)
+        session.conf.set(JOB_CONF, job.id)
+        return session
+
+    def for_plan(self, plan: Plan, made_with: Mapping[str, str]) -> SparkSession:
+        """A session such as runs of the plan have. made_with: the defaults of its job, if there is one already."""
         session = self._spark.newSession()
-        captured = job.plan.analysis.session
-        defaults = {**self.defaults(), **job.defaults}
+        captured = plan.analysis.session
+        defaults = {**self.defaults(), **made_with}
         delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
-        if job.plan.analysis.sink.kind is SinkKind.KAFKA:
+        if plan.analysis.sink.kind is SinkKind.KAFKA:
             delivery |= _PARTS_CONFS
-        own = revealed(self._spark, job.plan.spark_confs)
-        for key, value in {**defaults, **captured.confs, **own, **delivery, JOB_CONF: job.id}.items():
+        own = revealed(self._spark, plan.spark_confs)
+        for key, value in {**defaults, **captured.confs, **own, **delivery}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
         session.catalog.setCurrentDatabase(captured.schema)

@@ -110,15 +110,16 @@ class SparkEngine:
         elif plan.analysis.sink.kind is SinkKind.KAFKA and plan.guarantee is Guarantee.EXACTLY_ONCE:
             rehearse_topic(self._spark, self._catalog.same(plan.analysis.sink))
 
-    def check_real_time(self, body: Body, session: UserSession) -> None:
-        spark = _spark(session)
-        resolved = resolve(body, spark, self._sessions.capture(spark))
-        check_query(spark, resolved.query, self._cores_held())
+    def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
+        session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
+        query = resolve(body, session, plan.analysis.session).query
+        check_query(session, query, self._cores_held(but=job))
 
-    def _cores_held(self) -> int:
-        """By the runs that never give them free."""
+    def _cores_held(self, but: Job | None = None) -> int:
+        """By the runs that never give them free, without those of a job."""
         with self._lock:
-            return sum(run.tasks for run in self._runs.values() if isinstance(run, RealTimeRun))
+            runs = [run for id_, run in self._runs.items() if but is None or id_.job != but.id]
+        return sum(run.tasks for run in runs if isinstance(run, RealTimeRun))
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)

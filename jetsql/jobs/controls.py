@@ -11,15 +11,16 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
+from jetsql.jobs.compatibility import carry_over
 from jetsql.jobs.confs import refusal
 from jetsql.jobs.events import AlterOptions, Cancel, Outcome, Restart, Resume, Step, Suspend, UserEvent
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Guarantee, Job, Status
+from jetsql.jobs.model import Guarantee, Job, Plan, Status, Trigger
 from jetsql.jobs.moves import joined, restart_words, what_to_do
-from jetsql.jobs.options import parse_options, spec_of
+from jetsql.jobs.options import Options, parse_options, spec_of
 from jetsql.jobs.planning import make_plan
-from jetsql.jobs.proposing import try_confs
+from jetsql.jobs.proposing import check_real_time, try_confs
 from jetsql.jobs.results import Result, capitalized, cause_words, no_job, what_words
 from jetsql.jobs.scaling import waiting_words
 from jetsql.jobs.snapshots import await_export, check_has_state, new_export, snapshot_words
@@ -127,13 +128,19 @@ def _run_words(view: View, manager: Manager, said: str) -> str:
 
 
 def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
-    """New options on top of those that the job has. Raises StatementError OPTION_NOT_CHANGEABLE, WRONG_STATUS."""
+    """New options on top of those that the job has.
+
+    Raises StatementError OPTION_NOT_CHANGEABLE, WRONG_STATUS, and what `make_plan` and `Engine.check_real_time` raise.
+    """
     job = find(manager, statement.name).job
     for text in statement.options:
         _check_changeable(job, text)
     options = parse_options(statement.options, before=job.plan.options)
     try_confs(manager, options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
+    _check_state_goes_on(job, plan, options)
+    if plan.trigger is Trigger.REAL_TIME and plan.trigger is not job.plan.trigger:
+        check_real_time(manager, job.body, plan, options, job)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)
     step = _ask(manager, job, statement.name, event)
     if statement.resume:
@@ -153,6 +160,18 @@ def _check_changeable(job: Job, text: OptionText) -> None:
             f"The option '{spec.name}' can't change once a job is made.",
             place=text.key_place,
             hint="Make a new job with it.",
+        )
+
+
+def _check_state_goes_on(job: Job, plan: Plan, options: Options) -> None:
+    """Raises StatementError OPTION_NOT_CHANGEABLE at the option under which the job's state could not go on."""
+    reasons = carry_over(job.plan, plan).reasons if _has_state(job) else ()
+    if reasons:
+        raise StatementError(
+            "OPTION_NOT_CHANGEABLE",
+            f"Job {job.name} keeps state that can't go on with these options: {'; '.join(reasons)}.",
+            place=options.value_place("outputMode") or options.value_place("trigger"),
+            hint="Make a new job with them, which begins without state.",
         )
 
 

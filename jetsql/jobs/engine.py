@@ -136,8 +136,9 @@ class Engine(Protocol):
         Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY).
         """
 
-    def check_real_time(self, body: Body, session: UserSession) -> None:
-        """Ask Spark, and the topics, whether the body could run with the trigger realTime now.
+    def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
+        """Ask Spark, and the topics, whether the body could run with the trigger realTime now. job: whose it would be
+        from now on; None for a new one.
 
         Raises StatementError TRIGGER_NOT_POSSIBLE.
         """

@@ -7,23 +7,30 @@ from __future__ import annotations
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import UserSession
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Plan, Trigger
+from jetsql.jobs.model import Job, Plan, Trigger
 from jetsql.jobs.options import Options
 from jetsql.jobs.planning import make_plan
-from jetsql.language.statements import CreateJob
+from jetsql.language.statements import Body, CreateJob
 
 
-def plan_of(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> Plan:
-    """The plan of a statement. Raises what the engine and `make_plan` refuse it with."""
+def plan_of(
+    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
+) -> Plan:
+    """The plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it with."""
     try_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
     plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
     if plan.trigger is Trigger.REAL_TIME:
-        try:
-            manager.engine.check_real_time(statement.body, session)
-        except StatementError as error:
-            raise error.at(options.value_place("trigger")) from None
+        check_real_time(manager, statement.body, plan, options, job)
     return plan
+
+
+def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
+    """Raises StatementError TRIGGER_NOT_POSSIBLE at the option when Spark can't run the body in real-time mode now."""
+    try:
+        manager.engine.check_real_time(body, plan, job)
+    except StatementError as error:
+        raise error.at(options.value_place("trigger")) from None
 
 
 def try_confs(manager: Manager, options: Options) -> None:

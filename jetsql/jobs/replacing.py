@@ -33,7 +33,7 @@ def replace_job(manager: Manager, statement: CreateJob, options: Options, sessio
     Raises StatementError STATE_NOT_COMPATIBLE (nothing was touched), UPDATE_FAILED (undone, the old version goes on),
     WRONG_STATUS, and whatever options, analysis and plan are refused with; JobEnded.
     """
-    plan = same_table(job, plan_of(manager, statement, options, session))
+    plan = same_table(job, plan_of(manager, statement, options, session, job))
     verdict = verdict_on(job, plan, statement, options)
     others = (view.job for view in manager.board.live() if view.job.id != job.id)
     check_chain(plan, statement.body, others)
