@@ -9,13 +9,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jetsql
+from jetsql.client.dbapi import Connection, Error
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -36,11 +37,12 @@ class Engine:
 
     home: Path
     spark: Cluster
-    more: dict[str, str] = field(default_factory=dict)
+    connection: Connection | None = None
 
     def start(self, **more: str) -> None:
         """more: further variables of its environment."""
         self._command("start", **more)
+        self.connection = jetsql.connect(home=self.home, start=False)
 
     def stop(self) -> None:
         self._command("stop")
@@ -65,26 +67,34 @@ class Engine:
         assert done.returncode == 0, f"{word}: {done.stdout}{done.stderr}"
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        with jetsql.connect(home=self.home, start=False) as connection, connection.cursor() as cursor:
+        assert self.connection is not None, "it is started first"
+        with self.connection.cursor() as cursor:
             cursor.execute(text)
             if cursor.description is None:
                 return []
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def job(self, name: str) -> dict[str, Any]:
-        """The newest of the name."""
-        query = f"SELECT * FROM jetsql.jobs WHERE name = '{name}' ORDER BY submission_time DESC LIMIT 1"
-        [row] = self.sql(query)
-        return row
+    def batch(self, job: str) -> int:
+        """The newest that it has committed; -1 before the first."""
+        [row] = self.sql(f"SELECT batch FROM jetsql.jobs WHERE name = '{job}'")
+        return -1 if row["batch"] is None else int(row["batch"])
 
-    def runs(self, name: str) -> int:
+    def history(self, job: str) -> list[dict[str, Any]]:
+        """Asked of often, and cheaper than a query."""
+        return self.sql(f"SHOW JOB HISTORY {job}")
+
+    def runs(self, job: str) -> int:
         """The number of the job's run; 0 while it does not run."""
-        row = self.job(name)
-        return int(row["run"]) if row["status"] == "RUNNING" else 0
+        newest = self.history(job)[-1]
+        return int(newest["run"]) if newest["to_status"] == "RUNNING" else 0
 
     def titles(self, job: str) -> list[str]:
-        return [row["event"] for row in self.sql(f"SHOW JOB HISTORY {job}")]
+        return [row["event"] for row in self.history(job)]
+
+    def told(self, job: str) -> str:
+        """All that its history says."""
+        return " ".join(row["message"] for row in self.history(job))
 
     def members(self, status: str = "ACTIVE") -> list[str]:
         return [row["id"] for row in self.sql("SHOW MEMBERS") if row["status"] == status and not row["is_driver"]]
@@ -98,22 +108,25 @@ class Engine:
         wait_until(lambda: len(self.members()) == count, f"there are {self.members()} and not {count} members")
 
     def wait_run(self, job: str, run: int) -> None:
-        wait_until(lambda: self.runs(job) >= run, f"{job} has no run {run}: {self.job(job)}")
+        wait_until(lambda: self.runs(job) >= run, f"{job} has no run {run}")
 
-    def wait_status(self, job: str, status: str) -> dict[str, Any]:
-        wait_until(lambda: self.job(job)["status"] == status, f"{job} is not {status}: {self.job(job)}")
-        return self.job(job)
+    def wait_status(self, job: str, status: str) -> None:
+        wait_until(lambda: self.history(job)[-1]["to_status"] == status, f"{job} is not {status}")
+
+    def wait_spread(self, job: str) -> None:
+        wait_until(lambda: "state spread" in self.titles(job), f"the state of {job} is not spread")
 
     def go_on(self, *jobs: str) -> None:
         """Until each has committed some more batches."""
-        for job in jobs:
-            self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {int(self.job(job)['batch'] or 0) + 3}")
+        goals = {job: self.batch(job) + 2 for job in jobs}
+        for job, batch in goals.items():
+            self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {batch}")
 
     def check_once(self, job: str, table: str) -> None:
         """Every number is in the table that the job has read, and each once."""
         self.sql(f"SUSPEND JOB {job}")
         [rows] = self.sql(f"SELECT count(*) AS n, count(DISTINCT value) AS once, max(value) AS last FROM {table}")
-        assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.job(job)["batch"] + 1) * ROWS
+        assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.batch(job) + 1) * ROWS
 
     def check_totals(self, job: str, table: str) -> None:
         """The job's table has what its numbers come to."""
@@ -138,7 +151,7 @@ class Engine:
 
     def _make(self, name: str, columns: str, verb: str, query: str, *options: str) -> dict[str, Any]:
         self.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
-        given = ", ".join(("'snapshotIntervalMillis' = '500'", *options))
+        given = ", ".join(("'snapshotIntervalMillis' = '1000'", *options))
         [made] = self.sql(f"CREATE JOB {name} OPTIONS ({given}) AS {verb} {name} {query}")
         return made
 
@@ -188,7 +201,8 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
     for job in ("kept", "anew"):
         engine.wait_run(job, 3)
     for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
-        assert engine.wait_status(job, status)["last_error_condition"] == "JETSQL.MEMBER_LOST"
+        engine.wait_status(job, status)
+        assert "Member 0 is gone" in engine.told(job)
     assert len(engine.members()) == len(engine.members("GONE")) == 1
     assert engine.sql("RESUME JOB stays")[0]["status"] == "RUNNING"
     engine.go_on("kept", "stays")
@@ -197,3 +211,38 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
     told = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
     assert told == ["members joined", "members joined", "member lost"]
     engine.drop("kept", "anew", "stays", "stays_at_least")
+
+
+def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engine: Engine) -> None:
+    engine.have(1)
+    engine.count("totals")
+    engine.count("busiest", behind="ORDER BY numbers DESC, digit LIMIT 5")
+    engine.count("by_hand", OFF)
+    engine.keep("first", OFF, query="SELECT value FROM STREAM numbers LIMIT 1000000")
+    engine.go_on("totals", "busiest", "by_hand", "first")
+    engine.have(2, cores=3)
+    for job in ("totals", "busiest"):
+        engine.wait_spread(job)
+    assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
+    assert "spread over 4 partitions" in engine.told("totals")
+    engine.sql("RESTART JOB first")
+    assert "can't be spread over others" in engine.told("first")
+    engine.go_on("totals", "busiest", "by_hand", "first")
+
+    engine.stop()
+    engine.start(JETSQL_FAILPOINT="state-repartitioned:by_hand")
+    engine.have(2)
+    engine.wait_run("by_hand", 2)
+    with pytest.raises(Error):
+        engine.sql("RESTART JOB by_hand")
+    engine.start()
+    engine.have(2)
+    engine.wait_run("by_hand", 3)
+    assert "state spread" not in engine.titles("by_hand")
+    engine.sql("RESTART JOB by_hand")
+    engine.wait_spread("by_hand")
+    engine.go_on("totals", "by_hand")
+    for job in ("totals", "by_hand"):
+        engine.check_totals(job, job)
+    engine.check_once("first", "first")
+    engine.drop("totals", "by_hand", "busiest", "first")

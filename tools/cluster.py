@@ -84,7 +84,7 @@ def wait_until(reached: Callable[[], object], otherwise: str) -> None:
     while not reached():
         if monotonic() > until:
             raise TimeoutError(f"After {SECONDS:g} s {otherwise}.")
-        sleep(0.2)
+        sleep(0.5)
 
 
 def _begin(log: Path, *words: str) -> psutil.Popen:
