@@ -131,8 +131,6 @@ def start_flags(settings: Settings, flags: Flags) -> list[str]:
 
 
 def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
-    from jetsql.service.storage import storage_of
-
     note = found.note
     wanted: Mapping[str, str] = {key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)}
     differing = [f"--conf {key}={value}" for key, value in wanted.items() if note.conf.get(key) != value]
@@ -142,8 +140,11 @@ def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
         differing.append("--thrift")
     if flags.thrift_port and not note.thrift.endswith(f":{flags.thrift_port}"):
         differing.append(f"--thrift-port {flags.thrift_port}")
-    if flags.storage is not None and settings.storage != storage_of(settings.home).root:
-        differing.append(f"--storage {settings.storage}")
+    if flags.storage is not None:
+        from jetsql.service.storage import storage_of
+
+        if settings.storage != storage_of(settings.home).root:
+            differing.append(f"--storage {settings.storage}")
     if differing:
         raise click.UsageError(
             f"An engine runs on {settings.home} already, and was started without {', '.join(differing)}. These hold "
