@@ -49,7 +49,7 @@ def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: 
     send(kafka, topic, range(20, 21))
     suspended = sql("SUSPEND JOB j")
     assert suspended[0][2] == "SUSPENDED"
-    assert sql.value("SELECT lag FROM jetsql.jobs WHERE name = 'j'") is None
+    assert sql.value("SELECT lag FROM jetsql.jobs WHERE name = 'j' AND status = 'SUSPENDED'") is None
     send(kafka, topic, range(21, 30))
     sql("RESUME JOB j")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60 SECONDS")
