@@ -107,8 +107,12 @@ class SparkEngine:
         make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
-        elif plan.analysis.sink.kind is SinkKind.KAFKA and plan.guarantee is Guarantee.EXACTLY_ONCE:
-            rehearse_topic(self._spark, self._catalog.same(plan.analysis.sink))
+        elif plan.analysis.sink.kind is SinkKind.KAFKA:
+            table = self._catalog.same(plan.analysis.sink)
+            if plan.guarantee is Guarantee.EXACTLY_ONCE:
+                rehearse_topic(self._spark, table)
+            else:
+                ask_topic(self._spark, table, Doing.WRITE)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
