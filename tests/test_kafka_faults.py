@@ -113,3 +113,18 @@ def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(to
     assert topics.found("sink") == Counter(range(20))
     topics.sql("DROP JOB j")
     topics.kafka.forbid_all()
+def test_a_message_that_is_too_large_suspends_a_job_until_its_topic_takes_it(topics: Topics) -> None:
+    topics.make("source")
+    topics.make("once", "least", max_message_bytes="1000")
+    topics.send("source", range(10))
+    topics.job("j", "source", "once")
+    topics.job("l", "source", "least", f"{QUICK}, 'processingGuarantee' = 'atLeastOnce'")
+    topics.send("source", range(10, 12), 2000)
+    for job, sink in (("j", "once"), ("l", "least")):
+        until(lambda job=job: topics.sql.status(job) == "SUSPENDED")
+        assert "too large" in topics.error(job) and "max.message.bytes" in topics.error(job)
+        topics.kafka.configure(topics.topic(sink), max_message_bytes="10000")
+        topics.sql(f"RESUME JOB {job}")
+        topics.idle(job)
+    assert topics.found("once") == Counter(range(12))
+    assert set(topics.found("least")) == set(range(12))

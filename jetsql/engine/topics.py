@@ -5,7 +5,9 @@ A topic is asked for by Kafka's own client, since Spark's source goes on asking 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +18,10 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, revealed
 from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal, short_kind
 
+_LOG: Final = logging.getLogger(__name__)
 _ASK_MILLIS: Final = 5_000
+_WAITS: Final = {"request.timeout.ms": str(_ASK_MILLIS), "default.api.timeout.ms": str(_ASK_MILLIS)}
+_ABOUT_CONNECTIONS: Final = ("kafka.bootstrap.", "kafka.security.", "kafka.sasl.", "kafka.ssl.")
 
 
 @dataclass(frozen=True)
@@ -52,22 +57,45 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: Doing) -> None:
 
 def _client_conf(spark: SparkSession, table: TableFacts) -> dict[str, str]:
     given = {key[6:]: value for key, value in table.options.items() if key.lower().startswith("kafka.")}
-    waits = {"request.timeout.ms": str(_ASK_MILLIS), "default.api.timeout.ms": str(_ASK_MILLIS)}
-    return revealed(spark, given) | waits
+    return revealed(spark, given) | _WAITS
+
+
+def largest_batch(spark: SparkSession, topic: str, options: Mapping[str, str]) -> int | None:
+    """Bytes of the largest batch of messages that a topic takes; None when the broker does not tell its user. options:
+    of a writer, without references to secrets. Who writes next is told of all other errors."""
+    conf = {key[6:]: value for key, value in options.items() if key.lower().startswith(_ABOUT_CONNECTIONS)}
+    try:
+        with _client(spark, conf | _WAITS) as client:
+            jvm: Any = spark.sparkContext._jvm
+            config = jvm.org.apache.kafka.common.config
+            asked = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
+            found = client.describeConfigs(jvm.java.util.List.of(asked)).all().get().get(asked)
+            return int(found.get("max.message.bytes").value())
+    except Py4JJavaError as error:
+        _LOG.info("The settings of topic %s are not known: %s", topic, _failure(error.java_exception).kind)
+        return None
 
 
 def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:
+    with _client(spark, conf) as client:
+        if topic:
+            jvm: Any = spark.sparkContext._jvm
+            asked = client.describeTopics(jvm.java.util.List.of(topic)).allTopicNames()
+        else:
+            asked = client.listTopics().names()
+        asked.get()
+
+
+@contextmanager
+def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
+    """Kafka's own client for questions."""
     jvm: Any = spark.sparkContext._jvm
     given = jvm.java.util.HashMap()
     for key, value in conf.items():
         given.put(key, value)
     client = jvm.org.apache.kafka.clients.admin.AdminClient.create(given)
     try:
-        if topic:
-            asked = client.describeTopics(jvm.java.util.List.of(topic)).allTopicNames()
-        else:
-            asked = client.listTopics().names()
-        asked.get()
+        yield client
     finally:
         client.close(jvm.java.time.Duration.ofMillis(0))
 
