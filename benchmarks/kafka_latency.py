@@ -76,13 +76,19 @@ def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple
             sink = f"flowed{number}"
             with streams.flowing_job(sink, mode.job, source):
                 job = _measure(streams, source, sink, rate, seconds)
-            lines.append((mode.name, "job", rate, *_figures(job), _goals(mode, job) if rate == min(rates) else ""))
+            goals = _goals(mode, job) if rate == min(rates) else ""
+            lines.append(_told((mode.name, "job", rate, *_figures(job), goals)))
             if by_hand:
                 with streams.flowing_by_hand(f"{sink}h", mode.trigger, mode.options, source):
                     hand = _measure(streams, source, f"{sink}h", rate, seconds)
-                lines.append((mode.name, "by hand", rate, *_figures(hand), ""))
+                lines.append(_told((mode.name, "by hand", rate, *_figures(hand), "")))
     columns = (*figures("rows/s", "p50", "p99", "p99.9", "most"), text("goal"))
     table((text("mode"), text("way"), *columns), lines)
+
+
+def _told(line: tuple[Any, ...]) -> tuple[Any, ...]:
+    say(", ".join(str(part) for part in line if part != ""))
+    return line
 
 
 def _figures(found: Latency) -> list[Any]:

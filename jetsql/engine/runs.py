@@ -26,7 +26,7 @@ from jetsql.engine.lag import Lateness
 from jetsql.engine.leases import Lease
 from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
-from jetsql.engine.sinks import SinkWriter, StreamWriter
+from jetsql.engine.sinks import EncodingWriter, SinkWriter, StreamWriter
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -78,7 +78,9 @@ class RunParts:
         return Scene(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
-        return DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
+        """As the writer takes them."""
+        rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
+        return self.writer.encoded(rows) if isinstance(self.writer, EncodingWriter) else rows
 
 
 class StreamingRun:

@@ -18,6 +18,7 @@ from jetsql.engine.jvm import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.confs import refusal
 from jetsql.jobs.model import CapturedSession, Job, Plan, SinkKind
+from jetsql.jobs.tracking import tracks_beside
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -63,6 +64,9 @@ _LOCAL_CONFS = {
 # A batch that comes again has to be split into the same parts, whatever sizes are measured while it runs.
 _PARTS_CONFS = {"spark.sql.adaptive.enabled": "false"}
 
+# Batches that follow each other at once ask for new rows a hundred times a second while there are none.
+_POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
+
 
 def delivery_confs(checkpoint_root: str) -> dict[str, str]:
     """What every streaming query of ours runs with. checkpoint_root: where its checkpoint is, a URI."""
@@ -103,7 +107,7 @@ class Sessions:
         """A session such as runs of the plan have. made_with: the defaults of its job, if there is one already."""
         session = self._spark.newSession()
         captured = plan.analysis.session
-        defaults = {**self.defaults(), **made_with}
+        defaults = {**self.defaults(), **made_with, **(_POLLING_CONFS if tracks_beside(plan) else {})}
         delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
         if plan.analysis.sink.kind is SinkKind.KAFKA:
             delivery |= _PARTS_CONFS

@@ -415,6 +415,20 @@ public class KafkaTable {
     return named.select((Column[]) messages.toArray(new Column[0]));
   }
 
+  /** The same with all columns of a message that can be given, in the order that `PartWriter` reads them in. */
+  public Dataset whole(Dataset rows, boolean deletes) {
+    Dataset messages = encoded(rows, deletes);
+    String[] names = {"key", "value", "headers", "topic", "partition"};
+    Column[] columns = new Column[names.length];
+    for (int i = 0; i < names.length; i++) {
+      boolean there = false;
+      for (int k = 0; k < messages.columns().length; k++) there |= messages.columns()[k].equalsIgnoreCase(names[i]);
+      Column given = there ? functions.col(names[i]) : functions.lit(null);
+      columns[i] = given.cast(MESSAGE_WITH_HEADERS.apply(names[i]).dataType()).as(names[i]);
+    }
+    return messages.select(columns);
+  }
+
   private Column empty() {
     Column[] others = columns(java.util.Arrays.asList((Object[]) columnsBut(keyColumns()).fieldNames()));
     Column empty = functions.lit(Boolean.valueOf(others.length > 0));

@@ -52,6 +52,14 @@ class SinkWriter(Protocol):
 
 
 @runtime_checkable
+class EncodingWriter(SinkWriter, Protocol):
+    """A way into a table whose rows look otherwise there: that is done in the query itself, planned once with it."""
+
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        """A query's rows as `write` takes them."""
+
+
+@runtime_checkable
 class StreamWriter(SinkWriter, Protocol):
     """A way into a table that Spark goes by itself: its batches don't come by here, `write` is not called for them."""
 

@@ -30,7 +30,7 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, shipped
 from jetsql.engine.kafka_errors import PREFIX, At, Doing, KafkaFailure, refusal
 from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.messages import TopicTable, headers, whole
+from jetsql.engine.sinks.messages import TopicTable, headers
 from jetsql.engine.sinks.part_failures import failure_in
 from jetsql.engine.sinks.part_lists import Part, PartLists, is_in
 from jetsql.engine.startup import is_stopped
@@ -151,10 +151,12 @@ class KafkaTransactions:
     def recover(self) -> None:
         self._context.catalog.same(self._sink)
 
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        return self._table.whole_messages(rows, self._job)
+
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        table = self._context.catalog.same(self._sink)
-        topic, messages = self._topic, whole(self._table.messages(rows, self._job))
-        messages, parts = _lasting(topic, messages if self._streaming else self._staged(messages))
+        table, topic = self._context.catalog.same(self._sink), self._topic
+        messages, parts = _lasting(topic, rows if self._streaming else self._staged(rows))
         if is_in(self._lists, topic, self._sink.table, batch, parts):
             read_all(rows)
             return None

@@ -20,9 +20,12 @@ from jetsql.jobs.tracking import tracks_beside
 class KafkaAppend(WithoutRecord):
     """Writer of one job's batches into a topic."""
 
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        return self._table.messages(rows, self._context.job)
+
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        job, table = self._context.job, self._context.catalog.same(self._sink)
-        messages = with_headers(self._table.messages(rows, job), headers(table, job, batch))
+        table = self._context.catalog.same(self._sink)
+        messages = with_headers(rows, headers(table, self._context.job, batch))
         messages.write.format("kafka").options(**self._options).save()
         return None
 

@@ -30,6 +30,10 @@ class TopicTable:
         """With the columns that the table gives them."""
         return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
 
+    def whole_messages(self, rows: DataFrame, job: Job) -> DataFrame:
+        """With all columns, in the order in which parts are written: key, value, headers, topic, partition."""
+        return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
+
     def options(self, in_batches: bool) -> dict[str, str]:
         """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others."""
         options: dict[str, str] = json.loads(self._java.writing(in_batches))
@@ -61,19 +65,3 @@ def with_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
     own = next((column for column in messages.columns if column.lower() == "headers"), None)
     both = more if own is None else sf.concat(sf.coalesce(sf.col(own), sf.array().cast(_HEADERS)), more)
     return messages.withColumn("headers", both.cast(_HEADERS))
-
-
-def whole(given: DataFrame) -> DataFrame:
-    """Messages with all columns, in the order in which they are written: key, value, headers, topic, partition."""
-    there = {column.lower() for column in given.columns}
-    types = {
-        "key": "binary",
-        "value": "binary",
-        "headers": _HEADERS,
-        "topic": "string",
-        "partition": "int",
-    }
-    columns = [
-        (sf.col(name) if name in there else sf.lit(None)).cast(kind).alias(name) for name, kind in types.items()
-    ]
-    return given.select(*columns)
