@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +28,11 @@ class Bench:
 
 
 @contextmanager
-def bench(master: str, memory: str) -> Iterator[Bench]:
-    """An engine with an empty home; all of it is gone afterwards."""
+def bench(master: str, memory: str, conf: Mapping[str, str] | None = None) -> Iterator[Bench]:
+    """An engine with an empty home; all of it is gone afterwards. conf: settings of Spark, on top of its memory."""
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
-        conf = {"spark.driver.memory": memory}
-        with jetsql.open(home=Path(folder) / "home", master=master, conf=conf) as engine:
+        given = {"spark.driver.memory": memory, **(conf or {})}
+        with jetsql.open(home=Path(folder) / "home", master=master, conf=given) as engine:
             yield Bench(engine, Path(folder))
 
 

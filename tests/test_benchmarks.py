@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
         ("startup", "--master"),
         ("commands", "--calls"),
         ("completion", "--tables"),
+        ("scaling", "--seconds"),
         ("faults", "--only"),
         ("kafka", "--rows"),
     ],
