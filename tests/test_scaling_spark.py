@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 ROWS = 20
 OFF = "'autoScaling' = 'false'"
 NONE = "'processingGuarantee' = 'none'"
+PROTECTED = "'splitBrainProtectionEnabled' = 'true'"
 CONF = (
     "spark.executor.memory=512m"
     # How soon a member counts as lost that does not say anything; Spark's own is two minutes.
@@ -246,3 +247,72 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
         engine.check_totals(job, job)
     engine.check_once("first", "first")
     engine.drop("totals", "by_hand", "busiest", "first")
+
+
+def test_a_quorum(engine: Engine) -> None:
+    engine.have(1)
+    engine.keep("safe", PROTECTED)
+    assert engine.runs("safe") == 1
+    engine.have(2)
+    engine.wait_run("safe", 2)
+    assert "needs 2 members from now on" in engine.told("safe")
+    engine.go_on("safe")
+    engine.have(1)
+    engine.wait_status("safe", "NOT_RUNNING")
+    words = "1 is there and it needs 2 (splitBrainProtectionEnabled), so 1 is missing"
+    assert words in engine.told("safe")
+    engine.have(2)
+    engine.wait_run("safe", 3)
+    engine.have(1)
+    engine.wait_status("safe", "NOT_RUNNING")
+    engine.sql("SUSPEND JOB safe")
+    [altered] = engine.sql("ALTER JOB safe OPTIONS ('restartAttempts' = '5') RESUME")
+    assert altered["status"] == "RUNNING"
+    engine.go_on("safe")
+    engine.check_once("safe", "safe")
+    engine.drop("safe")
+
+
+def test_the_whole_cluster_is_lost_and_comes_back(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("patient")
+    engine.go_on("patient")
+    engine.have(0)
+    engine.wait_status("patient", "NOT_RUNNING")
+    assert "It waits for a member: none is there" in engine.told("patient")
+    before = int(engine.history("patient")[-1]["run"])
+    engine.have(1)
+    engine.wait_run("patient", before + 1)
+    engine.go_on("patient")
+    engine.check_once("patient", "patient")
+    engine.drop("patient")
+
+
+def test_jobs_go_on_without_the_master_and_with_its_next_one(engine: Engine) -> None:
+    engine.have(1)
+    engine.keep("steady")
+    engine.spark.kill_master()
+    engine.go_on("steady")
+    assert engine.runs("steady") == 1
+    engine.spark.start_master()
+    engine.have(2)
+    engine.wait_run("steady", 2)
+    engine.go_on("steady")
+    engine.check_once("steady", "steady")
+    engine.drop("steady")
+
+
+def test_a_member_that_can_not_be_reached_writes_nothing_twice(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("careful")
+    engine.count("summed")
+    engine.go_on("careful", "summed")
+    lost = engine.spark.members[0]
+    engine.spark.stop(lost)
+    wait_until(lambda: len(engine.members()) == 1, "nobody finds out that it does not answer")
+    engine.go_on("careful", "summed")
+    engine.spark.go_on(lost)
+    engine.go_on("careful", "summed")
+    engine.check_once("careful", "careful")
+    engine.check_totals("summed", "summed")
+    engine.drop("careful", "summed")
