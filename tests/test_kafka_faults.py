@@ -113,6 +113,8 @@ def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(to
     assert topics.found("sink") == Counter(range(20))
     topics.sql("DROP JOB j")
     topics.kafka.forbid_all()
+
+
 def test_a_message_that_is_too_large_suspends_a_job_until_its_topic_takes_it(topics: Topics) -> None:
     topics.make("source")
     topics.make("once", "least", max_message_bytes="1000")

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -194,7 +195,4 @@ def _free_ports(count: int) -> list[int]:
 if __name__ == "__main__":  # a broker to try things by hand, until its input ends
     with running(Broker) as broker:
         print(broker.servers, os.getpid(), flush=True)  # noqa: T201
-        try:
-            input()
-        except EOFError:
-            pass
+        sys.stdin.readline()

@@ -6,6 +6,7 @@ Only the newest batch can come again; a few older files are kept for people.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +29,7 @@ Record = TypeVar("Record", bound=BatchRecord)
 
 
 @dataclass(frozen=True)
-class BatchRecords(Generic[Record]):
+class BatchRecords(ABC, Generic[Record]):
     """The files of one job in a folder."""
 
     folder: str
@@ -63,6 +64,6 @@ class BatchRecords(Generic[Record]):
     def path(self, batch: int) -> str:
         return f"{self.folder}/{batch:09d}.json"
 
+    @abstractmethod
     def _of(self, fields: dict[str, Any]) -> Record:
         """The record of what its file says. Raises ValueError, TypeError or KeyError for anything else."""
-        raise NotImplementedError
