@@ -26,7 +26,7 @@ from jetsql.engine.lag import Lateness
 from jetsql.engine.leases import Lease
 from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
-from jetsql.engine.sinks import EncodingWriter, SinkWriter, StreamWriter
+from jetsql.engine.sinks import SinkWriter, StreamWriter, encoded
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -80,7 +80,7 @@ class RunParts:
     def rows(self) -> DataFrame:
         """As the writer takes them."""
         rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
-        return self.writer.encoded(rows) if isinstance(self.writer, EncodingWriter) else rows
+        return encoded(rows, self.writer)
 
 
 class StreamingRun:

@@ -21,7 +21,6 @@ from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal, short_k
 _LOG: Final = logging.getLogger(__name__)
 _ASK_MILLIS: Final = 5_000
 _WAITS: Final = {"request.timeout.ms": str(_ASK_MILLIS), "default.api.timeout.ms": str(_ASK_MILLIS)}
-_ABOUT_CONNECTIONS: Final = ("kafka.bootstrap.", "kafka.security.", "kafka.sasl.", "kafka.ssl.")
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: Doing) -> None:
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
     bridge(spark).loadKafka(spark._jsparkSession)
-    topic, conf = Topic.of(table), _client_conf(spark, table)
+    topic, conf = Topic.of(table), revealed(spark, _client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
@@ -55,17 +54,16 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: Doing) -> None:
         raise refusal(_failure(error.java_exception), at) from error
 
 
-def _client_conf(spark: SparkSession, table: TableFacts) -> dict[str, str]:
-    given = {key[6:]: value for key, value in table.options.items() if key.lower().startswith("kafka.")}
-    return revealed(spark, given) | _WAITS
+def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
+    """What a table's or a writer's options say of Kafka's client, with our own waits."""
+    return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _WAITS
 
 
 def largest_batch(spark: SparkSession, topic: str, options: Mapping[str, str]) -> int | None:
     """Bytes of the largest batch of messages that a topic takes; None when the broker does not tell its user. options:
     of a writer, without references to secrets. Who writes next is told of all other errors."""
-    conf = {key[6:]: value for key, value in options.items() if key.lower().startswith(_ABOUT_CONNECTIONS)}
     try:
-        with _client(spark, conf | _WAITS) as client:
+        with _client(spark, _client_conf(options)) as client:
             jvm: Any = spark.sparkContext._jvm
             config = jvm.org.apache.kafka.common.config
             asked = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)

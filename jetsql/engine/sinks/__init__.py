@@ -59,6 +59,11 @@ class EncodingWriter(SinkWriter, Protocol):
         """A query's rows as `write` takes them."""
 
 
+def encoded(rows: DataFrame, writer: SinkWriter) -> DataFrame:
+    """A query's rows as a writer takes them."""
+    return writer.encoded(rows) if isinstance(writer, EncodingWriter) else rows
+
+
 @runtime_checkable
 class StreamWriter(SinkWriter, Protocol):
     """A way into a table that Spark goes by itself: its batches don't come by here, `write` is not called for them."""

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.catalog import Catalog, TableFacts
 from jetsql.engine.jvm import bridge
-from jetsql.engine.sinks import EncodingWriter, SinkContext, SinkWriter
+from jetsql.engine.sinks import SinkContext, SinkWriter, encoded
 from jetsql.engine.sinks.files import StagedFiles
 from jetsql.engine.sinks.manifests import Manifests
 from jetsql.errors import StatementError
@@ -169,7 +169,7 @@ class DeadLetters:
         self._writer.recover()
 
     def encoded(self, rows: DataFrame) -> DataFrame:
-        return self._writer.encoded(rows) if isinstance(self._writer, EncodingWriter) else rows
+        return encoded(rows, self._writer)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         for each in self._letters:
