@@ -98,7 +98,10 @@ def logger() -> logging.Logger:
     return logging.getLogger("jetsql.tests")
 
 
-def test_the_service_logs_in_the_form_of_sparks_log(tmp_path: Path, logger: logging.Logger) -> None:
+def test_the_service_logs_in_the_form_of_sparks_log(
+    tmp_path: Path, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's, which can't hand on what is no character
     with logging_to(tmp_path):
         logger.info("Job %s", "a")
         logger.warning("with a\nsecond line and \ud800")
