@@ -11,6 +11,7 @@ import pytest
 from jetsql.errors import EngineError
 from jetsql.jobs.store import Store
 from jetsql.service.check import check
+from jetsql.service.check_report import words
 from jetsql.service.storage import NOTE, choose, claim
 
 HDFS = "hdfs://names:8020/jetsql"
@@ -109,5 +110,8 @@ def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
     begin(tmp_path / "home", HDFS, Files())
     with closing(Store(tmp_path / "home" / "jetsql.db")):
         pass
-    [finding] = check(tmp_path / "home").findings
+    report = check(tmp_path / "home")
+    [finding] = report.findings
     assert (finding.severity.is_problem, finding.where) == (False, HDFS)
+    assert "None of it was looked at" in finding.todo
+    assert "All is well" not in " ".join(words(report)) and "not at their files" in list(words(report))[-1]

@@ -30,12 +30,15 @@ _ORDER: Final = list(Severity)
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in a home, worst first. jobs, snapshots: how many were looked at."""
+    """What was found in a home, worst first. jobs, snapshots: how many were looked at. unseen: the storage of their
+    files where only Spark reaches it, so that nothing but the store was looked at.
+    """
 
     home: Path
     findings: tuple[Finding, ...]
     jobs: int = 0
     snapshots: int = 0
+    unseen: str = ""
 
     @property
     def is_well(self) -> bool:
@@ -80,12 +83,17 @@ def _look(home: Path, running: bool) -> Report:
         return Report(home, (*findings, *_guarded(_no_store_findings(home, root))))
     findings += _store_findings(contents, file.path)
     findings += _elsewhere(storage.root) if root is None else _files_findings(contents, root, running)
-    return Report(home, tuple(findings), len(contents.jobs), len(contents.snapshots))
+    unseen = storage.root if root is None else ""
+    return Report(home, tuple(findings), len(contents.jobs), len(contents.snapshots), unseen)
 
 
 def _elsewhere(root: str) -> Iterator[Finding]:
-    what = "Checkpoints and snapshots are in a storage that only Spark reaches; they were not looked at."
-    yield Finding(Severity.NOTE, what, root)
+    what = "Checkpoints, snapshots and rows on their way into tables are in a storage that only Spark reaches."
+    todo = (
+        "None of it was looked at. The engine looks at a job's checkpoint each time that it starts the job:"
+        " RESTART JOB has it done."
+    )
+    yield Finding(Severity.NOTE, what, root, todo)
 
 
 def _files_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:

@@ -23,8 +23,11 @@ def words(report: Report) -> Iterator[str]:
         yield ""
     counts = ((severity, [each.severity for each in report.findings].count(severity)) for severity in Severity)
     found = ", ".join(_number(count, severity.value) for severity, count in counts if count and severity.is_problem)
-    seen = f"{_number(report.jobs, 'job')} and {_number(report.snapshots, 'snapshot')} in {report.home}"
-    yield f"{found or 'All is well'}: looked at {seen}."
+    things = f"{_number(report.jobs, 'job')} and {_number(report.snapshots, 'snapshot')}"
+    if report.unseen:
+        yield f"{found or 'The store is well'}: looked at what {report.home} says of {things}, and not at their files."
+    else:
+        yield f"{found or 'All is well'}: looked at {things} in {report.home}."
 
 
 def _number(count: int, thing: str) -> str:
