@@ -24,3 +24,10 @@ TOLD = {
 def test_a_member_that_has_just_joined_has_no_port_yet(address: str, host: str, port: int | None) -> None:
     member = member_of({**TOLD, "address": address})
     assert (member.host, member.port) == (host, port)
+
+
+def test_the_reason_is_one_line() -> None:
+    told = "Container from a bad node. Exit status: 137. Diagnostics: Killed by\n\texternal signal\n.\n"
+    assert member_of({**TOLD, "reason": told}).reason == (
+        "Container from a bad node. Exit status: 137. Diagnostics: Killed by external signal ."
+    )

@@ -53,7 +53,7 @@ def member_of(told: dict[str, Any]) -> Member:
         is_driver=told["id"] == "driver",
         since=told["added"] / 1000,
         until=told["removed"] / 1000 if told["removed"] else None,
-        reason=told["reason"],
+        reason=" ".join(told["reason"].split()),  # YARN's has lines
         active_tasks=told["active_tasks"],
         completed_tasks=told["completed_tasks"],
         failed_tasks=told["failed_tasks"],
