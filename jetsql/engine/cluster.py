@@ -12,11 +12,15 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import pyspark
 
 from jetsql.engine.startup import LOOPBACK, check_java, on_loopback
+
+# How long a master that was started again waits for members that it has noted and that are gone. Spark's own is a
+# minute, in which it gives nobody any cores.
+_RECOVERY: Final = "20s"
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,11 @@ def become_master(start: MasterStart) -> NoReturn:
     """Raises EngineError ENGINE_NOT_STARTED without Java."""
     options: dict[str, object] = {}
     if start.recovery is not None:
-        options = {"spark.deploy.recoveryMode": "FILESYSTEM", "spark.deploy.recoveryDirectory": start.recovery}
+        options = {
+            "spark.deploy.recoveryMode": "FILESYSTEM",
+            "spark.deploy.recoveryDirectory": start.recovery,
+            "spark.deploy.recoveryTimeout": _RECOVERY,
+        }
     _become("master.Master", ["--host", start.host, "--port", str(start.port)], start.host, options)
 
 
