@@ -219,3 +219,20 @@ def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path
             assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
         assert w.job(made).defaults == CUT
         assert "The job was to be restarted; now it will be suspended." in str(w.sql("SHOW JOB HISTORY j").rows)
+
+
+def test_a_job_whose_state_nobody_is_left_to_spread_waits_for_a_member(tmp_path: Path) -> None:
+    engine = MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    with world(tmp_path, engine) as w:
+        made = w.make()
+        engine.hangs = True
+        with engine.gate("prepare_update") as opened:
+            engine.join("2")
+            engine.wait_entered("prepare_update")
+            opened.set()
+            engine.leave("1", "2")
+            w.wait_status(made, Status.NOT_RUNNING)
+        assert w.job(made).defaults == CUT
+        engine.hangs = False
+        engine.join("3")
+        w.wait_run(made, 2)

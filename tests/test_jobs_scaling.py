@@ -14,6 +14,7 @@ from jetsql.jobs.events import (
     Cancel,
     EngineUp,
     Event,
+    GiveUpUpdate,
     MembersChanged,
     MembersSettled,
     Outcome,
@@ -444,3 +445,19 @@ def test_a_job_is_suspended_and_replaced_while_its_state_is_spread() -> None:
     assert after(Suspend(), widening, moment).job.stop_goal is StopGoal.SUSPEND
     refused = after(Update(version(), widening.plan), widening, moment)
     assert refused.outcome is Outcome.REFUSED and "its state spread over more cores" in refused.message
+
+
+def test_state_is_not_spread_when_nobody_is_left_to_do_it() -> None:
+    before = job(of=COUNTS, defaults=CUT, members=("1",), attempts=2)
+    moment = replace(at("1", "2"), cores=4)
+    stopping = after(Restart(), before, moment).job
+    copying = after(Stopped(RUN, True), stopping, moment).job
+    for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, HURT))):
+        assert after(MembersChanged(), widening, at("2")).outcome is Outcome.KEPT
+        alone = after(MembersChanged(), widening, at())
+        assert alone.title == "member lost" and "No member is left" in alone.words
+        assert alone.actions == (GiveUpUpdate(alone.job),)
+        waiting = after(done, alone.job, at())
+        assert (waiting.job.status, waiting.job.waiting) == (Status.NOT_RUNNING, True)
+        assert (waiting.job.defaults, waiting.job.proposed, waiting.job.attempts) == (CUT, None, 2)
+        assert "It waits for a member" in waiting.words

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,15 @@ class Engine:
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         assert self.connection is not None, "it is started first"
-        with self.connection.cursor() as cursor:
+        return self._rows(self.connection, text)
+
+    def other(self, text: str) -> list[dict[str, Any]]:
+        """The same in a session of its own, for a statement that takes its time."""
+        with jetsql.connect(home=self.home, start=False) as connection:
+            return self._rows(connection, text)
+
+    def _rows(self, connection: Connection, text: str) -> list[dict[str, Any]]:
+        with connection.cursor() as cursor:
             cursor.execute(text)
             if cursor.description is None:
                 return []
@@ -114,8 +123,8 @@ class Engine:
     def wait_status(self, job: str, status: str) -> None:
         wait_until(lambda: self.history(job)[-1]["to_status"] == status, f"{job} is not {status}")
 
-    def wait_spread(self, job: str) -> None:
-        wait_until(lambda: "state spread" in self.titles(job), f"the state of {job} is not spread")
+    def wait_title(self, job: str, title: str) -> None:
+        wait_until(lambda: title in self.titles(job), f"{job} has not been told as '{title}'")
 
     def go_on(self, *jobs: str) -> None:
         """Until each has committed some more batches."""
@@ -223,7 +232,7 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     engine.go_on("totals", "busiest", "by_hand", "first")
     engine.have(2, cores=3)
     for job in ("totals", "busiest"):
-        engine.wait_spread(job)
+        engine.wait_title(job, "state spread")
     assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
     assert "spread over 4 partitions" in engine.told("totals")
     engine.sql("RESTART JOB first")
@@ -241,12 +250,38 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     engine.wait_run("by_hand", 3)
     assert "state spread" not in engine.titles("by_hand")
     engine.sql("RESTART JOB by_hand")
-    engine.wait_spread("by_hand")
+    engine.wait_title("by_hand", "state spread")
     engine.go_on("totals", "by_hand")
     for job in ("totals", "by_hand"):
         engine.check_totals(job, job)
     engine.check_once("first", "first")
     engine.drop("totals", "by_hand", "busiest", "first")
+
+
+def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
+    engine.have(1)
+    engine.count("alone", OFF)
+    engine.count("waited_for", OFF)
+    engine.go_on("alone", "waited_for")
+    engine.have(2, cores=3)
+    for member in engine.spark.members:
+        engine.spark.stop(member)
+    with ThreadPoolExecutor(2) as beside:
+        restarts = [beside.submit(engine.other, f"RESTART JOB {job}") for job in ("alone", "waited_for")]
+        for job in ("alone", "waited_for"):
+            engine.wait_title(job, "stopped")
+        assert engine.sql("SUSPEND JOB waited_for")[0]["status"] == "SUSPENDED"
+        engine.have(0)
+        engine.wait_status("alone", "NOT_RUNNING")
+        [made] = restarts[0].result()
+        assert "It waits for a member" in made["message"]
+    assert "No member is left that could spread its state" in engine.told("alone")
+    engine.have(1)
+    engine.sql("RESUME JOB waited_for")
+    engine.go_on("alone", "waited_for")
+    for job in ("alone", "waited_for"):
+        engine.check_totals(job, job)
+    engine.drop("alone", "waited_for")
 
 
 def test_a_quorum(engine: Engine) -> None:

@@ -40,6 +40,7 @@ from jetsql.engine.sinks.rehearsal import rehearse
 from jetsql.engine.sinks.versions import TableVersions
 from jetsql.engine.states import States
 from jetsql.engine.topics import ask_topic
+from jetsql.engine.unwanted import ended_when
 from jetsql.engine.vigil import Vigil
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -197,7 +198,8 @@ class SparkEngine:
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report, unwanted)
-        self._states.prepare(job, proposed, self._sessions.for_job(job))
+        with ended_when(unwanted, self._spark.sparkContext, f"update-{job.id}-{proposed.checkpoint}"):
+            self._states.prepare(job, proposed, self._sessions.for_job(job))
 
     def _untried(self, job: Job) -> bool:
         """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from jetsql.jobs import scaling
 from jetsql.jobs.answers import keep
-from jetsql.jobs.events import MembersChanged, MembersSettled, Step
-from jetsql.jobs.model import Job, StopGoal
-from jetsql.jobs.moves import Moment, joined, noted, start
+from jetsql.jobs.events import GiveUpUpdate, MembersChanged, MembersSettled, Outcome, Step
+from jetsql.jobs.model import Cause, Job, StopGoal
+from jetsql.jobs.moves import Moment, joined, noted, sentence, start
 from jetsql.jobs.scaling import Reaction
 from jetsql.jobs.stops import end_waiting, restart_wider, stop
+from jetsql.jobs.updates import widens
 
 _GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND, Reaction.FAIL: StopGoal.FAIL}
 
@@ -36,6 +37,15 @@ def lost(job: Job, event: MembersChanged, moment: Moment) -> Step:
     if reaction is Reaction.GO_ON:
         return keep(job, event, moment)
     return stop(job, _GOALS[reaction], "member lost", scaling.loss(gone, reaction))
+
+
+def lost_while_stopping(job: Job, event: MembersChanged, moment: Moment) -> Step:
+    """Its state can't be spread when nobody is left to do it: it stays as it is, and the job waits for a member."""
+    if moment.members or moment.closing or job.stop_goal is not StopGoal.UPDATE or not widens(job):
+        return keep(job, event, moment)
+    cause = Cause("No member is left that could spread its state, which stays as it is")
+    stopping = replace(job, stop_goal=StopGoal.RESTART, stop_cause=cause)
+    return Step(stopping, Outcome.MOVED, (GiveUpUpdate(stopping),), title="member lost", words=sentence(cause.message))
 
 
 def _loss(job: Job, moment: Moment) -> tuple[frozenset[str], Reaction]:
