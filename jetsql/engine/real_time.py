@@ -2,19 +2,20 @@
 how far it is.
 
 So little can wait for a batch: that the run works, and how many rows go through, is told while it lasts. A run that is
-stopped has its batch end early, with the next record of each partition; what waits for its next record until the
-deadline is interrupted, and the rows of that batch are written again by the next run.
+stopped has its batch end early, where its tasks are in the engine's own process; members of a cluster don't hear of it,
+and what has not ended by the deadline is interrupted: the rows of that batch are written again by the next run.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, shipped
 from jetsql.engine.runs import RunParts, StreamingRun
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
@@ -58,6 +59,8 @@ class RealTimeRun(StreamingRun):
         return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
+        waits = shipped(self._parts.session, "real_time", "realtime.ShortWaits")
+        self._parts = replace(self._parts, query=waits.of(self._parts.query))
         self._flow = self._bridge.watchFlow(self._parts.session._jsparkSession, self._pool, self)
         try:
             super().start()

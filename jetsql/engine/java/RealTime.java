@@ -213,8 +213,8 @@ public class RealTime {
   }
 
   /**
-   * End the batches of a pool with the next record of each of their partitions, as if their time were up. Holds for the
-   * tasks in this JVM; those elsewhere end with the batch's time.
+   * End the batches of a pool as if their time were up: `ShortWaitReader` looks often. Holds for the tasks in this JVM;
+   * those elsewhere end with the batch's time.
    */
   static void hurry(String pool) {
     synchronized (Hurry.POOLS) {
@@ -225,7 +225,7 @@ public class RealTime {
 
   static void dontHurry(String pool) { Hurry.POOLS.remove(pool); }
 
-  /** The clock that tasks of real-time mode read before each record: for some of them it is past any time. */
+  /** The clock that tasks of real-time mode read before each record and while they wait for one: for some of them it is past any time. */
   static class Hurry extends SystemClock {
     static final Map POOLS = new ConcurrentHashMap();
 

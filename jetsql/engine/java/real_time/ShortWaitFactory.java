@@ -1,0 +1,18 @@
+package dev.jetsql.realtime;
+
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+
+/** Makes a `ShortWaitReader` where the partition is read. */
+public class ShortWaitFactory implements PartitionReaderFactory {
+  private static final long serialVersionUID = 1L;
+  private final PartitionReaderFactory real;
+
+  public ShortWaitFactory(PartitionReaderFactory real) { this.real = real; }
+
+  public PartitionReader createReader(InputPartition partition) {
+    return new ShortWaitReader((SupportsRealTimeRead) real.createReader(partition));
+  }
+}
