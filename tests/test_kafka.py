@@ -86,6 +86,19 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
             assert writing.get("kafka.acks", "all") == "all"
 
 
+def test_batches_of_messages_are_no_larger_than_their_topic_takes(sql: Sql, kafka: Kafka) -> None:
+    topic = kafka.topic("small", 1, max_message_bytes="3000")
+    schema = sql.value("SELECT current_schema()")
+    for name, more, size in (("t", {}, "3000"), ("u", {"kafka_BATCH_size": "2000"}, "2000")):
+        sql(f"CREATE TABLE {name} {kafka.options(topic, kafka_compression_type='none', **more)}")
+        table = TopicTable(sql.engine.spark, f"spark_catalog.{schema}.{name}")
+        for in_batches in (True, False):
+            writing = {key.lower(): value for key, value in table.options(in_batches).items()}
+            assert writing["kafka.batch.size"] == size
+        sql(f"INSERT INTO {name} (value) SELECT CAST(repeat('x', 500) AS BINARY) FROM range(20)")
+    assert len(kafka.read(topic)) == 40
+
+
 def test_jobs_read_and_write_topics(sql: Sql, kafka: Kafka, topic: str) -> None:
     out = kafka.topic(f"{topic}.out", 1)
     sql(f"CREATE TABLE t {kafka.options(topic)}")

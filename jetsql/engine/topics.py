@@ -5,7 +5,6 @@ A topic is asked for by Kafka's own client, since Spark's source goes on asking 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge, revealed
 from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal, short_kind
 
-_LOG: Final = logging.getLogger(__name__)
 _ASK_MILLIS: Final = 5_000
 _WAITS: Final = {"request.timeout.ms": str(_ASK_MILLIS), "default.api.timeout.ms": str(_ASK_MILLIS)}
 
@@ -55,23 +53,8 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: Doing) -> None:
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
-    """What a table's or a writer's options say of Kafka's client, with our own waits."""
+    """What a table's options say of Kafka's client, with our own waits."""
     return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _WAITS
-
-
-def largest_batch(spark: SparkSession, topic: str, options: Mapping[str, str]) -> int | None:
-    """Bytes of the largest batch of messages that a topic takes; None when the broker does not tell its user. options:
-    of a writer, without references to secrets. Who writes next is told of all other errors."""
-    try:
-        with _client(spark, _client_conf(options)) as client:
-            jvm: Any = spark.sparkContext._jvm
-            config = jvm.org.apache.kafka.common.config
-            asked = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
-            found = client.describeConfigs(jvm.java.util.List.of(asked)).all().get().get(asked)
-            return int(found.get("max.message.bytes").value())
-    except Py4JJavaError as error:
-        _LOG.info("The settings of topic %s are not known: %s", topic, _failure(error.java_exception).kind)
-        return None
 
 
 def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:

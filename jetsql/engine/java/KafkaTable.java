@@ -143,7 +143,8 @@ public class KafkaTable {
     return found == null ? null : (String) options.get(found);
   }
 
-  private static Object find(Map options, String name) {
+  /** As a map of options spells a name; null when it isn't there. */
+  static Object find(Map options, String name) {
     Iterator keys = options.keySet().iterator();
     while (keys.hasNext()) {
       String key = (String) keys.next();
@@ -184,7 +185,10 @@ public class KafkaTable {
   Map writeOptions(boolean inBatches) {
     Map given = connectorOptions();
     complete(given, inBatches ? WRITING : WRITING_AT_ONCE);
-    if (topic() != null) given.put("topic", topic());
+    if (topic() != null) {
+      given.put("topic", topic());
+      KafkaBatches.fit(given, topic());
+    }
     return given;
   }
 

@@ -10,11 +10,8 @@ from pyspark.sql import functions as sf
 
 from jetsql.engine.catalog import TableFacts
 from jetsql.engine.jvm import bridge
-from jetsql.engine.topics import largest_batch
 from jetsql.jobs.model import Job
 
-_BATCH_SIZE: Final = "kafka.batch.size"
-_KAFKAS_OWN_SIZE: Final = 16384
 _HEADERS: Final = "array<struct<key: string, value: binary>>"
 
 
@@ -23,7 +20,6 @@ class TopicTable:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
-        self._spark = spark
         self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
 
     def messages(self, rows: DataFrame, job: Job) -> DataFrame:
@@ -35,19 +31,10 @@ class TopicTable:
         return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def options(self, in_batches: bool) -> dict[str, str]:
-        """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others."""
+        """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others. The
+        broker is asked how large batches may be."""
         options: dict[str, str] = json.loads(self._java.writing(in_batches))
-        topic = options.get("topic")
-        limit = largest_batch(self._spark, topic, options) if topic else None
-        return options if limit is None else within(options, limit)
-
-
-def within(options: dict[str, str], limit: int) -> dict[str, str]:
-    """The options with batches that are no larger than their topic takes (limit, bytes): Kafka's client cuts one that
-    is refused into others of `batch.size`, and when that is too much too it goes on so until its time is up."""
-    name = next((key for key in options if key.lower() == _BATCH_SIZE), _BATCH_SIZE)
-    size = options.get(name, str(_KAFKAS_OWN_SIZE))
-    return options if not size.isdigit() or int(size) <= limit else {**options, name: str(limit)}
+        return options
 
 
 def headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
