@@ -5,6 +5,9 @@
 PYTHON := .venv/bin/python
 # These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
 FAST := -m "not spark" -n 3 --dist worksteal
+# The others one by one, for most keep two cores busy. With AT_ONCE=2, two modules of them at once.
+AT_ONCE := 0
+SPARK := -m spark -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo demo-orders demo-scaling test test-fast test-clients bench faults clean environment
 
@@ -36,7 +39,8 @@ demo-orders:
 
 test:
 	@tools/prepare java postgresql
-	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest -m spark && exit $$fast
+	@-$(PYTHON) -m tools.class_archive
+	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK) && exit $$fast
 
 test-fast:
 	@tools/prepare
@@ -61,6 +65,7 @@ bench:
 
 faults:
 	@tools/prepare java postgresql
+	@-$(PYTHON) -m tools.class_archive
 	@$(PYTHON) -m benchmarks.faults
 
 clean:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.engine_confs import CONF
 from tests.faults.source import Source
 from tests.kafka import Kafka, running_kafka
 from tests.postgres import Postgres, running_postgres
+from tools import class_archive
 
 if TYPE_CHECKING:
     from http_server import Server
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
+os.environ |= class_archive.environment()  # also for the processes that tests start
 
 
 @pytest.fixture(scope="session")

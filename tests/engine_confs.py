@@ -1,4 +1,4 @@
-"""What every engine of the tests is started with."""
+"""What every engine of the tests is started with, beside what `tools.class_archive.environment` has in it."""
 
 from tests.postgres import DRIVER_PACKAGE
 
@@ -7,6 +7,4 @@ CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.jars.packages": DRIVER_PACKAGE,
     "spark.sql.session.timeZone": "UTC",
-    # Engines of tests live too short for the compiler that makes a long life fast.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

@@ -86,9 +86,10 @@ class Engine:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def batch(self, job: str) -> int:
-        """The newest that it has committed; -1 before the first."""
-        [row] = self.sql(f"SELECT batch FROM jetsql.jobs WHERE name = '{job}'")
-        return -1 if row["batch"] is None else int(row["batch"])
+        """The newest that it has committed; -1 before the first. A query would wait for members that jobs keep busy."""
+        told = {name: value for name, value in (row.values() for row in self.sql(f"DESCRIBE JOB EXTENDED {job}"))}
+        newest = told["newest batch"]
+        return -1 if newest is None else int(newest)
 
     def history(self, job: str) -> list[dict[str, Any]]:
         """Asked of often, and cheaper than a query."""

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, TypeVar
 import pyspark
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
+from filelock import FileLock
 
 BROKER = ("org.apache.kafka", "kafka_2.13", "4.1.1")
 REQUEST_SECONDS = 30.0
@@ -167,7 +168,8 @@ def _jars(folder: Path) -> str:
     output = folder / "jars"
     command = ("java", "-cp", _jar(spark, "ivy-*"), "org.apache.ivy.Main", "-m2compatible", "-confs", "default")
     fetch = (*command, "-dependency", *BROKER, "-cachepath", str(output))
-    done = subprocess.run(fetch, capture_output=True, text=True, check=False)
+    with FileLock(Path(tempfile.gettempdir()) / f"jetsql-broker-{os.getuid()}.lock"):  # Ivy's cache has none
+        done = subprocess.run(fetch, capture_output=True, text=True, check=False)
     if done.returncode or not output.exists():
         said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise BrokerFailed(f"Kafka's own packages could not be fetched from Maven Central:\n{said}")

@@ -25,6 +25,7 @@ from tests.faults.source import Source
 from tests.faults.topics import make_topics, messages
 from tests.kafka import Kafka
 from tests.postgres import Postgres
+from tools import class_archive
 
 _ROOT = Path(__file__).parents[2]
 _DEADLINE_SECONDS = 120.0
@@ -147,7 +148,8 @@ class Matrix:
 
     def _start(self, round: str, armed: str) -> tuple[int, str, str]:
         """Code, standard output and error of a start of the program; with it ends whatever it started."""
-        environment = {**os.environ, **_SETTINGS, VARIABLE: armed, "PYTHONPATH": str(_ROOT)}
+        environment = {**os.environ, **class_archive.environment(), **_SETTINGS}
+        environment |= {VARIABLE: armed, "PYTHONPATH": str(_ROOT)}
         command = [sys.executable, "-m", "tests.faults.program", str(self._folder), self._server.url]
         command.append("" if self._kafka is None else self._kafka.servers)
         process = subprocess.Popen(

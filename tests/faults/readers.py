@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,8 +68,11 @@ class FilesReader:
         self.look()
 
     def _poll(self) -> None:
-        while not self._end.wait(_PAUSE_SECONDS):
+        took = 0.0
+        while not self._end.wait(max(_PAUSE_SECONDS, took)):
+            began = time.monotonic()
             self.look()
+            took = time.monotonic() - began
 
     def look(self) -> None:
         """Look at all tables once."""
