@@ -101,19 +101,26 @@ def run_told(message: str, innermost: str, condition: str = "") -> Cause:
         ("SaslAuthenticationException", "credentials", "EXTERNAL_SYSTEM_ERROR", True, "kafka.sasl.jaas.config"),
         ("RecordTooLargeException", "too large", "SINK_REFUSED_ROWS", False, "max.message.bytes"),
         ("OffsetOutOfRangeException", "not in Kafka any more", "SOURCE_CHANGED", False, "failOnDataLoss' = 'false'"),
+        (
+            "org.apache.kafka.clients.consumer.OffsetOutOfRangeException",
+            *("not in Kafka any more", "SOURCE_CHANGED", False, "DROP JOB and CREATE JOB"),
+        ),
     ],
 )
 def test_errors_of_runs_are_told_by_their_classes(
     kind: str, says: str, condition: str, heals_itself: bool, hint: str
 ) -> None:
-    cause = run_told("what the client says", f"{KAFKA}{kind}")
+    cause = run_told("what the client says", kind if "." in kind else f"{KAFKA}{kind}")
     assert says in cause.message and cause.message.endswith(": what the client says.")
     assert (cause.condition, cause.heals, cause.batch) == (f"JETSQL.{condition}", heals_itself, 3)
     assert hint in cause.hint and cause.away is (condition == "EXTERNAL_SYSTEM_UNAVAILABLE")
 
 
 def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
-    said = "Some data may have been lost because they are not available. Reason: Partitions t-0 have been deleted."
+    said = (
+        "Some data may have been lost because they are not available. Reason: Partitions t-0 have been deleted."
+        " This could be either 1) a user error or 2) something else."
+    )
     kind = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
     cause = run_told(said, kind, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
     assert cause.message == (

@@ -82,6 +82,7 @@ class _Words:
     heals: bool = True
 
 
+_PACKAGES: Final = ("org.apache.kafka.common.errors.", "org.apache.kafka.clients.consumer.")
 _NOT_READY: Final = ""  # whose turn it is to be made ready depends on what was done
 _CONDITIONS: Final = {
     Doing.READ: "SOURCE_NOT_READY",
@@ -286,7 +287,7 @@ def of_run(cause: Cause, innermost: str, messages: Sequence[str]) -> Cause | Non
 
 def short_kind(name: str) -> str:
     """The class of one of Kafka's own errors without its package; others whole."""
-    return name.removeprefix("org.apache.kafka.common.errors.")
+    return next((name.removeprefix(package) for package in _PACKAGES if name.startswith(package)), name)
 
 
 def _words(failure: KafkaFailure, at: At) -> _Words | None:
@@ -336,6 +337,7 @@ def _said(message: str) -> str:
 
 
 def _reason(message: str, messages: Sequence[str]) -> str:
-    """Without Spark's general words about lost data, which the hint has in ours; they may be all that is left."""
+    """Without Spark's general words about lost data and its guesses, which the hint has in ours; they may be all that
+    is left."""
     found = (text.partition("Reason:")[2].partition("SQLSTATE")[0].strip() for text in (message, *messages))
-    return next(filter(None, found), message)
+    return next(filter(None, found), message).partition(" This could be either 1)")[0]
