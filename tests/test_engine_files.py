@@ -28,6 +28,23 @@ def location(sql: Sql, table: str) -> Path:
     return Path(facts["Location"].removeprefix("file:"))
 
 
+@pytest.mark.parametrize("rights", ["640", "755", "600", "1777"])
+def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path: Path, rights: str) -> None:
+    spark = sql.engine.spark
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
+    files = hadoop.FileSystem.get(spark._jsparkSession.sessionState().newHadoopConf())
+    asked = hadoop.permission.FsPermission(rights)
+    folder, file = (hadoop.Path(str(tmp_path / name)) for name in ("folder", "folder/file"))
+    files.mkdirs(folder)
+    files.create(file, True).close()
+    for path in (file, folder):
+        files.setPermission(path, asked)
+        assert oct(os.stat(str(path)).st_mode)[-4:] == rights.zfill(4)
+        assert files.getFileStatus(path).getPermission() == asked
+    with pytest.raises(Exception, match="gone"):
+        files.setPermission(hadoop.Path(str(tmp_path / "gone")), asked)
+
+
 @pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
 def test_every_format(source: Sql, format: str) -> None:
     source(f"CREATE TABLE sink (id INT, name STRING) USING {format}")

@@ -72,12 +72,9 @@ class FileSystem:
         return str(self._java.read(path))
 
     def write(self, path: str, text: str) -> None:
-        """Write a whole file: it is there with all of `text`, or as it was before."""
-        draft = f"{path}.draft"
-        self._java.write(draft, text)
-        if self.exists(path):
-            self.delete(path)
-        self.rename(draft, path)
+        """Write a whole file: it is there with all of `text`, or as it was before. Raises OSError."""
+        if not self._java.write(path, text):
+            raise OSError(f"{path} could not be written")
 
     def qualified(self, path: str) -> str:
         """The path with scheme and authority, as Spark's catalogue writes locations."""

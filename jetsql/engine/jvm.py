@@ -52,14 +52,16 @@ def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
 
 
 def class_beside(spark: SparkSession, beside: str, folder: str, name: str) -> Any:
-    """An instance of the one class in a folder of sources, put where a class of Spark's is (`beside`, by its name).
+    """An instance of a class in a folder of sources, which are put where a class of Spark's is (`beside`, by its name).
 
     For what Spark loads by a name in a setting: its class loaders know nothing of ours. Compiled when it is asked for.
     """
     gateway: Any = spark.sparkContext._gateway
-    whole = f"{_PACKAGE}.{name}"
-    code = _compile(gateway, f"java/{folder}").get(f"{whole.replace('.', '/')}.class")
-    return _instance(gateway, bridge(spark).define(beside, whole, code))
+    made: dict[str, Any] = {}
+    for file, code in _compile(gateway, f"java/{folder}").items():
+        whole = str(file).removesuffix(".class").replace("/", ".")
+        made[whole] = bridge(spark).define(beside, whole, code)
+    return _instance(gateway, made[f"{_PACKAGE}.{name}"])
 
 
 def shipped(spark: SparkSession, folder: str, name: str) -> Any:

@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.failures import cause_of
 from jetsql.engine.jvm import bridge
+from jetsql.engine.local_files import set_rights_by_calls
 from jetsql.engine_log import LOG
 from jetsql.errors import EngineError
 from jetsql.private_files import append_private
@@ -74,7 +75,9 @@ def start_spark(start: SparkStart) -> SparkSession:
     logged = start.log.stat().st_size if start.log.exists() else 0
     try:
         with _jvm_output_to(start.log), _own_interrupts():
-            return _whole(builder.getOrCreate())
+            spark = builder.getOrCreate()
+            set_rights_by_calls(spark)
+            return _whole(spark)
     except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
         raise _not_started(start, error, logged) from error
 

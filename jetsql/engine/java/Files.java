@@ -19,7 +19,6 @@ import org.apache.hadoop.io.IOUtils;
  * steps of one (a path, its file system, its status) would take longer to ask for than to do.
  */
 public class Files {
-  private static final int BUFFER = 65536;
   private final Configuration conf;
 
   Files(Configuration conf) { this.conf = conf; }
@@ -82,7 +81,7 @@ public class Files {
     for (int i = 0; i < wanted.size(); i++) {
       String name = ((JsonNode) wanted.get(i)).asText();
       Path copied = new Path(target, name);
-      IOUtils.copyBytes(from.open(new Path(source, name)), create(to, copied), conf, true);
+      IOUtils.copyBytes(from.open(new Path(source, name)), to.create(copied, true), conf, true);
       bytes += to.getFileStatus(copied).getLen();
     }
     return bytes;
@@ -123,26 +122,21 @@ public class Files {
 
   public String read(String path) throws IOException { return text(of(path), new Path(path)); }
 
-  /** Write a whole file to the disk. */
-  public void write(String path, String text) throws IOException {
-    FSDataOutputStream stream = create(plain(path), new Path(path));
+  /** Write a whole file to the disk: it is there with all of the text, or as it was before. Returns false when it can't be. */
+  public boolean write(String path, String text) throws IOException {
+    String draft = path + ".draft";
+    FSDataOutputStream stream = plain(path).create(new Path(draft), true);
     try {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
       stream.hsync();
     } finally {
       stream.close();
     }
+    delete(path);
+    return rename(draft, path);
   }
 
   public String qualified(String path) throws IOException { return of(path).makeQualified(new Path(path)).toString(); }
-
-  /**
-   * With the permissions that files get anyway, into a plain file system: asked for by name, as checksums do, permissions
-   * cost a process each on a local disk.
-   */
-  private static FSDataOutputStream create(FileSystem files, Path path) throws IOException {
-    return files.create(path, null, true, BUFFER, files.getDefaultReplication(path), files.getDefaultBlockSize(path), null);
-  }
 
   private FileSystem of(String path) throws IOException { return new Path(path).getFileSystem(conf); }
 }

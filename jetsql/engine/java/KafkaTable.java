@@ -52,6 +52,8 @@ public class KafkaTable {
       {"kafka.max.poll.records", "10000"},
       {"kafka.max.partition.fetch.bytes", "8388608"},
       {"kafka.receive.buffer.bytes", "1048576"},
+      // Spark asks where a topic ends after each fetch, behind the client's next one, which waits for what comes (500 ms).
+      {"kafka.fetch.max.wait.ms", "5"},
       {"startingOffsets", "earliest"},
   };
   private static final Pattern WATERMARK = Pattern.compile("`?(.+?)`?\\s+DELAY\\s+OF\\s+(.+)", Pattern.CASE_INSENSITIVE);

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from time import monotonic
 from typing import Any, Final
 from uuid import uuid4
 
@@ -42,6 +43,7 @@ _LOG: Final = logging.getLogger(__name__)
 _REHEARSAL_MILLIS: Final = 10_000
 _QUESTION_MILLIS: Final = 15_000
 _RETENTION_MINUTES: Final = 7 * 24 * 60
+_ASKED_SECONDS: Final = 1.0
 
 # Bounds the time that writing a part may take, and how long readers wait behind a part of a job that is gone.
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
@@ -146,6 +148,7 @@ class KafkaTransactions:
         self._streaming = context.job.plan.analysis.streaming
         self._files = context.checkpoints.files
         self._lists = PartLists(context.checkpoints.parts(context.job.id), self._files)
+        self._asked: tuple[float, TableFacts | None] = (0.0, None)
         self._staging = f"{context.checkpoints.parts(context.job.id)}/rows"
 
     def recover(self) -> None:
@@ -155,13 +158,22 @@ class KafkaTransactions:
         return self._table.whole_messages(rows, self._job)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        table, topic = self._context.catalog.same(self._sink), self._topic
+        table, topic = self._now(), self._topic
         messages, parts = _lasting(topic, rows if self._streaming else self._staged(rows))
         if is_in(self._lists, topic, self._sink.table, batch, parts):
             read_all(rows)
             return None
         failpoint("parts-listed", self._job.name)
         return topic.write(messages, parts, self._job, batch, headers(table, self._job, batch))
+
+    def _now(self) -> TableFacts:
+        """The sink's table, asked for once a second: to ask takes as long as much of a small batch, which goes where
+        the one before went, whatever has become of the table."""
+        asked, table = self._asked
+        if table is None or monotonic() - asked > _ASKED_SECONDS:
+            table = self._context.catalog.same(self._sink)
+            self._asked = (monotonic(), table)
+        return table
 
     @cached_property
     def _table(self) -> TopicTable:

@@ -31,8 +31,12 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import scala.reflect.ClassTag$;
 
 /**
  * Everything that Python asks about exactly once delivery into Kafka; made where the connector is. conf: JSON of a
@@ -43,7 +47,7 @@ public class Delivery {
   private static final Duration TO_CLOSE = Duration.ofSeconds(5);
 
   /** See `Parts`. */
-  public String parts(Dataset rows) throws Exception { return Parts.of(rows.queryExecution().toRdd()); }
+  public String parts(Dataset rows) throws Exception { return Parts.of(rows(rows)); }
 
   /**
    * Write a batch, each part in a transaction of its own. Answers the rows: {"rows", "written"}; written: those that were
@@ -53,11 +57,13 @@ public class Delivery {
       boolean keyed, String added) throws Exception {
     String[] parts = (String[]) JSON.readValue(names, String[].class);
     PartWriter writer = new PartWriter(map(conf), ids, job, batch, parts, topic, keyed, map(added));
-    Iterator told = rows.queryExecution().toRdd().toJavaRDD().mapPartitions(writer).collect().iterator();
+    RDD each = rows(rows);
+    // A class of its own is taken as it is; closures, which it would be wrapped in otherwise, Spark reads from their jars.
+    Object[] told = (Object[]) each.sparkContext().runJob(each, writer, ClassTag$.MODULE$.apply(Object.class));
     long all = 0;
     long written = 0;
-    while (told.hasNext()) {
-      JsonNode part = JSON.readTree((String) told.next());
+    for (int i = 0; i < told.length; i++) {
+      JsonNode part = JSON.readTree((String) told[i]);
       all += part.get("rows").asLong();
       written += part.get("written").asLong();
     }
@@ -65,6 +71,12 @@ public class Delivery {
     sum.put("rows", all);
     sum.put("written", written);
     return sum.toString();
+  }
+
+  /** The rows of a batch of a stream, which Spark has planned by now; to plan what reads them would take as long again. */
+  private static RDD rows(Dataset rows) {
+    LogicalPlan plan = rows.queryExecution().logical();
+    return plan instanceof LogicalRDD ? ((LogicalRDD) plan).rdd() : rows.queryExecution().toRdd();
   }
 
   /** Close the producers of a job on as many members as a few small tasks come to; others close when they are idle. */

@@ -6,7 +6,6 @@ import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -14,9 +13,11 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Headers;
 import org.apache.spark.TaskContext;
-import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.unsafe.Platform;
+import scala.collection.Iterator;
+import scala.runtime.AbstractFunction2;
 
 /**
  * Writes one part of a batch in one transaction, in which the batch's number becomes an offset of a group of the same
@@ -24,7 +25,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
  *
  * Runs on executors. Rows: key, value, headers, topic, partition, as Kafka's tables of Spark have them.
  */
-public class PartWriter implements FlatMapFunction, Serializable {
+public class PartWriter extends AbstractFunction2 implements Serializable {
   private static final long serialVersionUID = 1L;
   private final HashMap conf;
   private final String prefix;
@@ -51,8 +52,8 @@ public class PartWriter implements FlatMapFunction, Serializable {
   }
 
   /** One JSON object: {"rows", "written"}. */
-  public Iterator call(Object rows) throws Exception {
-    String name = names[TaskContext.getPartitionId()];
+  public Object apply(Object context, Object rows) {
+    String name = names[((TaskContext) context).partitionId()];
     Steps steps = new Steps(job);
     Producers.Open open = null;
     boolean done = false;
@@ -67,9 +68,10 @@ public class PartWriter implements FlatMapFunction, Serializable {
       steps.reading = true;
       String told = told(count, read(each));
       done = true;
-      return Collections.singletonList(told).iterator();
+      return told;
     } catch (Exception e) {
-      throw failure(name, steps, e);
+      Platform.throwException(failure(name, steps, e));
+      return null;
     } finally {
       // Its thread may have been interrupted, and closing would not wait for the transaction to be undone then.
       boolean interrupted = Thread.interrupted();
@@ -132,7 +134,7 @@ public class PartWriter implements FlatMapFunction, Serializable {
         headers.add(header.getUTF8String(0).toString(), header.isNullAt(1) ? null : header.getBinary(1));
       }
     }
-    Iterator each = added.entrySet().iterator();
+    java.util.Iterator each = added.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry header = (Map.Entry) each.next();
       headers.add((String) header.getKey(), ((String) header.getValue()).getBytes(StandardCharsets.UTF_8));
