@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from jetsql.engine.drivers import POSTGRESQL
 
+_ROOT: Final = Path(__file__).parents[1]
 ARCHIVE: Final = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"
 # Engines of tests live too short for the compiler that makes a long life fast, and there is nothing large to collect.
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -48,7 +49,7 @@ def make() -> None:
         made = Path(folder) / ARCHIVE.name
         command = [sys.executable, "-m", "tools.class_archive", str(made)]
         environ = {**os.environ, "JETSQL_CONFIG": os.devnull, "JETSQL_KAFKA": "true"}
-        subprocess.run(command, check=True, timeout=_DEADLINE_SECONDS, env=environ)
+        subprocess.run(command, check=True, timeout=_DEADLINE_SECONDS, env=environ, cwd=_ROOT)
         if made.exists():  # a Java without an archive of its own classes can't make one of others
             made.rename(ARCHIVE)
 

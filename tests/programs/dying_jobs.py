@@ -47,4 +47,4 @@ if __name__ == "__main__":
     with world(Path(sys.argv[1])) as w:
         for text in sys.argv[2:]:
             do(w, text)
-        threading.Event().wait(20)
+        threading.Event().wait(50)
