@@ -3,16 +3,19 @@ package dev.jetsql;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
-import org.apache.commons.text.similarity.LevenshteinDistance;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark$;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.util.IntervalUtils$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
@@ -21,24 +24,21 @@ import scala.collection.Iterator;
  * or never.
  */
 class KafkaOptions {
-  // Those of JetSQL, then the connector's; of Kafka's clients are all that begin with `kafka.`.
-  private static final String[] NAMES = {"topic", "value.format", "key.format", "key.columns", "on.error", "watermark",
-      "subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp",
-      "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "failOnDataLoss",
-      "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger",
-      "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition", "groupIdPrefix",
-      "includeHeaders", "kafka.bootstrap.servers", "kafka.group.id", "kafka.security.protocol", "kafka.sasl.mechanism",
-      "kafka.sasl.jaas.config", "kafka.isolation.level", "kafka.acks", "kafka.linger.ms", "kafka.batch.size",
-      "kafka.compression.type", "kafka.max.poll.records"};
   private static final String[] REFUSED = {"kafka.key.deserializer", "kafka.value.deserializer", "kafka.key.serializer",
-      "kafka.value.serializer", "kafka.auto.offset.reset", "kafka.enable.auto.commit", "kafka.interceptor.classes"};
+      "kafka.value.serializer", "kafka.auto.offset.reset", "kafka.enable.auto.commit", "kafka.interceptor.classes",
+      "kafka.transactional.id", "json.mode", "csv.mode", "avro.mode", "json.columnNameOfCorruptRecord",
+      "csv.columnNameOfCorruptRecord"};
   private static final String[] NUMBERS = {"maxoffsetspertrigger", "minoffsetspertrigger", "minpartitions",
       "maxrecordsperpartition", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"};
-  private static final String[] BOOLEANS = {"includeheaders", "failondataloss"};
+  private static final String[] NOT_ZERO = {"maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition"};
+  private static final String[] IN_JSON = {"assign", "startingoffsets", "startingoffsetsbytimestamp", "endingoffsets",
+      "endingoffsetsbytimestamp"};
+  private static final String[] BOOLEANS = {"includeheaders", "failondataloss", "delivery.headers"};
   // What a table is: jobs, dead letters and the questions to its broker go by the table, not by a query.
   private static final String[] OF_TABLE = {"topic", "subscribe", "subscribepattern", "assign", "kafka.bootstrap.servers",
-      "value.format", "key.format", "key.columns", "watermark", "includeheaders"};
+      "value.format", "key.format", "key.columns", "watermark", "includeheaders", "avro.schema.id"};
   private static final String PRIVILEGES = UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES(); // Spark's own word
+  private static final String SERVERS = "[^\\s,]+:[0-9]{1,5}(\\s*,\\s*[^\\s,]+:[0-9]{1,5})*";
   private static final String[] SOURCES = {"topic", "subscribe", "subscribepattern", "assign"};
 
   private final StructType columns;
@@ -78,18 +78,18 @@ class KafkaOptions {
       String name = (String) option.getKey();
       String key = name.toLowerCase(Locale.ROOT);
       if (key.equals(PRIVILEGES)) continue;
-      Origin place = placeAfter(relation, name, null);
+      Origin place = OptionPlaces.after(relation, name, null);
       if (has(REFUSED, key)) throw fixed(place, name);
       if (has(OF_TABLE, key)) {
         throw failure(place, "OPTION_NOT_CHANGEABLE", "42616", "'" + name + "' says what the table " + table.name()
             + " is, and can't be given in a query. Make another table for it.");
       }
-      if (!known(key)) throw unknown(place, name);
+      if (!KafkaOptionNames.known(key)) throw unknown(place, name);
       if (streaming && key.equals("on.error") && new KafkaTable(null, table.table, new HashMap()).hasLetters()) {
         throw failure(place, "OPTION_NOT_CHANGEABLE", "42616", "The dead letters of the table " + table.name() + " are kept"
             + " for each job that reads it: 'on.error' can't be given in a query. Make another table for it.");
       }
-      Origin value = placeAfter(relation, name, (String) option.getValue());
+      Origin value = OptionPlaces.after(relation, name, (String) option.getValue());
       if (key.equals("on.error")) oneOf(name, (String) option.getValue(), new String[] {"fail", "null", "skip"}, value);
       options.checkValue(name, key, (String) option.getValue(), value);
     }
@@ -101,7 +101,7 @@ class KafkaOptions {
     named.remove(PRIVILEGES);
     if (named.isEmpty()) return;
     String name = (String) named.keySet().iterator().next();
-    throw failure(placeAfter(relation, name, null), "OPTION_NOT_CHANGEABLE", "42616", "Options of the Kafka table "
+    throw failure(OptionPlaces.after(relation, name, null), "OPTION_NOT_CHANGEABLE", "42616", "Options of the Kafka table "
         + table.name() + " can't be given with INSERT: they stand in its CREATE TABLE.");
   }
 
@@ -110,12 +110,12 @@ class KafkaOptions {
   private void add(String name, Expression value) {
     String key = name.toLowerCase(Locale.ROOT);
     Origin place = value.origin();
-    Origin named = keyPlace(place, name);
+    Origin named = OptionPlaces.ofKey(place, name);
     if (values.containsKey(key)) throw failure(named, "DUPLICATE_OPTION", "42614", "The option '" + name + "' is given twice.");
     if (has(REFUSED, key)) {
       throw fixed(named, name);
     }
-    if (!known(key)) throw unknown(named, name);
+    if (!KafkaOptionNames.known(key)) throw unknown(named, name);
     if (!(value instanceof Literal) || ((Literal) value).value() == null) {
       throw failure(place, "INVALID_OPTION_VALUE", "22023", "The value of '" + name + "' must be a text, a number or a boolean.");
     }
@@ -130,35 +130,10 @@ class KafkaOptions {
         + " set it themselves.");
   }
 
-  private static boolean known(String key) {
-    return key.startsWith("kafka.") && key.length() > 6 && near(key, 2) == null || exact(key) || key.startsWith("json.")
-        || key.startsWith("csv.") || key.startsWith("avro.") || key.startsWith("delivery.");
-  }
-
-  private static boolean exact(String key) {
-    for (int i = 0; i < NAMES.length; i++) if (NAMES[i].equalsIgnoreCase(key)) return true;
-    return false;
-  }
-
-  /** Another name that is near, at most so many letters away. */
-  private static String near(String key, int most) {
-    String found = null;
-    for (int i = 0; i < NAMES.length; i++) {
-      String name = NAMES[i].toLowerCase(Locale.ROOT);
-      if (name.equals(key)) return null;
-      int far = LevenshteinDistance.getDefaultInstance().apply(name, key).intValue();
-      if (far <= most) {
-        found = NAMES[i];
-        most = far - 1;
-      }
-    }
-    return found;
-  }
-
   private static RuntimeException unknown(Origin place, String name) {
     String key = name.toLowerCase(Locale.ROOT);
-    String close = near(key, 3);
-    if (close == null && exact("kafka." + key)) close = "kafka." + key;
+    String close = KafkaOptionNames.near(key, 3);
+    if (close == null && KafkaOptionNames.exact("kafka." + key)) close = "kafka." + key;
     String hint = close != null ? " Did you mean '" + close + "'?"
         : " Options of Kafka's clients begin with 'kafka.', those of a format with its name ('json.timestampFormat').";
     return failure(place, "UNKNOWN_OPTION", "42616", "Kafka tables have no option '" + name + "'." + hint);
@@ -170,8 +145,14 @@ class KafkaOptions {
     if (has(NUMBERS, key) && !text.matches("[0-9]{1,18}")) {
       throw bad(place, name, text, "a whole number");
     }
+    if (has(NOT_ZERO, key) && Long.parseLong(text) == 0) throw bad(place, name, text, "1 or more");
+    if (key.equals("kafka.bootstrap.servers") && !Secrets.isReference(text) && !text.trim().matches(SERVERS)) {
+      throw bad(place, name, text, "HOST:PORT, several of them with commas between");
+    }
+    if (has(IN_JSON, key) && text.trim().startsWith("{")) checkJson(name, text, place);
+    if (key.equals("subscribepattern")) checkPattern(name, text, place);
     if (has(SOURCES, key) && text.trim().isEmpty()) throw bad(place, name, text, "the name of a topic");
-    if (key.equals("topic") && !text.matches("[A-Za-z0-9._-]{1,249}")) {
+    if (key.equals("topic") && !text.matches("(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}")) {
       throw bad(place, name, text, "the name of one topic: letters, digits, '.', '_' and '-'");
     }
     String lower = text.toLowerCase(Locale.ROOT);
@@ -182,6 +163,9 @@ class KafkaOptions {
     }
     if (key.equals("watermark")) checkWatermark(name, text, place);
     if (key.equals("avro.schema")) checkAvro(name, text, place);
+    if (key.equals("avro.schema.id") && !(text.matches("[0-9]{1,10}") && Long.parseLong(text) <= Integer.MAX_VALUE)) {
+      throw bad(place, name, text, "the number that a schema registry has given the schema");
+    }
     if (key.equals("key.columns") && columns != null) checkKeyColumns(text, place);
   }
 
@@ -192,15 +176,37 @@ class KafkaOptions {
     throw bad(place, name, text, words.toString());
   }
 
+  private static void checkJson(String name, String text, Origin place) {
+    try {
+      Extension.JSON.readTree(text);
+    } catch (Exception e) {
+      throw bad(place, name, text, "JSON");
+    }
+  }
+
+  private static void checkPattern(String name, String text, Origin place) {
+    try {
+      Pattern.compile(text);
+    } catch (PatternSyntaxException e) {
+      throw bad(place, name, text, "a regular expression: " + e.getDescription());
+    }
+  }
+
   private void checkWatermark(String name, String text, Origin place) {
     String[] found = KafkaTable.watermark(text);
     if (found == null) throw bad(place, name, text, "such as 'ts DELAY OF INTERVAL 5 SECONDS'");
     try {
-      IntervalUtils$.MODULE$.fromIntervalString(found[1]);
+      long delay = EventTimeWatermark$.MODULE$.getDelayMs(IntervalUtils$.MODULE$.fromIntervalString(found[1]));
+      if (delay < 0) throw new IllegalArgumentException();
     } catch (Exception e) {
       throw bad(place, name, text, "such as 'ts DELAY OF INTERVAL 5 SECONDS'");
     }
-    if (columns != null && columns.length() > 0 && !has(columns.fieldNames(), found[0])) throw noColumn(place, name, found[0]);
+    if (columns == null || columns.length() == 0) return;
+    String column = KafkaFormat.named(columns, found[0]);
+    if (column == null) throw noColumn(place, name, found[0]);
+    DataType type = columns.apply(column).dataType();
+    if (type.equals(DataTypes.TimestampType) || type.equals(DataTypes.TimestampNTZType)) return;
+    throw bad(place, name, text, "of a TIMESTAMP column, and " + column + " is " + type.sql());
   }
 
   private void checkAvro(String name, String text, Origin place) {
@@ -223,6 +229,9 @@ class KafkaOptions {
     for (int i = 0; i < asked.length; i++) {
       String wanted = asked[i].trim().replaceAll("^[`\"]|[`\"]$", "");
       if (!has(columns.fieldNames(), wanted)) throw noColumn(place, "key.columns", wanted);
+      for (int k = 0; k < i; k++) {
+        if (asked[k].trim().equalsIgnoreCase(asked[i].trim())) throw bad(place, "key.columns", text, "each column once");
+      }
     }
   }
 
@@ -324,51 +333,12 @@ class KafkaOptions {
     return false;
   }
 
-  /** The place of an option's name, which stands before its value; Spark keeps only the value's. */
-  private static Origin keyPlace(Origin value, String name) {
-    if (value.sqlText().isEmpty() || value.startIndex().isEmpty()) return value;
-    String text = (String) value.sqlText().get();
-    int start = ((Integer) value.startIndex().get()).intValue();
-    if (start < 0 || start > text.length()) return value;
-    int found = text.lastIndexOf(name, start - 1);
-    if (found < 0) return value;
-    return placeAt(value, text, found);
-  }
-
-  /** The place of an option's name behind a table's, or of the value behind that; the table's where it is not found. */
-  private static Origin placeAfter(Origin relation, String name, String value) {
-    if (relation.sqlText().isEmpty() || relation.startIndex().isEmpty()) return relation;
-    String text = (String) relation.sqlText().get();
-    int found = literal(text, name, ((Integer) relation.startIndex().get()).intValue());
-    if (found >= 0 && value != null) found = literal(text, value, found + name.length());
-    return found < 0 ? relation : placeAt(relation, text, found);
-  }
-
-  /** Where a text stands in quotes, or without them; the table may have the same name. */
-  private static int literal(String text, String wanted, int from) {
-    int single = text.indexOf("'" + wanted + "'", from);
-    int quoted = single >= 0 ? single : text.indexOf('"' + wanted + '"', from);
-    return quoted >= 0 ? quoted + 1 : text.indexOf(wanted, from);
-  }
-
-  /** A literal's place: where its quote is. */
-  private static Origin placeAt(Origin near, String text, int found) {
-    if (found > 0 && (text.charAt(found - 1) == '\'' || text.charAt(found - 1) == '"')) found--;
-    int line = 1;
-    for (int i = 0; i < found; i++) if (text.charAt(i) == '\n') line++;
-    int column = found - (text.lastIndexOf('\n', found - 1) + 1);
-    return new Origin(Option.apply((Object) Integer.valueOf(line)), Option.apply((Object) Integer.valueOf(column)),
-        near.startIndex(), near.stopIndex(), near.sqlText(), near.objectType(), near.objectName(), near.stackTrace(),
-        near.pysparkErrorContext(), near.positionMapper());
-  }
-
   private static RuntimeException bad(Origin place, String name, String text, String right) {
     String shown = SECRET.matcher(name).find() ? "***" : text;
     return failure(place, "INVALID_OPTION_VALUE", "22023", "'" + name + "' is '" + shown + "'. It must be " + right + ".");
   }
 
-  private static final java.util.regex.Pattern SECRET = java.util.regex.Pattern.compile("password|secret|token|jaas",
-      java.util.regex.Pattern.CASE_INSENSITIVE);
+  private static final Pattern SECRET = Pattern.compile("password|secret|token|jaas", Pattern.CASE_INSENSITIVE);
 
   private static RuntimeException missing(String message) {
     return Extension.Answers.raise(Extension.Failure.of("INVALID_OPTION_VALUE", "22023", message));

@@ -35,6 +35,9 @@ import scala.runtime.AbstractPartialFunction;
 public class Secrets {
   private static final String MARK = "secret:";
 
+  /** Whether a value stands for a secret, which is read when it is needed. */
+  static boolean isReference(String value) { return value.startsWith(MARK); }
+
   /** The secret that a value names; every other value as it is. */
   static String reveal(String value) {
     if (value == null || !value.startsWith(MARK)) return value;
