@@ -166,6 +166,7 @@ def test_jobs_over_several_topics(sql: Sql, kafka: Kafka, option: str) -> None:
         ("a INT, b INT", "'value.format' = 'json', 'key.columns' = 'a,b', 'key.format' = 'raw'", "is one column"),
         ("a INT", "'value.format' = 'avro', 'avro.schema' = '{'", "must be the Avro schema of a record"),
         ("a INT", "'value.format' = 'avro', 'avro.schema' = '\"int\"'", "it is no record"),
+        ("a INT", "'value.format' = 'avro', 'avro.schema.id' = '2147483648'", "the number that a schema registry"),
     ],
 )
 def test_columns_that_a_format_cannot_carry(sql: Sql, columns: str, options: str, words: str) -> None:
@@ -213,6 +214,20 @@ def test_avro_by_a_schema_of_others(sql: Sql, kafka: Kafka, table: Table) -> Non
     kafka.send(topic, [Message(b"7", b"\x02\x02a\x04\x00\x00\x80?"), Message(b"8", b"?"), Message(b"9", None)])
     assert kafka.read(topic)[0].value == b"\x00\x02\x00\x00 @"
     assert sql("SELECT * FROM t ORDER BY _offset") == [(1, Decimal("2.5")), (2, Decimal("1.0")), (8, None), (9, None)]
+
+
+def test_avro_with_the_number_of_a_registrys_schema(sql: Sql, kafka: Kafka, table: Table) -> None:
+    head = b"\0\0\0\1\2"
+    topic = table("t", "id INT, name STRING", "avro", avro_schema_id="258", on_error="null", key_columns="id")
+    sql("INSERT INTO t VALUES (1, 'a')")
+    [message] = kafka.read(topic)
+    record = (message.value or b"").removeprefix(head)
+    assert (message.value, message.key) == (head + record, b"1") and record == b"\0\2\0\2a"
+    kafka.send(topic, [Message(None, value) for value in (b"\0\0\0\1\3" + record, record, head, b"\0", None)])
+    kafka.send(topic, [Message(b"7", head + b"\0\x0e\0\2b")])
+    assert sql("SELECT * FROM t ORDER BY _offset") == [(1, "a"), *[(None, None)] * 5, (7, "b")]
+    sql(f"CREATE TABLE u (id INT, name STRING) {kafka.options(topic, value_format='avro', avro_schema_id='258')}")
+    assert "'avro.schema.id' says" in sql.error("SELECT * FROM u WHERE _offset = 4").message
 
 
 def test_texts_of_a_certain_length(sql: Sql, kafka: Kafka, table: Table) -> None:

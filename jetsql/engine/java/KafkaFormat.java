@@ -1,5 +1,6 @@
 package dev.jetsql;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
  */
 class KafkaFormat {
   static final String[] NAMES = {"json", "csv", "avro", "raw"};
+  private static final String SCHEMA_ID = "schema.id";
   private static final String BROKEN = "__jetsql_broken";
   // Spark writes three digits of a second unless it is told otherwise.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -52,7 +54,8 @@ class KafkaFormat {
 
   /** As it is for keys: an instant is the same text in whatever zone a session writes it, and a schema is the value's. */
   KafkaFormat ofKeys() {
-    options.remove("schema");
+    KafkaTable.remove(options, "schema");
+    KafkaTable.remove(options, SCHEMA_ID);
     if (!options.containsKey("timeZone")) options.put("timeZone", "UTC");
     return this;
   }
@@ -100,7 +103,10 @@ class KafkaFormat {
 
   /** The columns from the fields of their names, whichever order and number types the schema has for them. */
   private Column avroParsed(Column bytes, StructType wanted, Map given) {
-    Column found = functions.call_function("from_avro", new Column[] {bytes, functions.lit(avroSchema()), map(given)});
+    byte[] header = header();
+    Column own = header.length == 0 ? bytes : functions.when(begin(bytes).equalTo(functions.lit(header)),
+        functions.substring(bytes, header.length + 1, Integer.MAX_VALUE));
+    Column found = functions.call_function("from_avro", new Column[] {own, functions.lit(avroSchema()), map(given)});
     StructType fields = avroFields(avroSchema());
     List members = new ArrayList();
     for (int i = 0; i < wanted.length(); i++) {
@@ -122,8 +128,18 @@ class KafkaFormat {
       members.add(value.cast(fields[i].dataType()).as(fields[i].name()));
     }
     Column row = functions.struct((Column[]) members.toArray(new Column[0]));
-    return functions.call_function("to_avro", new Column[] {row, functions.lit(avroSchema())});
+    Column record = functions.call_function("to_avro", new Column[] {row, functions.lit(avroSchema())});
+    return functions.concat(new Column[] {functions.lit(header()), record});
   }
+
+  /** What clients of a schema registry put before a record: a zero, and the number of its schema in four bytes. */
+  private byte[] header() {
+    Object id = KafkaTable.find(options, SCHEMA_ID);
+    if (id == null) return new byte[0];
+    return ByteBuffer.allocate(5).putInt(1, Integer.parseInt((String) options.get(id))).array();
+  }
+
+  private static Column begin(Column bytes) { return functions.substring(bytes, 1, 5); }
 
   /** The fields of an Avro schema, which must be a record. Throws what Avro says of another text. */
   static StructType avroFields(String schema) {
@@ -157,6 +173,7 @@ class KafkaFormat {
   /** Why bytes don't fit, as far as it can be told: a text without a full stop. */
   Column reason(Column bytes) {
     Column text = bytes.cast(DataTypes.StringType);
+    if (name.equals("avro")) return reasonInAvro(bytes);
     if (!name.equals("json")) {
       String words = name.equals("raw") ? "it is no " + columns.apply(0).dataType().sql() : "it is no " + name + " of these columns";
       return functions.lit(words);
@@ -170,6 +187,18 @@ class KafkaFormat {
     return functions.when(functions.try_parse_json(text).isNull(), "it is no JSON")
         .when(functions.left(functions.ltrim(text), functions.lit(Integer.valueOf(1))).notEqual("{"), "it is no JSON object")
         .otherwise(members);
+  }
+
+  private Column reasonInAvro(Column bytes) {
+    Column words = functions.lit("it is no avro of these columns");
+    Column zero = functions.substring(bytes, 1, 1).equalTo(functions.lit(new byte[1]));
+    byte[] header = header();
+    if (header.length == 0) {
+      return functions.when(zero, functions.lit("it is no avro of these columns (should clients of a schema registry have"
+          + " written it, the option 'avro.schema.id' is missing)")).otherwise(words);
+    }
+    return functions.when(begin(bytes).equalTo(functions.lit(header)), words)
+        .otherwise(functions.lit("it does not begin with the number of the schema that 'avro.schema.id' says"));
   }
 
   /** The bytes of a row's columns. */
@@ -198,8 +227,8 @@ class KafkaFormat {
   }
 
   private String avroSchema() {
-    String given = (String) options.get("schema");
-    if (given != null) return given;
+    Object given = KafkaTable.find(options, "schema");
+    if (given != null) return (String) options.get(given);
     return SchemaConverters.toAvroType(columns, false, "topLevelRecord", "").toString();
   }
 
@@ -208,7 +237,8 @@ class KafkaFormat {
     Iterator each = options.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      if (entry.getKey().equals("schema")) continue;
+      String key = (String) entry.getKey();
+      if (key.equalsIgnoreCase("schema") || key.equalsIgnoreCase(SCHEMA_ID)) continue;
       pairs.add(functions.lit(entry.getKey()));
       pairs.add(functions.lit(entry.getValue()));
     }

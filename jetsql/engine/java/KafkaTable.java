@@ -155,7 +155,7 @@ public class KafkaTable {
     return null;
   }
 
-  private static void remove(Map options, String name) {
+  static void remove(Map options, String name) {
     Object found = find(options, name);
     if (found != null) options.remove(found);
   }
