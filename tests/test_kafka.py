@@ -126,6 +126,13 @@ def test_jobs_read_and_write_topics(sql: Sql, kafka: Kafka, topic: str) -> None:
     )
 
 
+def test_a_job_does_not_read_what_it_writes(sql: Sql, kafka: Kafka, topic: str) -> None:
+    for name in ("t", "same"):
+        sql(f"CREATE TABLE {name} {kafka.options(topic)}")
+        error = sql.error(f"CREATE JOB j AS INSERT INTO {name} (value) SELECT value FROM STREAM t")
+        assert error.condition == "JETSQL.UNSUPPORTED_QUERY" and "its own rows" in error.message
+
+
 COLUMNS = "(id BIGINT, name STRING, amount DECIMAL(10,2), ts TIMESTAMP)"
 GARBAGE = [
     b"not json",

@@ -61,7 +61,7 @@ def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> Resol
     sink = _sink(body, spark, facts)
     _refuse_temporary(body, spark, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
-    _refuse_own_sink(body, sources, sink)
+    _refuse_own_sink(body, facts, sources, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
 
@@ -215,14 +215,23 @@ def _unsupported(body: Body, message: str, hint: str) -> StatementError:
     return StatementError("UNSUPPORTED_SINK", message, place=body.target, hint=hint)
 
 
-def _refuse_own_sink(body: Body, sources: tuple[Source, ...], sink: Sink) -> None:
+def _refuse_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
     if any(source.name.lower() == sink.table.lower() for source in sources):
-        raise StatementError(
-            "UNSUPPORTED_QUERY",
-            f"The job would read its own rows: {sink.table} is both its source and its sink.",
-            place=body.target,
-            hint="Write another table.",
-        )
+        message = f"The job would read its own rows: {sink.table} is both its source and its sink."
+    elif sink.kind is SinkKind.KAFKA and _of_sinks_topic(facts):
+        message = f"The job would read its own rows: a table that it reads is over {sink.system}, too."
+    else:
+        return
+    raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write another table.")
+
+
+def _of_sinks_topic(facts: dict[str, Any]) -> bool:
+    """Whether a stream comes from the topic that the sink stands for, under another table's name."""
+    topic = Topic.of(TableFacts.of(facts["sink"]))
+    return any(
+        entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
+        for entry in facts["sources"]
+    )
 
 
 def _refuse_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:

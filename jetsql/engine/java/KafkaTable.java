@@ -132,6 +132,7 @@ public class KafkaTable {
     source.put("table", (String) given.get(TABLE));
     source.put("created", Long.parseLong((String) given.get(CREATED)));
     source.put("on_error", (String) given.get(ON_ERROR));
+    source.put("servers", (String) given.get(find(given, "kafka.bootstrap.servers")));
     String[] places = {"subscribe", "subscribePattern", "assign"};
     for (int i = 0; i < places.length; i++) {
       Object key = find(given, places[i]);
@@ -183,7 +184,7 @@ public class KafkaTable {
     return given;
   }
 
-  /** Options for the connector's writer. inBatches: messages may wait for others. */
+  /** Options for the connector's writer. inBatches: messages may wait for others. The broker is asked what it takes. */
   Map writeOptions(boolean inBatches) {
     Map given = connectorOptions();
     complete(given, inBatches ? WRITING : WRITING_AT_ONCE);
