@@ -65,9 +65,11 @@ def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
     wide = kafka.topic(f"{topic}.wide", 8)
     sql(f"CREATE TABLE wide {kafka.options(wide)}")
     sql("CREATE TABLE files (value BINARY) USING parquet")
+    sql(f"CREATE TABLE few {kafka.options(topic, maxOffsetsPerTrigger='5')}")
     for query, says in (
         ("INSERT INTO files SELECT value FROM STREAM t", "files is a table USING parquet"),
         ("INSERT INTO out (value) SELECT value FROM STREAM wide", "8 for this query"),
+        ("INSERT INTO out (value) SELECT value FROM STREAM few", "'maxOffsetsPerTrigger'"),
         (
             "INSERT INTO out (value) SELECT a.value FROM STREAM t AS a JOIN STREAM wide AS b ON a.value = b.value",
             "StreamingSymmetricHashJoin",

@@ -47,6 +47,7 @@ import scala.collection.Iterator;
 /** Spark's real-time mode: what it can't do, how a batch of it goes while it lasts, and how it ends before its time. */
 public class RealTime {
   private static final String POOL = "spark.scheduler.pool";
+  private static final String[] CUTTING = {"maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions"};
 
   /**
    * As JSON: `refused`, what in a query real-time mode can't do, in Spark's words, missing when it can do all of it; and
@@ -67,7 +68,10 @@ public class RealTime {
     Set refused = new HashSet();
     int[] shuffled = new int[1];
     readsStream(planned(trial, query), refused, shuffled);
-    if (refused.isEmpty()) {
+    String option = cuttingOption(query);
+    if (option != null) {
+      verdict.put("refused", "it cuts no batches, and a table that is read says by '" + option + "' how they are cut");
+    } else if (refused.isEmpty()) {
       verdict.put("tasks", partitions(query) + shuffled[0]);
     } else {
       List names = new ArrayList(refused);
@@ -75,6 +79,19 @@ public class RealTime {
       verdict.put("refused", "it has no " + String.join(", no ", names));
     }
     return Extension.JSON.writeValueAsString(verdict);
+  }
+
+  /** An option of a table that is read by which the connector does not run in this mode; null for none. */
+  private static String cuttingOption(LogicalPlan query) {
+    Iterator nodes = query.collect(new Plans.Everything()).iterator();
+    while (nodes.hasNext()) {
+      Object node = nodes.next();
+      if (!(node instanceof StreamingRelationV2)) continue;
+      for (int i = 0; i < CUTTING.length; i++) {
+        if (((StreamingRelationV2) node).extraOptions().containsKey(CUTTING[i])) return CUTTING[i];
+      }
+    }
+    return null;
   }
 
   /** Of the topics that a query reads, by the connector's own means: with the table's ways in. */
