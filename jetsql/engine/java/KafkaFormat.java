@@ -29,6 +29,7 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 class KafkaFormat {
   static final String[] NAMES = {"json", "csv", "avro", "raw"};
   private static final String SCHEMA_ID = "schema.id";
+  private static final String READ = "__jetsql_read";
   private static final String BROKEN = "__jetsql_broken";
   // Spark writes three digits of a second unless it is told otherwise.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -106,6 +107,8 @@ class KafkaFormat {
     byte[] header = header();
     Column own = header.length == 0 ? bytes : functions.when(begin(bytes).equalTo(functions.lit(header)),
         functions.substring(bytes, header.length + 1, Integer.MAX_VALUE));
+    Object evolved = KafkaTable.find(given, "avroSchema");
+    given.put(evolved == null ? "avroSchema" : evolved, marked(evolved == null ? avroSchema() : (String) given.get(evolved)));
     Column found = functions.call_function("from_avro", new Column[] {own, functions.lit(avroSchema()), map(given)});
     StructType fields = avroFields(avroSchema());
     List members = new ArrayList();
@@ -114,7 +117,21 @@ class KafkaFormat {
       String field = named(fields, column.name());
       members.add((field == null ? functions.lit(null) : found.getField(field)).cast(column.dataType()).as(column.name()));
     }
-    return functions.when(found.isNotNull(), functions.struct((Column[]) members.toArray(new Column[0])));
+    return functions.when(found.getField(READ), functions.struct((Column[]) members.toArray(new Column[0])));
+  }
+
+  /** A schema with one field more, which no message has and each that is read gets: from what is no record of the schema
+   * Spark makes a row all of whose fields are NULL. */
+  private static String marked(String schema) {
+    Schema given = new Schema.Parser().parse(schema);
+    List fields = new ArrayList();
+    Iterator each = given.getFields().iterator();
+    while (each.hasNext()) {
+      Schema.Field field = (Schema.Field) each.next();
+      fields.add(new Schema.Field(field, field.schema()));
+    }
+    fields.add(new Schema.Field(READ, Schema.create(Schema.Type.BOOLEAN), null, Boolean.TRUE));
+    return Schema.createRecord(given.getName(), given.getDoc(), given.getNamespace(), given.isError(), fields).toString();
   }
 
   private Column avroWritten(Column[] values) {
