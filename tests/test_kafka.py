@@ -318,6 +318,9 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
 
         assert refused("unreachable")[0] == "EXTERNAL_SYSTEM_UNAVAILABLE"
         assert refused("missing") == ("SOURCE_NOT_READY", f"Kafka {kafka.servers} has no topic not.there.")
+        at_once = "CREATE JOB j OPTIONS ('trigger' = 'realTime') AS INSERT INTO denied (value)"
+        away = sql.error(f"{at_once} SELECT value FROM STREAM unreachable")
+        assert away.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
         condition, words = refused("wrong")
         assert condition == "SOURCE_NOT_READY" and f"does not accept the credentials of {USER}" in words
         assert refused("denied")[1].endswith(f"doesn't let {USER} read the topic {topic}.")

@@ -101,10 +101,7 @@ class SparkEngine:
 
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
-        for source in plan.analysis.sources:
-            table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
-            if table is not None:
-                ask_topic(self._spark, table, Doing.READ)
+        self._ask_sources(plan)
         make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
@@ -115,7 +112,14 @@ class SparkEngine:
             else:
                 ask_topic(self._spark, table, Doing.WRITE)
 
+    def _ask_sources(self, plan: Plan) -> None:
+        for source in plan.analysis.sources:
+            table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
+            if table is not None:
+                ask_topic(self._spark, table, Doing.READ)
+
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
+        self._ask_sources(plan)  # the connector asks for the topics' partitions for minutes
         session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
         query = resolve(body, session, plan.analysis.session).query
         check_query(session, query, self._cores_held(but=job))
