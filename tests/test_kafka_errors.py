@@ -37,7 +37,6 @@ def told(
         ("TimeoutException", "null", "connect", "EXTERNAL_SYSTEM_UNAVAILABLE", "can't be reached: no answer."),
         ("TimeoutException", "No.", "transaction", "EXTERNAL_SYSTEM_UNAVAILABLE", "transaction.state.log.replication"),
         ("RecordTooLargeException", "No.", "begun", "SINK_REFUSED_ROWS", "max.request.size"),
-        ("InvalidRecordException", "No.", "sent", "SINK_REFUSED_ROWS", "compacted"),
         ("ProducerFencedException", "No.", "marked", "DELIVERY_INTERRUPTED", "another attempt"),
         ("NotCoordinatorException", "No.", "marked", "EXTERNAL_SYSTEM_ERROR", "NotCoordinatorException"),
     ],
@@ -52,6 +51,19 @@ def test_a_transaction_that_was_open_for_too_long_is_told_with_the_ways_out() ->
     error = told(f"{KAFKA}InvalidProducerEpochException", seconds=301.2)
     assert "k0-orders-3) took 301 s" in error.message and "longer than 300 s" in error.message
     assert "maxOffsetsPerTrigger" in error.hint and "kafka.transaction.timeout.ms" in error.hint
+
+
+def test_a_row_without_a_key_for_a_compacted_topic() -> None:
+    error = told("org.apache.kafka.common.InvalidRecordException", "Compacted topic cannot accept message", "sent")
+    assert error.condition == "JETSQL.SINK_REFUSED_ROWS" and "compacted" in error.hint
+    cause = run_told("Compacted topic cannot accept message", "org.apache.kafka.common.InvalidRecordException")
+    assert cause.condition == "JETSQL.SINK_REFUSED_ROWS"
+
+
+def test_a_value_that_kafkas_client_does_not_take() -> None:
+    said = "Invalid value nope for configuration isolation.level"
+    cause = run_told(said, "org.apache.kafka.common.config.ConfigException")
+    assert cause.condition == "JETSQL.INVALID_OPTION_VALUE" and said in cause.message and not cause.heals
 
 
 def test_what_kafkas_client_tells_by_words_alone() -> None:

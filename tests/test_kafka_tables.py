@@ -62,6 +62,43 @@ def test_statements_that_any_table_takes(sql: Sql, kafka: Kafka, table: Table) -
     assert len(kafka.read(topic)) == 1
 
 
+def test_a_table_that_is_made_anew_from_its_own_words_means_the_same(sql: Sql, table: Table) -> None:
+    """What a job's state was made by is told in the table's columns, not in what these are made of."""
+    table("ticks", "name STRING, at TIMESTAMP", watermark="at DELAY OF INTERVAL 1 SECOND")
+    sql("CREATE TABLE counted (name STRING, n BIGINT) USING parquet")
+    counted = "SELECT name, count(*) FROM STREAM ticks GROUP BY name"
+    sql(f"CREATE JOB counting OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT OVERWRITE counted {counted}")
+    sql("SUSPEND JOB counting")
+    [(made,)] = sql("SHOW CREATE TABLE ticks")
+    sql("DROP TABLE ticks")
+    sql(made)
+    same = sql.error("RESUME JOB counting").message
+    assert "was dropped and made anew" in same and "It was:" not in same
+    sql("DROP TABLE ticks")
+    sql(made.replace("1 SECOND", "2 SECONDS"))
+    other = sql.error("RESUME JOB counting").message
+    assert "EventTimeWatermark; `source0.at`: timestamp; delay 1 seconds" in other and "raise_error" not in other
+
+
+def test_a_stream_does_not_fill_a_new_table(sql: Sql, kafka: Kafka, table: Table) -> None:
+    table("ids", "id BIGINT")
+    options = kafka.options("tables.filled", value_format="json")
+    error = sql.error(f"CREATE TABLE filled {options} AS SELECT id FROM STREAM ids")
+    assert error.condition == "JETSQL.STREAM_OUTSIDE_JOB"
+    assert sql("SHOW TABLES LIKE 'filled'") == []
+
+
+def test_errors_of_kafkas_clients_are_told_of_plain_statements_too(sql: Sql, kafka: Kafka, table: Table) -> None:
+    compacted = kafka.topic("tables.compacted", 1, cleanup_policy="compact")
+    sql(f"CREATE TABLE compacted (id BIGINT) {kafka.options(compacted, value_format='json')}")
+    refused = sql.error("INSERT INTO compacted VALUES (1)")
+    assert refused.condition == "JETSQL.SINK_REFUSED_ROWS" and "without a key" in str(refused.hint)
+    topic = table("odd", "id BIGINT", kafka_isolation_level="nope")
+    kafka.send_json(topic, [{"id": 1}])
+    wrong = sql.error("SELECT * FROM odd")
+    assert wrong.condition == "JETSQL.INVALID_OPTION_VALUE" and "isolation.level" in wrong.message
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -82,7 +82,12 @@ class _Words:
     heals: bool = True
 
 
-_PACKAGES: Final = ("org.apache.kafka.common.errors.", "org.apache.kafka.clients.consumer.")
+_PACKAGES: Final = (
+    "org.apache.kafka.common.errors.",
+    "org.apache.kafka.common.config.",
+    "org.apache.kafka.common.",
+    "org.apache.kafka.clients.consumer.",
+)
 _NOT_READY: Final = ""  # whose turn it is to be made ready depends on what was done
 _CONDITIONS: Final = {
     Doing.READ: "SOURCE_NOT_READY",
@@ -249,6 +254,12 @@ _NO_TRANSACTION: Final = _Words(
 _WRONG_OPTION: Final = _Words(
     _NOT_READY, "{server} can't be reached with the table's OPTIONS: {said}", "There, such names begin with 'kafka.'."
 )
+_NO_SUCH_VALUE: Final = _Words(
+    "INVALID_OPTION_VALUE",
+    "Kafka's client does not take the OPTIONS of a table: {said}",
+    "There, this name begins with 'kafka.'. DROP TABLE and CREATE TABLE give it another value.",
+    heals=False,
+)
 _OTHER: Final = _Words("EXTERNAL_SYSTEM_ERROR", "{server} reports an error: {kind}: {said}")
 
 
@@ -301,8 +312,8 @@ def _words(failure: KafkaFailure, at: At) -> _Words | None:
         return _TOO_LONG if failure.seconds >= at.limit else _TAKEN_OVER
     if kind == "TimeoutException" and failure.step in _BEGINNING:
         return _NO_TRANSACTION
-    if kind.endswith("ConfigException") and at.doing is not Doing.RUN and "bootstrap" not in failure.message:
-        return _WRONG_OPTION
+    if kind == "ConfigException" and "bootstrap" not in failure.message:
+        return _NO_SUCH_VALUE if at.doing is Doing.RUN else _WRONG_OPTION
     if "Authentication" in kind:
         return _NOT_ACCEPTED
     special = {Doing.RUN: _IN_RUNS, Doing.WRITE: _IN_PARTS}.get(at.doing, {})

@@ -202,7 +202,7 @@ class SparkEngine:
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report, unwanted)
-        with ended_when(unwanted, self._spark.sparkContext, f"update-{job.id}-{proposed.checkpoint}"):
+        with ended_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
             self._states.prepare(job, proposed, self._sessions.for_job(job))
 
     def _untried(self, job: Job) -> bool:

@@ -133,8 +133,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        # A group and no tag: those jobs too that Spark is only about to submit.
-        with statement.waking(lambda: context.cancelJobGroupAndFutureJobs(group)):
+        with statement.waking(lambda: bridge(spark).end(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()

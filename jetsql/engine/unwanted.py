@@ -6,21 +6,23 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
+from jetsql.engine.jvm import bridge
 from jetsql.errors import StatementError
 
 _GROUP = "spark.jobGroup.id"
 
 
 @contextmanager
-def ended_when(unwanted: Future[None], context: SparkContext, group: str) -> Iterator[None]:
+def ended_when(unwanted: Future[None], spark: SparkSession, group: str) -> Iterator[None]:
     """End what this thread has Spark do as soon as `unwanted` is done. group: a name for that, never used before.
 
     Raises StatementError SNAPSHOT_FAILED then, in place of what Spark makes of it.
     """
+    context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
-    unwanted.add_done_callback(lambda _: context._jsc.sc().cancelJobGroupAndFutureJobs(group))
+    unwanted.add_done_callback(lambda _: bridge(spark).end(spark._jsparkSession, group))
     try:
         yield
     except Exception as error:

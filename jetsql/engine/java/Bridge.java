@@ -88,6 +88,9 @@ public class Bridge {
 
   public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
 
+  /** End what Spark does in a group of jobs, now and later. */
+  public void end(SparkSession session, String group) { GivenUp.end(session.sparkContext(), group); }
+
   public void ran(Dataset rows) { Relations.ran(rows); }
 
   /** Run a statement with parameter markers, see `Parameters`. */

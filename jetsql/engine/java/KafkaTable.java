@@ -73,6 +73,9 @@ public class KafkaTable {
   static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
   static final String ON_ERROR = "jetsql.on.error";
+  /** On what is a column of the table: what it is made of is the table's matter, and none of who reads it. */
+  static final String IS_COLUMN = "jetsql.column";
+  private static final Metadata COLUMN = new MetadataBuilder().putBoolean(IS_COLUMN, true).build();
 
   /** The setting of a job that goes before the option of its tables: a statement can't be changed under a planned batch. */
   private static final String DATA_LOSS = "spark.jetsql.kafka.failOnDataLoss";
@@ -387,7 +390,7 @@ public class KafkaTable {
       Column key = functions.col("__keys").getField(names[i]);
       Column column = !keyColumns().contains(names[i]) ? value
           : inValue ? functions.coalesce(new Column[] {value, key}) : key;
-      found.add(column.as(names[i]));
+      found.add(column.as(names[i], COLUMN));
     }
     String[] fields = hidden().fieldNames();
     for (int i = 0; i < fields.length; i++) found.add(functions.col(fields[i]));

@@ -136,6 +136,9 @@ public class KafkaTables {
       this.query = query;
     }
 
+    /** Whether it is to be filled from a stream. */
+    boolean streams() { return query != null && query.isStreaming(); }
+
     public Seq run(SparkSession given) {
       org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) given;
       SessionCatalog catalog = session.sessionState().catalog();

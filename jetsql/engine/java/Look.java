@@ -207,7 +207,7 @@ public class Look implements VoidFunction2 {
       woken = true;
       notifyAll();
     }
-    session.sparkContext().cancelJobGroupAndFutureJobs(id);
+    GivenUp.end(session.sparkContext(), id);
   }
 
   private Throwable failure() {
@@ -223,7 +223,7 @@ public class Look implements VoidFunction2 {
       ended = true;
       notifyAll();
     }
-    session.sparkContext().cancelJobGroupAndFutureJobs(id);
+    GivenUp.end(session.sparkContext(), id);
     keep(null);
     end(query);
   }

@@ -32,6 +32,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.DataType;
 import scala.Option;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
@@ -93,7 +94,7 @@ public class Plans {
 
   private void readQuery() {
     facts.put("streaming", query.isStreaming());
-    facts.put("schema", query.schema().catalogString());
+    facts.put("schema", words(query.schema()));
     ArrayNode sources = facts.putArray("sources");
     ArrayNode statics = facts.putArray("statics");
     ArrayNode views = facts.putArray("temporary_views");
@@ -105,7 +106,26 @@ public class Plans {
       if (node instanceof View && ((View) node).isTempView()) views.add(((View) node).desc().identifier().unquotedString());
       readExpressions(node, variables);
     }
+    for (int i = 0; i < nodes.size(); i++) readColumns((LogicalPlan) nodes.get(i));
     if (query.isStreaming()) readStream(nodes);
+  }
+
+  /** Columns that are made of a message are their source's as well. */
+  private void readColumns(LogicalPlan node) {
+    Iterator expressions = node.expressions().iterator();
+    while (expressions.hasNext()) {
+      Object each = expressions.next();
+      if (!(each instanceof Alias) || !((Alias) each).metadata().contains(KafkaTable.IS_COLUMN)) continue;
+      Attribute column = ((Alias) each).toAttribute();
+      Attribute beside = (Attribute) ((LogicalPlan) node.collectLeaves().head()).output().head();
+      Attribute known = (Attribute) sourceColumns.get(beside.exprId());
+      if (known != null) sourceColumns.put(column.exprId(), named(column, known.name().split("\\.")[0]));
+    }
+  }
+
+  private static Attribute named(Attribute column, String source) {
+    return column.withName(source + "." + column.name())
+        .withQualifier((scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$);
   }
 
   private List nodes() {
@@ -155,8 +175,7 @@ public class Plans {
     Iterator columns = node.output().iterator();
     while (columns.hasNext()) {
       Attribute column = (Attribute) columns.next();
-      sourceColumns.put(column.exprId(), column.withName("source" + ordinal + "." + column.name())
-          .withQualifier((scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$));
+      sourceColumns.put(column.exprId(), named(column, "source" + ordinal));
     }
     return source;
   }
@@ -246,12 +265,15 @@ public class Plans {
     Iterator expressions = node.expressions().iterator();
     while (expressions.hasNext()) {
       Expression meaning = expand((Expression) expressions.next(), 0);
-      text.append("; ").append(meaning.sql()).append(": ").append(meaning.dataType().catalogString());
+      text.append("; ").append(meaning.sql()).append(": ").append(words(meaning.dataType()));
     }
     if (node instanceof Join) text.append("; ").append(((Join) node).joinType().sql());
     if (node instanceof EventTimeWatermark) text.append("; delay ").append(((EventTimeWatermark) node).delay());
     return text.toString();
   }
+
+  /** A type, the usual way of comparing texts unsaid: SHOW CREATE TABLE says it where CREATE TABLE had not. */
+  private static String words(DataType type) { return type.catalogString().replace(" collate UTF8_BINARY", ""); }
 
   private Expression expand(Expression expression, int depth) {
     if (depth > 50) return expression;

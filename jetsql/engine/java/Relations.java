@@ -315,6 +315,7 @@ public class Relations {
 
     private static boolean streams(LogicalPlan plan) {
       if (plan instanceof InsertIntoDataSourceCommand) return ((InsertIntoDataSourceCommand) plan).query().isStreaming();
+      if (plan instanceof KafkaTables.Create) return ((KafkaTables.Create) plan).streams();
       return plan.getClass().getSimpleName().startsWith("InsertInto") && plan.isStreaming();
     }
   }

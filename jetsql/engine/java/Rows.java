@@ -54,7 +54,7 @@ public class Rows extends AbstractIterator {
   }
 
   /** Python reads no more. */
-  public void leave() { context.cancelJobGroupAndFutureJobs(group); }
+  public void leave() { GivenUp.end(context, group); }
 
   public boolean hasNext() {
     while (!current.hasNext()) {
