@@ -269,7 +269,8 @@ def test_avro_with_the_number_of_a_registrys_schema(sql: Sql, kafka: Kafka, tabl
 
 def test_messages_that_are_no_avro(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "id INT, name STRING", "avro", on_error="skip")
-    sql("INSERT INTO t VALUES (1, 'a'), (NULL, NULL)")
+    sql("INSERT INTO t VALUES (1, 'a')")
+    sql("INSERT INTO t VALUES (NULL, NULL)")
     kafka.send(topic, [Message(None, value) for value in (b"\0", b"", b"?", None)])
     assert sql("SELECT *, _offset FROM t ORDER BY _offset") == [(1, "a", 0), (None, None, 1), (None, None, 5)]
     sql(f"CREATE TABLE u (id INT, name STRING) {kafka.options(topic, value_format='avro')}")

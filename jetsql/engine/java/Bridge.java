@@ -74,10 +74,18 @@ public class Bridge {
 
   /**
    * Put a compiled class where the class `beside` is: whoever finds that one by its name finds this one too. Spark opens
-   * java.lang to all when it starts Java.
+   * java.lang to all when it starts Java. One that an engine before has put there stays.
    */
   public Class define(String beside, String name, byte[] code) throws Exception {
     ClassLoader loader = Class.forName(beside, false, getClass().getClassLoader()).getClassLoader();
+    try {
+      return Class.forName(name, false, loader);
+    } catch (ClassNotFoundException e) {
+      return defined(loader, name, code);
+    }
+  }
+
+  private static Class defined(ClassLoader loader, String name, byte[] code) throws Exception {
     Class[] types = new Class[] {String.class, byte[].class, int.class, int.class};
     java.lang.reflect.Method define = ClassLoader.class.getDeclaredMethod("defineClass", types);
     define.setAccessible(true);
