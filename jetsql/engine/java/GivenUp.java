@@ -1,7 +1,8 @@
 package dev.jetsql;
 
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -14,16 +15,17 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
  */
 public class GivenUp extends SparkListener {
   private static final String GROUP = "spark.jobGroup.id";
+  private static final int KEPT = 1000; // as many as Spark keeps for its part
   private static GivenUp listening;
 
   private final SparkContext context;
-  private final Set groups = ConcurrentHashMap.newKeySet();
+  private final Map groups = Collections.synchronizedMap(new Newest());
 
   private GivenUp(SparkContext context) { this.context = context; }
 
   /** From any thread; again is fine. A group is never used again. */
   static void end(SparkContext context, String group) {
-    of(context).groups.add(group);
+    of(context).groups.put(group, group);
     context.cancelJobGroupAndFutureJobs(group);
   }
 
@@ -37,6 +39,11 @@ public class GivenUp extends SparkListener {
 
   public void onJobStart(SparkListenerJobStart event) {
     String group = event.properties() == null ? null : event.properties().getProperty(GROUP);
-    if (group != null && groups.contains(group)) context.cancelJob(event.jobId());
+    if (group != null && groups.containsKey(group)) context.cancelJob(event.jobId());
+  }
+
+  /** Each statement that is left is a group, so old ones are forgotten: what was under way for them has ended. */
+  static class Newest extends LinkedHashMap {
+    protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
   }
 }
