@@ -271,11 +271,9 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        sc = self._parts.session.sparkContext
-        while self._thread is not None and self._thread.is_alive():
-            # Between two Spark jobs of the insert there is nothing to cancel, so ask again.
-            sc.cancelJobGroup(str(self._parts.id))
-            self._thread.join(0.1)
+        bridge(self._parts.session).end(self._parts.session._jsparkSession, str(self._parts.id))
+        if self._thread is not None:
+            self._thread.join()
         return True
 
     def watch_idle(self) -> None:
