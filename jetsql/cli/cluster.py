@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 import click
 
 from jetsql.cli.flags import ExitCode
+
+# Several where one stands by for the other, as Spark writes them: spark://one:7077,two:7077.
+_MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
+_PORT: Final = re.compile(r":(\d+)(?:,|$)")
+_MOST_PORT: Final = 65535
 
 
 class _MasterUrl(click.ParamType[str]):
     name = "url"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not value.startswith("spark://") or not value.rpartition(":")[2].isdigit():
+        ports = map(int, _PORT.findall(value))
+        if not _MASTERS.fullmatch(value) or not all(1 <= port <= _MOST_PORT for port in ports):
             self.fail(f"{value!r} is no master's URL, such as spark://127.0.0.1:7077.", param, ctx)
         return value
 
@@ -41,13 +49,14 @@ def master(context: click.Context, /, host: str, port: int, recovery_dir: Path |
       jetsql start --master spark://127.0.0.1:7077
     """
     from jetsql.console import process_console
-    from jetsql.engine.cluster import MasterStart, become_master
+    from jetsql.engine.cluster import MasterStart, become_master, check_address
     from jetsql.errors import EngineError
 
     start = MasterStart(host, port, recovery_dir and recovery_dir.absolute())
     console = process_console()
-    console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
     try:
+        check_address(start)
+        console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
         become_master(start)
     except EngineError as error:
         console.say(str(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Final, NoReturn
 import pyspark
 
 from jetsql.engine.startup import LOOPBACK, check_java, on_loopback
+from jetsql.errors import EngineError
 
 # How long a master that was started again waits for members that it has noted and that are gone. Spark's own is a
 # minute, in which it gives nobody any cores.
@@ -50,11 +52,23 @@ class WorkerStart:
     folder: Path | None = None
 
 
+def check_address(start: MasterStart) -> None:
+    """Raises EngineError ENGINE_NOT_STARTED where the master can't listen. Spark's would take the next free port."""
+    try:
+        socket.create_server((start.host, start.port)).close()
+    except (OSError, OverflowError) as error:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"The master can't listen at {start.host}:{start.port}: {getattr(error, 'strerror', None) or error}.",
+            hint="Choose an address of this machine with --host and a free port with --port.",
+        ) from error
+
+
 def become_master(start: MasterStart) -> NoReturn:
     """Raises EngineError ENGINE_NOT_STARTED without Java."""
-    options: dict[str, object] = {}
+    options: dict[str, object] = {"spark.port.maxRetries": 0}  # members know one port
     if start.recovery is not None:
-        options = {
+        options |= {
             "spark.deploy.recoveryMode": "FILESYSTEM",
             "spark.deploy.recoveryDirectory": start.recovery,
             "spark.deploy.recoveryTimeout": _RECOVERY,
