@@ -11,6 +11,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark import InheritableThread, SparkContext
@@ -26,7 +27,7 @@ from jetsql.engine.lag import Lateness
 from jetsql.engine.leases import Lease
 from jetsql.engine.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.remedies import GONE_HINT, Scene
-from jetsql.engine.sinks import SinkWriter, StreamWriter, encoded
+from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encoded
 from jetsql.engine.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -122,7 +123,7 @@ class StreamingRun:
         writer = self._parts.writer
         if isinstance(writer, StreamWriter):
             return writer.attach(rows, self._once)
-        return rows.writeStream.foreachBatch(self._write)
+        return rows.writeStream.foreachBatch(partial(self._write, writer))
 
     def _trigger(self) -> dict[str, Any]:
         plan = self._parts.job.plan
@@ -220,12 +221,12 @@ class StreamingRun:
             return RunCompleted(self._parts.id, held_back(self._progress))
         return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
 
-    def _write(self, rows: DataFrame, batch: int) -> None:
+    def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
         self._parts.holds.before_batch(self._parts.job.id, batch, self._stopping)
         try:
             self._parts.lease.check()
             self._check_files(batch)
-            self._written[batch] = self._parts.writer.write(rows, batch)
+            self._written[batch] = writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
             # Across Java the error would lose its condition, and Spark searches through its text, however long.
@@ -260,7 +261,9 @@ class BatchRun:
     """A batch job: its whole query is one batch, number 0, through the same writers."""
 
     def __init__(self, parts: RunParts) -> None:
+        assert not isinstance(parts.writer, StreamWriter), "there is no stream to lead anywhere"
         self._parts = parts
+        self._writer = parts.writer
         self._stopping = False
         self._thread: threading.Thread | None = None
 
@@ -287,8 +290,8 @@ class BatchRun:
         began = datetime.now()
         try:
             parts.lease.check()
-            count = parts.writer.write(parts.rows(), 0)
-            parts.writer.close()
+            count = self._writer.write(parts.rows(), 0)
+            self._writer.close()
             failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such
             if not self._stopping:

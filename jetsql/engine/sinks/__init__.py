@@ -32,14 +32,11 @@ class SinkContext:
     notice: Callable[[str], None]
 
 
-class SinkWriter(Protocol):
-    """One job's way into its table."""
+class Way(Protocol):
+    """One job's way into its table, whoever leads the rows there."""
 
     def recover(self) -> None:
         """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED for another table."""
-
-    def write(self, rows: DataFrame, batch: int) -> int | None:
-        """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""
 
     def holds(self, batch: int) -> bool:
         """Whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
@@ -51,8 +48,26 @@ class SinkWriter(Protocol):
         """The run has ended: let go what was kept from batch to batch."""
 
 
+class BatchWriter(Way, Protocol):
+    """A way into a table that is gone batch by batch."""
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""
+
+
 @runtime_checkable
-class EncodingWriter(SinkWriter, Protocol):
+class StreamWriter(Way, Protocol):
+    """A way into a table that Spark goes by itself: its batches don't come by here."""
+
+    def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
+        """Lead a stream into the table: the writer of Spark's to be started. once: for one batch only."""
+
+
+SinkWriter = BatchWriter | StreamWriter
+
+
+@runtime_checkable
+class EncodingWriter(BatchWriter, Protocol):
     """A way into a table whose rows look otherwise there: that is done in the query itself, planned once with it."""
 
     def encoded(self, rows: DataFrame) -> DataFrame:
@@ -62,14 +77,6 @@ class EncodingWriter(SinkWriter, Protocol):
 def encoded(rows: DataFrame, writer: SinkWriter) -> DataFrame:
     """A query's rows as a writer takes them."""
     return writer.encoded(rows) if isinstance(writer, EncodingWriter) else rows
-
-
-@runtime_checkable
-class StreamWriter(SinkWriter, Protocol):
-    """A way into a table that Spark goes by itself: its batches don't come by here, `write` is not called for them."""
-
-    def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
-        """Lead a stream into the table: the writer of Spark's to be started. once: for one batch only."""
 
 
 def read_all(rows: DataFrame) -> None:

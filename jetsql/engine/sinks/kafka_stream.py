@@ -51,6 +51,3 @@ class KafkaStream(WithoutRecord):
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)
         return messages.writeStream.format("kafka").options(**options)
-
-    def write(self, rows: DataFrame, batch: int) -> int | None:
-        raise NotImplementedError("Spark goes this way by itself.")

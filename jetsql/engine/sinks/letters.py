@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.catalog import Catalog, TableFacts
 from jetsql.engine.jvm import bridge
-from jetsql.engine.sinks import SinkContext, SinkWriter, encoded
+from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encoded
 from jetsql.engine.sinks.files import StagedFiles
 from jetsql.engine.sinks.manifests import Manifests
 from jetsql.errors import StatementError
@@ -86,7 +86,10 @@ def with_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     """The writer, with one for each of the job's letter boxes in front of it."""
     found = [(box, context.catalog.table(box.table)) for box in boxes(context.catalog, context.job.plan)]
     letters = tuple(Letters(context, box, table) for box, table in found if table is not None)
-    return DeadLetters(writer, letters, context.job.name) if letters else writer
+    if not letters:
+        return writer
+    assert not isinstance(writer, StreamWriter), "dead letters go before each batch"
+    return DeadLetters(writer, letters, context.job.name)
 
 
 class LetterFiles(StagedFiles):
@@ -158,7 +161,7 @@ def _quoted(table: str) -> str:
 class DeadLetters:
     """Writer of a job's batches that writes the dead letters of each first. job: its name."""
 
-    def __init__(self, writer: SinkWriter, letters: tuple[Letters, ...], job: str) -> None:
+    def __init__(self, writer: BatchWriter, letters: tuple[Letters, ...], job: str) -> None:
         self._writer = writer
         self._job = job
         self._letters = letters
