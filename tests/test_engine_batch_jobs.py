@@ -1,0 +1,40 @@
+"""Batch jobs that are stopped while their query runs."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.conftest import Sql, until
+
+pytestmark = pytest.mark.spark
+
+ENDLESS = [
+    "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE id < 0",
+    "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = rand(1)",
+]
+
+
+@pytest.mark.parametrize("query", ENDLESS, ids=["rows", "aggregate"])
+def test_a_batch_job_under_way_is_suspended_and_dropped(sql: Sql, query: str) -> None:
+    sql("CREATE TABLE found (n BIGINT) USING parquet")
+    tracker = sql.engine.spark.sparkContext.statusTracker()
+    told = []
+    creating = threading.Thread(target=lambda: told.extend(sql(f"CREATE JOB endless AS INSERT INTO found {query}")))
+    creating.start()
+    until(lambda: tracker.getActiveJobsIds() != [])
+    [(_, _, status, message)] = sql("SUSPEND JOB endless")
+    assert status == "SUSPENDED" and message.startswith("Suspended. Its query was ended.")
+    creating.join(60)
+    assert "Another statement suspended it." in told[0][3]
+    until(lambda: tracker.getActiveJobsIds() == [])
+    sql("RESUME JOB endless")
+    sql("SUSPEND JOB endless")  # perhaps before Spark has begun
+    until(lambda: tracker.getActiveJobsIds() == [])
+    sql("RESUME JOB endless")
+    until(lambda: tracker.getActiveJobsIds() != [])
+    [(_, _, status, message)] = sql("DROP JOB endless")
+    assert status == "FAILED" and "Its query was ended." in message
+    until(lambda: tracker.getActiveJobsIds() == [])
+    assert sql("SELECT * FROM found") == []
