@@ -30,6 +30,7 @@ _READING: Final = {
     "kafka.max.poll.records": "10000",
     "kafka.max.partition.fetch.bytes": "8388608",
     "kafka.receive.buffer.bytes": "1048576",
+    "kafka.fetch.max.wait.ms": "5",
 }
 _WRITING: Final = {"kafka.linger.ms": "20", "kafka.batch.size": "262144", "kafka.compression.type": "lz4"}
 
