@@ -59,6 +59,31 @@ def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: 
     sql("DROP JOB j")
 
 
+def test_messages_that_are_gone_are_left_out_when_somebody_says_so(
+    sql: Sql, kafka: Kafka, topic: str, tables: str
+) -> None:
+    other = kafka.topic(f"{topic}.other", 1)
+    sql(f"CREATE TABLE lenient {kafka.options(topic, failOnDataLoss='false')}")
+    sql(f"CREATE TABLE also {kafka.options(other)}")
+    send(kafka, topic, range(5))
+    for job, source, sink, out in (("j", "t", "out", tables), ("k", "lenient", "also", other)):
+        sql(f"CREATE JOB {job} {REAL_TIME} AS INSERT INTO {sink} (value) SELECT value FROM STREAM {source}")
+        until(lambda out=out: numbers(kafka, out) == Counter(range(5)))
+        sql(f"SUSPEND JOB {job}")
+    send(kafka, topic, range(5, 15))
+    kafka.delete_records(topic, 0, 10)
+    sql("RESUME JOB j")
+    until(lambda: sql.status("j") == "SUSPENDED")
+    assert "'spark.jetsql.kafka.failOnDataLoss' = 'false'" in dict(sql("DESCRIBE JOB j"))["last error"]
+    for text, out in (
+        ("ALTER JOB j OPTIONS ('spark.jetsql.kafka.failOnDataLoss' = 'false') RESUME", tables),
+        ("RESUME JOB k", other),
+    ):
+        sql(text)
+        until(lambda out=out: numbers(kafka, out) == Counter([*range(5), *range(10, 15)]))
+        sql(f"DROP JOB {'j' if out == tables else 'k'}")
+
+
 def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
     sql: Sql, kafka: Kafka, topic: str, tables: str
 ) -> None:

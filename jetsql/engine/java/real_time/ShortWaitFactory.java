@@ -3,7 +3,7 @@ package dev.jetsql.realtime;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 
 /** Makes a `ShortWaitReader` where the partition is read. */
 public class ShortWaitFactory implements PartitionReaderFactory {
@@ -13,6 +13,6 @@ public class ShortWaitFactory implements PartitionReaderFactory {
   public ShortWaitFactory(PartitionReaderFactory real) { this.real = real; }
 
   public PartitionReader createReader(InputPartition partition) {
-    return new ShortWaitReader((SupportsRealTimeRead) real.createReader(partition));
+    return new ShortWaitReader(real, (KafkaBatchInputPartition) partition);
   }
 }
