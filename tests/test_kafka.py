@@ -328,7 +328,7 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
         unwritten = sql.error(f"{least} SELECT value FROM STREAM vs")
         assert unwritten.condition == "JETSQL.SINK_NOT_READY" and "has no topic not.there" in unwritten.message
         assert sql("SHOW JOBS") == []
-        assert sql.error("SELECT * FROM missing").condition == "JETSQL.EXTERNAL_SYSTEM_ERROR"
+        assert sql.error("SELECT * FROM missing").condition == "JETSQL.SOURCE_NOT_READY"
     shown = str([sql("SHOW CREATE TABLE denied"), sql("DESCRIBE TABLE EXTENDED denied")])
     assert PASSWORD not in shown and topic in shown
     kafka.allow(ResourceType.TOPIC, topic, AclOperation.READ)

@@ -1,8 +1,9 @@
 """The statements inside Spark: what the parser hook in the JVM asks, and how answers and errors go back.
 
 Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. A third one
-is for the rows of a relation. A statement that waits is broken off when Spark interrupts its thread. Errors keep
-condition, SQLSTATE and position in every client; an error of Spark itself goes back as the very object it is.
+is for the rows of a relation, a fourth for a topic that a plain statement is about to read or write. A statement that
+waits is broken off when Spark interrupts its thread. Errors keep condition, SQLSTATE and position in every client; an
+error of Spark itself goes back as the very object it is.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from jetsql.cancellation import Cancellation, cancellable
+from jetsql.engine.catalog import Catalog
 from jetsql.engine.jvm import bridge
+from jetsql.engine.kafka_errors import Doing
+from jetsql.engine.topics import ask_topic
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model import quoted_text
 from jetsql.jobs.tables import Cell, Column, Table
@@ -104,8 +109,17 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
     def relation(_session: Any, name: str) -> dict[str, Any]:
         return {"rows": list(relate(name))}
 
+    catalog = Catalog(spark)
+
+    def topic(_session: Any, text: str) -> None:
+        asked = json.loads(text)
+        table = catalog.table(asked["table"])
+        if table is not None:
+            ask_topic(spark, replace(table, options=asked["options"]), Doing(asked["doing"]))
+
     running = RunningStatements()
-    bridge(spark).connect(_Question(columns), _Numbered(rows, running), running, _Question(relation))
+    questions = (_Question(columns), _Numbered(rows, running), running, _Question(relation), _Question(topic))
+    bridge(spark).connect(*questions)
     return running
 
 

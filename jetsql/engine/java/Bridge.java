@@ -27,14 +27,15 @@ public class Bridge {
     Sessions.renewState(session);
   }
 
-  public void connect(BiFunction describe, BiFunction execute, Consumer cancel, BiFunction rows) {
+  public void connect(BiFunction describe, BiFunction execute, Consumer cancel, BiFunction rows, BiFunction topic) {
     Extension.connect(describe, execute);
     Calls.connect(cancel);
     LiveTables.connect(rows);
+    KafkaAsked.connect(topic);
   }
 
   public void disconnect() {
-    connect(null, null, null, null);
+    connect(null, null, null, null, null);
     Members.forget();
   }
 

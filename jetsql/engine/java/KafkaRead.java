@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -95,7 +94,7 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
 
   /** The plan of the connector's source with the table's columns under the identities that the query knows them by. */
   LogicalPlan withSource() {
-    LogicalPlan rows = (LogicalPlan) plan(kafka.decoded(streaming)).transformUp(new OfTable(kafka.table));
+    LogicalPlan rows = (LogicalPlan) plan(kafka.decoded(streaming)).transformUp(new OfTable(kafka));
     List columns = new ArrayList();
     scala.collection.Iterator each = output().iterator();
     while (each.hasNext()) {
@@ -109,16 +108,17 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
 
   /** Tells the relation of a batch read whose it is: statements about a table look for that in its plan. */
   static class OfTable extends AbstractPartialFunction {
-    private final CatalogTable table;
+    private final KafkaTable kafka;
 
-    OfTable(CatalogTable table) { this.table = table; }
+    OfTable(KafkaTable kafka) { this.kafka = kafka; }
 
     public boolean isDefinedAt(Object node) { return node instanceof LogicalRelation; }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LogicalRelation read = (LogicalRelation) node;
-      return read.copy(read.relation(), read.output(), Option.apply((Object) table), read.isStreaming(), read.stream());
+      return read.copy(KafkaAsked.relation(kafka, read.relation()), read.output(), Option.apply((Object) kafka.table),
+          read.isStreaming(), read.stream());
     }
   }
 

@@ -82,7 +82,7 @@ public class KafkaTable {
 
   final SparkSession session;
   final CatalogTable table;
-  private final Map options;
+  final Map options;
 
   /** given: options of the query (WITH), stronger than the table's. */
   KafkaTable(SparkSession session, CatalogTable table, Map given) {
@@ -398,7 +398,10 @@ public class KafkaTable {
   }
 
   /** Send rows, by Spark's own writer. */
-  void insert(Dataset rows) { encoded(rows, false).write().format("kafka").options(writeOptions(true)).save(); }
+  void insert(Dataset rows) {
+    KafkaAsked.ask(this, "write");
+    encoded(rows, false).write().format("kafka").options(writeOptions(true)).save();
+  }
 
   static RuntimeException notReplaced(Origin place) {
     return Extension.Answers.raise(Extension.Failure.at(place, "UNSUPPORTED_SINK", "0A000", "INSERT OVERWRITE is not possible:"

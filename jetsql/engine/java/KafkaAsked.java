@@ -1,0 +1,73 @@
+package dev.jetsql;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.TableScan;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Topics that plain statements read and write: their brokers are asked first. Spark and Kafka's clients would wait for a
+ * broker that is away, and for a topic that is gone, for minutes, and then know neither broker nor topic.
+ *
+ * Jobs have been asked when they were made, and wait for their brokers.
+ */
+class KafkaAsked {
+  private static volatile BiFunction engine;
+
+  /** A function of (session, {"table", "doing": "read" or "write", "options"}) that answers nothing or an error. */
+  static void connect(BiFunction topic) { engine = topic; }
+
+  static void ask(KafkaTable table, String doing) {
+    BiFunction asked = engine;
+    if (asked == null || ofJob(table)) return;
+    try {
+      ObjectNode question = Extension.JSON.createObjectNode();
+      question.put("table", table.name());
+      question.put("doing", doing);
+      ObjectNode options = question.putObject("options");
+      Iterator each = table.options.entrySet().iterator();
+      while (each.hasNext()) {
+        Map.Entry option = (Map.Entry) each.next();
+        options.put((String) option.getKey(), (String) option.getValue());
+      }
+      Extension.Answers.of(Calls.ask(asked, null, Extension.JSON.writeValueAsString(question)));
+    } catch (Exception e) {
+      throw Extension.Answers.raise(e);
+    }
+  }
+
+  private static boolean ofJob(KafkaTable table) {
+    return table.session.sessionState().conf().contains(Relations.JOB_CONF);
+  }
+
+  /** The connector's relation of a table that a query reads. */
+  static BaseRelation relation(KafkaTable table, BaseRelation connectors) {
+    return ofJob(table) ? connectors : new Asked(table, connectors);
+  }
+
+  static class Asked extends BaseRelation implements TableScan {
+    private final KafkaTable table;
+    private final BaseRelation real;
+
+    Asked(KafkaTable table, BaseRelation real) {
+      this.table = table;
+      this.real = real;
+    }
+
+    public RDD buildScan() {
+      ask(table, "read");
+      return ((TableScan) real).buildScan();
+    }
+
+    public SQLContext sqlContext() { return real.sqlContext(); }
+    public StructType schema() { return real.schema(); }
+    public boolean needConversion() { return real.needConversion(); }
+    public long sizeInBytes() { return real.sizeInBytes(); }
+    public String toString() { return real.toString(); }
+  }
+}
