@@ -222,7 +222,8 @@ class MemoryEngine:
     def cause_of(self, error: Exception) -> Cause:
         if isinstance(error, JetSQLError):
             heals = error.condition not in ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
-            return Cause(error.message, error.condition, error.sqlstate, heals=heals, hint=error.hint)
+            away = error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+            return Cause(error.message, error.condition, error.sqlstate, heals=heals, hint=error.hint, away=away)
         return Cause(str(error), type(error).__name__, heals=not isinstance(error, ValueError))
 
     def versions(self) -> dict[str, str]:

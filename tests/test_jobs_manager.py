@@ -300,6 +300,17 @@ def test_a_drop_during_a_restart_wins_and_nothing_else_comes_between(w: World) -
     assert "cancelled by user" in str(restarting.exception(20))
 
 
+def test_resume_does_not_wait_for_a_system_that_is_away(tmp_path: Path) -> None:
+    with world(tmp_path, MemoryEngine(), replace(QUICK, retry_first_seconds=600.0, retry_most_seconds=600.0)) as w:
+        w.make()
+        w.sql("SUSPEND JOB j")
+        w.engine.start_errors.append(StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "k1 does not answer."))
+        status, message = w.said("RESUME JOB j")
+        assert status == "NOT_RUNNING"
+        assert "Resumed. It can't start yet" in str(message) and "k1 does not answer." in str(message)
+        assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
+
+
 def test_a_run_that_cannot_be_stopped_goes_on(w: World) -> None:
     w.make()
     w.engine.stop_errors.append(RuntimeError("no answer"))

@@ -94,6 +94,54 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
 
 
+def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics.sql.engine._manager.workers, "_stop_deadline", 0.5)
+    topics.make("source", "once", "least", "quick")
+    topics.job("j", "source", "once")
+    topics.job("l", "source", "least", f"{QUICK}, 'processingGuarantee' = 'atLeastOnce'")
+    topics.job("r", "source", "quick", REAL_TIME)
+    topics.send("source", range(10))
+    until(lambda: all(topics.found(name).total() == 10 for name in ("once", "least", "quick")))
+    topics.kafka.kill()
+    try:
+        for job in ("j", "l", "r"):
+            until(lambda job=job: "can't be reached" in topics.error(job))
+            assert topics.sql(f"SUSPEND JOB {job}")[0][2] == "SUSPENDED"
+        assert "It can't start yet" in topics.sql("RESUME JOB r")[0][3]
+        assert topics.sql("DROP JOB r")[0][2] == "FAILED"
+    finally:
+        topics.kafka.start()
+    for job in ("j", "l"):
+        topics.sql(f"RESUME JOB {job}")
+    topics.send("source", range(10, 20))
+    for job in ("j", "l"):
+        topics.idle(job)
+    assert topics.found("once") == Counter(range(20))
+    assert set(topics.found("least")) == set(range(20))
+
+
+def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) -> None:
+    """Kafka's own clients wait for both, and name neither."""
+    topics.make("gone", "there")
+    topics.kafka.delete_topic(topics.topic("gone"))
+    read, write = "SELECT value FROM {}", "INSERT INTO {} (value) VALUES (X'00')"
+    server = f"Kafka {topics.kafka.servers}"
+    for text, condition in ((read, "SOURCE_NOT_READY"), (write, "SINK_NOT_READY")):
+        error = topics.sql.error(text.format("gone"))
+        assert error.condition == f"JETSQL.{condition}"
+        assert f"{server} has no topic {topics.topic('gone')}." in error.message
+    topics.kafka.kill()
+    try:
+        for text in (read, write):
+            error = topics.sql.error(text.format("there"))
+            assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+            assert f"{server} can't be reached" in error.message
+    finally:
+        topics.kafka.start()
+    topics.sql(write.format("there"))
+    assert topics.sql(read.format("there")) == [(b"\0",)]
+
+
 def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(topics: Topics) -> None:
     topics.kafka.forbid_all()
     topics.make("source", "sink", login=True)

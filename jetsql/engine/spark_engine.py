@@ -101,7 +101,8 @@ class SparkEngine:
 
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
-        self._ask_sources(plan)
+        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has asked them
+            self._ask_sources(plan)
         make_boxes(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             rehearse(self._spark, self._catalog, plan)
@@ -119,7 +120,7 @@ class SparkEngine:
                 ask_topic(self._spark, table, Doing.READ)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._ask_sources(plan)  # the connector asks for the topics' partitions for minutes
+        self._ask_sources(plan)  # the connector would ask for the topics' partitions for minutes
         session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
         query = resolve(body, session, plan.analysis.session).query
         check_query(session, query, self._cores_held(but=job))
@@ -148,6 +149,7 @@ class SparkEngine:
         session = self._sessions.for_job(job)
         self._states.seed(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
+            self._ask_sources(job.plan)  # all that follows would wait for minutes, and a stop behind it
             # Real-time mode would run such a batch anew, past where its end is noted.
             self._finish_pending(job, report)
         parts = self._parts(job, session, self._forgetting_ended_runs(report))

@@ -102,7 +102,8 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
     least = step.job.run + (step.job.status is Status.COMPLETING)
 
     def settled(view: View) -> bool:
-        return view.job.waiting or view.job.status is Status.RUNNING or view.job.status in _NO_RUN
+        job = view.job
+        return job.waiting or _kept_out(job) or job.status is Status.RUNNING or job.status in _NO_RUN
 
     after = manager.board.wait(View(step.job), settled, manager.settings.statement_wait_seconds)
     job = after.job
@@ -116,12 +117,19 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
     return Result(job, _run_words(after, manager, joined(said, stop))).table()
 
 
+def _kept_out(job: Job) -> bool:
+    """Whether a system that does not answer keeps it from starting: nobody knows for how long."""
+    return job.status is Status.NOT_RUNNING and job.cause is not None and job.cause.away
+
+
 def _run_words(view: View, manager: Manager, said: str) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
         return joined(said, view.facts.words)
     if job.status is Status.RUNNING:
         return joined(said, restart_words(job))
+    if _kept_out(job):
+        return joined(said, "It can't start yet, and is tried again until it can:", cause_words(job.cause))
     error = f"Its last error: {cause_words(job.cause)}" if job.cause else ""
     doing = "being stopped before it starts" if job.status is Status.COMPLETING else "starting"
     return joined(_still(manager, doing), error)

@@ -131,16 +131,17 @@ class Engine(Protocol):
         """
 
     def check_reachable(self, plan: Plan) -> None:
-        """Ask the external systems of a plan directly whether the job could work (5 s).
+        """Ask the external systems of a plan directly whether the job could work (5 s); of a plan with the trigger
+        realTime, those that `check_real_time` has not asked.
 
         Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY).
         """
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        """Ask Spark, and the topics, whether the body could run with the trigger realTime now. job: whose it would be
-        from now on; None for a new one.
+        """Ask Spark, and the topics that are read, whether the body could run with the trigger realTime now. job: whose
+        it would be from now on; None for a new one.
 
-        Raises StatementError TRIGGER_NOT_POSSIBLE.
+        Raises StatementError TRIGGER_NOT_POSSIBLE, and as `check_reachable`.
         """
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:

@@ -232,7 +232,7 @@ public class Look implements VoidFunction2 {
   private void end(StreamingQuery begun) throws Exception {
     if (timer != null) timer.cancel(false);
     try {
-      if (begun != null) begun.stop();
+      if (begun != null) KafkaQuestions.end(begun);
     } catch (TimeoutException slow) {
       LoggerFactory.getLogger(Look.class).warn("A look did not end in time; what it does goes on until it notices", slow);
     } finally {

@@ -71,7 +71,7 @@ public class Queries {
       calm = query.status().isTriggerActive() ? 0 : calm + 1;
     }
     boolean graceful = !thread.isAlive() || calm >= 2;
-    query.stop();
+    KafkaQuestions.end(query);
     if (execution instanceof AsyncProgressTrackingMicroBatchExecution && !thread.isAlive()) {
       noteNewest((AsyncProgressTrackingMicroBatchExecution) execution);
     }

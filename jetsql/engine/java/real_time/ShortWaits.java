@@ -7,6 +7,7 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -42,10 +43,13 @@ public class ShortWaits {
     return Proxy.newProxyInstance(real.getClass().getClassLoader(), types, new Link(real));
   }
 
-  static class Link implements InvocationHandler {
+  static class Link implements InvocationHandler, Supplier {
     private final Object real;
 
     Link(Object real) { this.real = real; }
+
+    /** What it stands for. */
+    public Object get() { return real; }
 
     public Object invoke(Object proxy, Method method, Object[] given) throws Throwable {
       String name = method.getName();
