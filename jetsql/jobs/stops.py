@@ -238,7 +238,9 @@ def _stop_words(job: Job, graceful: bool) -> str:
         return "Its batch failed; it is repeated with the next start."
     if graceful:
         return "The running batch was finished first."
-    return "Stopped by force after the deadline; the batch that was running will be repeated."
+    if _goal(job) in (StopGoal.CANCEL, StopGoal.FAIL):
+        return "Stopped by force after the deadline."
+    return "Stopped by force after the deadline; a batch that was not committed by then will be repeated."
 
 
 def stop_failed(job: Job, event: StopFailed, moment: Moment) -> Step:
