@@ -165,6 +165,10 @@ class StatementError(JetSQLError):
     """A statement can't be done as it stands; nothing was changed."""
 
 
+class NotYet(StatementError):
+    """Nothing is wrong with the statement, or the job: what it needs is away, and may be back at any time."""
+
+
 class EngineError(JetSQLError):
     """The engine could not start or go on: no Java, a bad master, a home in use or damaged."""
 

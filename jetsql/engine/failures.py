@@ -11,9 +11,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.databases import DatabaseError, read_refusal, sql_failure, sql_failure_in
-from jetsql.engine.kafka_errors import BrokerAway
 from jetsql.engine.remedies import Scene, Trace, explained
-from jetsql.errors import SQLSTATES, JetSQLError
+from jetsql.errors import SQLSTATES, JetSQLError, NotYet
 from jetsql.jobs.model import Cause
 
 # Prefixes of conditions (Spark's and ours) that come back however often the job is started.
@@ -132,7 +131,7 @@ def _of_ours(error: JetSQLError, batch: int | None, inner: BaseException | None 
         error_class=kind or _class_of(error.__cause__ or error),
         where=error.where,
         hint=error.hint,
-        away=isinstance(error, BrokerAway),
+        away=isinstance(error, NotYet),
     )
 
 

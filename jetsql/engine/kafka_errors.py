@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from jetsql.errors import SQLSTATES, StatementError
+from jetsql.errors import SQLSTATES, NotYet, StatementError
 from jetsql.jobs.model import Cause
 from jetsql.jobs.moves import sentence
 from jetsql.jobs.secrets import hide
@@ -263,15 +263,11 @@ _NO_SUCH_VALUE: Final = _Words(
 _OTHER: Final = _Words("EXTERNAL_SYSTEM_ERROR", "{server} reports an error: {kind}: {said}")
 
 
-class BrokerAway(StatementError):
-    """A broker does not answer."""
-
-
 def refusal(failure: KafkaFailure, at: At) -> StatementError:
     """The error for people, without any secret of the client's."""
     words = _words(failure, at) or (_AWAY if failure.step == "connect" else _OTHER)
     message, where = _filled(words.message, failure, at), f"{at.server}, topic {at.topic}"
-    kind = BrokerAway if words.condition == _AWAY.condition else StatementError
+    kind = NotYet if words.condition == _AWAY.condition else StatementError
     return kind(_condition(words, at), message, hint=_hint(words, at), where=where)
 
 

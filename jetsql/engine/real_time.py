@@ -2,8 +2,8 @@
 how far it is.
 
 So little can wait for a batch: that the run works, and how many rows go through, is told while it lasts. A run that is
-stopped has its batch end early, where its tasks are in the engine's own process; members of a cluster don't hear of it,
-and what has not ended by the deadline is interrupted: the rows of that batch are written again by the next run.
+stopped has its batch end early. What has not ended by the deadline is interrupted: the rows of that batch are written
+again by the next run.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 from dataclasses import replace
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge, shipped
 from jetsql.engine.runs import RunParts, StreamingRun
 from jetsql.engine.startup import is_stopped
-from jetsql.errors import StatementError
+from jetsql.errors import NotYet
 from jetsql.jobs.engine import RunFlowing, RunIdle
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.real_time import WAY_OUT, not_possible
@@ -27,19 +28,20 @@ from jetsql.jobs.real_time import WAY_OUT, not_possible
 def check_query(session: SparkSession, query: Any, taken: int) -> None:
     """Whether Spark could run a query in real-time mode now. taken: cores that other jobs never give free.
 
-    Raises StatementError TRIGGER_NOT_POSSIBLE, without a place.
+    Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; NotYet where it is only cores that are missing.
     """
     verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
-    needed, cores = verdict["tasks"], session.sparkContext.defaultParallelism
-    if needed > cores - taken:
+    needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
+    if cores and needed > cores - taken:  # without any it waits for members, and is asked about again then
         others = f", of which other jobs with this trigger hold {taken} for good" if taken else ""
-        raise StatementError(
+        raise NotYet(
             "TRIGGER_NOT_POSSIBLE",
             f"The trigger realTime needs a core for each task all the time: {needed} for this query (one for each"
             f" partition of its topics and of each shuffle), and the engine has {cores}{others}.",
-            hint=f"Give the engine more cores (--master), or read topics with fewer partitions. {WAY_OUT}",
+            hint="Give the engine more cores (--master, or jetsql join), or read topics with fewer partitions."
+            f" {WAY_OUT}",
         )
 
 
@@ -49,6 +51,7 @@ class RealTimeRun(StreamingRun):
     def __init__(self, parts: RunParts) -> None:
         super().__init__(parts)
         self._pool = parts.job.id
+        self._name = str(uuid4())
         self._bridge = bridge(parts.session)
         self._flow: Any = None
         self._read = (0, monotonic())
@@ -59,9 +62,11 @@ class RealTimeRun(StreamingRun):
         return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
-        waits = shipped(self._parts.session, "real_time", "realtime.ShortWaits")
-        self._parts = replace(self._parts, query=waits.of(self._parts.query))
-        self._flow = self._bridge.watchFlow(self._parts.session._jsparkSession, self._pool, self)
+        spark = self._parts.session
+        waits = shipped(spark, "real_time", "realtime.ShortWaits")
+        self._parts = replace(self._parts, query=waits.of(self._parts.query, self._name))
+        self._bridge.beginFlow(spark._jsparkSession, self._name)
+        self._flow = self._bridge.watchFlow(spark._jsparkSession, self._pool, self)
         try:
             super().start()
         except BaseException:
@@ -69,11 +74,9 @@ class RealTimeRun(StreamingRun):
             raise
 
     def stop(self, deadline_seconds: float) -> bool:
-        self._bridge.hurry(self._pool, True)
-        try:
-            return super().stop(deadline_seconds)
-        finally:
-            self._bridge.hurry(self._pool, False)
+        if not is_stopped(self._parts.session):
+            self._bridge.endFlow(self._parts.session._jsparkSession, self._name)
+        return super().stop(deadline_seconds)
 
     def accept(self, kind: str, detail: str) -> None:
         if kind == "flow":
@@ -105,4 +108,5 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
+            self._bridge.endFlow(self._parts.session._jsparkSession, self._name)
             self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)

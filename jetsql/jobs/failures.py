@@ -69,13 +69,13 @@ def _fail(job: Job, cause: Cause, what: str, moment: Moment) -> Step:
     if job.previous is not None:
         return trial_failed(job, cause)
     hurt = replace(job, cause=cause)
+    if cause.away and job.plan.restart_attempts:
+        return _wait_for_what_is_away(hurt, what, moment)
     if not job.established:
         words = f"Failed before anything was committed: {why(cause)}"
         return end_failed(hurt, moment, words)
     if cause.condition in _FOR_PEOPLE:
         return _suspend_for(hurt, joined(what, _KEPT, cause.hint), ())
-    if cause.away and job.plan.restart_attempts:
-        return _wait_for_system(hurt, what, moment)
     if cause.heals and job.attempts < job.plan.restart_attempts:
         return _wait_for_retry(hurt, what, moment)
     spent = _spent(job) if cause.heals else "Trying again can't help."
@@ -114,10 +114,10 @@ def _wait_for_retry(job: Job, what: str, moment: Moment) -> Step:
     return Step(waiting, Outcome.MOVED, (ScheduleRetry(run_of(job), at),), title="error", words=words)
 
 
-def _wait_for_system(job: Job, what: str, moment: Moment) -> Step:
+def _wait_for_what_is_away(job: Job, what: str, moment: Moment) -> Step:
     """Nothing is wrong with the job, so this may last, and uses up none of its restarts."""
     at = moment.retry_at(_AWAY_DELAY)
-    words = joined(what, f"Trying again in {at - moment.now:g} s, until it can be reached; that counts as no restart.")
+    words = joined(what, f"Trying again in {at - moment.now:g} s, until that is over; it counts as no restart.")
     waiting = replace(job, status=Status.NOT_RUNNING)
     return Step(waiting, Outcome.MOVED, (ScheduleRetry(run_of(job), at),), title="error", words=words)
 

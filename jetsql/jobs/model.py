@@ -198,8 +198,8 @@ class Cause:
 
     batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help. error_class:
     the exception's class. where: the table, folder or system it happened at; empty when that is not known. hint: what
-    to do about it, a sentence of its own. away: nothing is wrong but that a system does not answer which jobs wait for,
-    however long that takes.
+    to do about it, a sentence of its own. away: nothing is wrong with the job, which waits for a system to answer, or
+    for cores, however long that takes.
     """
 
     message: str

@@ -190,11 +190,12 @@ public class Bridge {
     return RealTime.watch(session.sparkContext(), pool, engine);
   }
 
-  /** Whether the batches of a pool in real-time mode end before their time, see `RealTime`. */
-  public void hurry(String pool, boolean now) {
-    if (now) RealTime.hurry(pool);
-    else RealTime.dontHurry(pool);
-  }
+  public void beginFlow(SparkSession session, String run) throws Throwable { EarlyEnds.of(session.sparkContext()).begin(run); }
+
+  /** Have the batch of a run in real-time mode end before its time. */
+  public void endFlow(SparkSession session, String run) throws Throwable { EarlyEnds.of(session.sparkContext()).end(run); }
+
+  public int cores(SparkSession session) { return RealTime.cores(session.sparkContext()); }
 
   public void unwatchFlow(SparkSession session, RealTime.Flow flow) { session.sparkContext().removeSparkListener(flow); }
 

@@ -10,10 +10,8 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import org.apache.spark.SparkContext;
-import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.AccumulableInfo;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
@@ -29,7 +27,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.datasources.v2.LowLatencyClock$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata$;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataBase;
@@ -39,12 +36,11 @@ import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelationExec;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator$;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.util.SystemClock;
 import scala.Option;
 import scala.Tuple4;
 import scala.collection.Iterator;
 
-/** Spark's real-time mode: what it can't do, how a batch of it goes while it lasts, and how it ends before its time. */
+/** Spark's real-time mode: what it can't do, and how a batch of it goes while it lasts. */
 public class RealTime {
   private static final String POOL = "spark.scheduler.pool";
   private static final String[] CUTTING = {"maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions"};
@@ -229,30 +225,9 @@ public class RealTime {
     return flow;
   }
 
-  /**
-   * End the batches of a pool as if their time were up: `ShortWaitReader` looks often. Holds for the tasks in this JVM;
-   * those elsewhere end with the batch's time.
-   */
-  static void hurry(String pool) {
-    synchronized (Hurry.POOLS) {
-      if (!(LowLatencyClock$.MODULE$.getClock() instanceof Hurry)) LowLatencyClock$.MODULE$.setClock(new Hurry());
-    }
-    Hurry.POOLS.put(pool, pool);
-  }
-
-  static void dontHurry(String pool) { Hurry.POOLS.remove(pool); }
-
-  /** The clock that tasks of real-time mode read before each record and while they wait for one: for some of them it is past any time. */
-  static class Hurry extends SystemClock {
-    static final Map POOLS = new ConcurrentHashMap();
-
-    public long getTimeMillis() {
-      if (!POOLS.isEmpty()) {
-        TaskContext task = TaskContext.get();
-        String pool = task == null ? null : task.getLocalProperty(POOL);
-        if (pool != null && POOLS.containsKey(pool)) return Long.MAX_VALUE;
-      }
-      return super.getTimeMillis();
-    }
+  /** The tasks that can run at once on the members that there are now; no bound where Spark takes members as it needs them. */
+  static int cores(SparkContext context) {
+    if (context.executorAllocationManager().isDefined()) return Integer.MAX_VALUE;
+    return context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile());
   }
 }

@@ -9,10 +9,14 @@ import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 public class ShortWaitFactory implements PartitionReaderFactory {
   private static final long serialVersionUID = 1L;
   private final PartitionReaderFactory real;
+  private final String run;
 
-  public ShortWaitFactory(PartitionReaderFactory real) { this.real = real; }
+  ShortWaitFactory(PartitionReaderFactory real, String run) {
+    this.real = real;
+    this.run = run;
+  }
 
   public PartitionReader createReader(InputPartition partition) {
-    return new ShortWaitReader(real, (KafkaBatchInputPartition) partition);
+    return new ShortWaitReader(real, (KafkaBatchInputPartition) partition, EarlyEnd.of(run));
   }
 }

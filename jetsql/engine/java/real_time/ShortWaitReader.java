@@ -12,8 +12,8 @@ import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.slf4j.LoggerFactory;
 
 /**
- * A reader of real-time mode that looks at the clock while it waits for a record. Spark's own waits for as long as the
- * batch is to last, a minute for example, and doesn't hear that the batch is to end sooner (`RealTime.hurry`).
+ * A reader of real-time mode that ends with an `EarlyEnd`. Spark's own waits for the next record for as long as the batch
+ * is to last, a minute for example, and can't be told that the batch is to end sooner.
  *
  * It also goes on with what is there when the next messages are gone and `failOnDataLoss` is false, which Spark's own
  * hears of in the other modes only.
@@ -24,18 +24,20 @@ public class ShortWaitReader implements SupportsRealTimeRead {
 
   private final PartitionReaderFactory factory;
   private final KafkaBatchInputPartition partition;
+  private final EarlyEnd end;
   private SupportsRealTimeRead real;
 
-  ShortWaitReader(PartitionReaderFactory factory, KafkaBatchInputPartition partition) {
+  ShortWaitReader(PartitionReaderFactory factory, KafkaBatchInputPartition partition, EarlyEnd end) {
     this.factory = factory;
     this.partition = partition;
+    this.end = end;
     this.real = (SupportsRealTimeRead) factory.createReader(partition);
   }
 
   public SupportsRealTimeRead.RecordStatus nextWithTimeout(Long begin, Long millis) throws IOException {
-    long end = begin.longValue() + millis.longValue();
-    for (long now = begin.longValue(); now < end; now = LowLatencyClock$.MODULE$.getTimeMillis()) {
-      Long wait = Long.valueOf(Math.min(end - now, WAIT_MILLIS));
+    long until = begin.longValue() + millis.longValue();
+    for (long now = begin.longValue(); now < until && !end.hasCome(); now = LowLatencyClock$.MODULE$.getTimeMillis()) {
+      Long wait = Long.valueOf(Math.min(until - now, WAIT_MILLIS));
       try {
         SupportsRealTimeRead.RecordStatus status = real.nextWithTimeout(Long.valueOf(now), wait);
         if (status.hasRecord()) return status;

@@ -21,32 +21,41 @@ import scala.runtime.AbstractPartialFunction;
  * looks at for what it can do besides; so each is stood for by a proxy that can do all of the same.
  */
 public class ShortWaits {
-  public LogicalPlan of(LogicalPlan query) { return (LogicalPlan) query.transformUp(new OnRelation()); }
+  /** run: whose batches end early when the driver says so of it (`EarlyEnd`). */
+  public LogicalPlan of(LogicalPlan query, String run) { return (LogicalPlan) query.transformUp(new OnRelation(run)); }
 
   static class OnRelation extends AbstractPartialFunction {
+    private final String run;
+
+    OnRelation(String run) { this.run = run; }
+
     public boolean isDefinedAt(Object node) { return node instanceof StreamingRelationV2; }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       StreamingRelationV2 read = (StreamingRelationV2) node;
-      return read.copy(read.source(), read.sourceName(), (Table) around(read.table()), read.extraOptions(), read.output(),
+      return read.copy(read.source(), read.sourceName(), (Table) around(read.table(), run), read.extraOptions(), read.output(),
           read.catalog(), read.identifier(), read.v1Relation(), read.sourceIdentifyingName());
     }
   }
 
-  private static Object around(Object real) {
+  private static Object around(Object real, String run) {
     Set interfaces = new LinkedHashSet();
     for (Class each = real.getClass(); each != null; each = each.getSuperclass()) {
       interfaces.addAll(Arrays.asList((Object[]) each.getInterfaces()));
     }
     Class[] types = (Class[]) interfaces.toArray(new Class[0]);
-    return Proxy.newProxyInstance(real.getClass().getClassLoader(), types, new Link(real));
+    return Proxy.newProxyInstance(real.getClass().getClassLoader(), types, new Link(real, run));
   }
 
   static class Link implements InvocationHandler, Supplier {
     private final Object real;
+    private final String run;
 
-    Link(Object real) { this.real = real; }
+    Link(Object real, String run) {
+      this.real = real;
+      this.run = run;
+    }
 
     /** What it stands for. */
     public Object get() { return real; }
@@ -60,9 +69,9 @@ public class ShortWaits {
       } catch (InvocationTargetException e) {
         throw e.getCause();
       }
-      if (name.equals("createReaderFactory")) return new ShortWaitFactory((PartitionReaderFactory) found);
+      if (name.equals("createReaderFactory")) return new ShortWaitFactory((PartitionReaderFactory) found, run);
       boolean next = name.equals("newScanBuilder") || name.equals("build") || name.equals("toMicroBatchStream");
-      return next ? around(found) : found;
+      return next ? around(found, run) : found;
     }
   }
 }
