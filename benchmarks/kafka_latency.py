@@ -69,7 +69,7 @@ class Latency:
 
 def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple[str, ...], by_hand: bool) -> None:
     """Measure each mode at each rate, and tell at once what was found."""
-    say(f"latency: milliseconds from producer to consumer, {seconds} s after {_WARM_UP_SECONDS} s, the engine being warm")
+    say(f"latency: milliseconds from producer to consumer in a warm engine, {seconds} s after {_WARM_UP_SECONDS} s")
     lines: list[tuple[Any, ...]] = []
     _warm_up(streams, by_hand)
     for name in names or tuple(MODES):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import pytest
 
 import jetsql
 from jetsql.client.dbapi import Connection, Error
+from tests.kafka import Kafka, Message
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -352,3 +354,38 @@ def test_a_member_that_can_not_be_reached_writes_nothing_twice(engine: Engine) -
     engine.check_once("careful", "careful")
     engine.check_totals("summed", "summed")
     engine.drop("careful", "summed")
+
+
+def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
+    """It has a core for each of its tasks or waits, and ends at a boundary on whatever members they are."""
+    topics = [kafka.topic(f"t.members.{name}", 2) for name in ("in", "out")]
+    engine.have(0)
+    for table, topic in zip(("came", "gone"), topics, strict=True):
+        engine.sql(f"CREATE TABLE {table} {kafka.options(topic)}")
+    options = "'trigger' = 'realTime', 'snapshotIntervalMillis' = '60000'"
+    body = "INSERT INTO gone (value) SELECT value FROM STREAM came"
+    [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
+    assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    engine.have(1)
+    wait_until(lambda: "and the engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
+    engine.have(2)
+    engine.wait_status("at_once", "RUNNING")
+    _send(kafka, topics, range(50))
+    run = engine.runs("at_once")
+    engine.have(3)
+    engine.wait_run("at_once", run + 1)
+    _send(kafka, topics, range(50, 100))
+    [suspended] = engine.sql("SUSPEND JOB at_once")
+    assert "The running batch was finished first" in suspended["message"]
+    assert _numbers(kafka, topics[1]) == Counter(range(100))
+    engine.drop("at_once")
+
+
+def _send(kafka: Kafka, topics: list[str], numbers: range) -> None:
+    """From the first to the second, and wait until they are there."""
+    kafka.send(topics[0], [Message(None, str(n).encode(), partition=n % 2) for n in numbers])
+    wait_until(lambda: set(numbers) <= set(_numbers(kafka, topics[1])), f"not all of {numbers} have come")
+
+
+def _numbers(kafka: Kafka, topic: str) -> Counter[int]:
+    return Counter(int(message.value or b"") for message in kafka.read(topic))
