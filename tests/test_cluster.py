@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from jetsql import cli
-from jetsql.engine import cluster
-from jetsql.engine.startup import on_loopback
+from jetsql.engine import cluster, startup
+from jetsql.engine.startup import SparkStart, on_loopback
 from jetsql.errors import EngineError
 
 Becomes = Callable[..., tuple[list[str], dict[str, str]]]
@@ -122,6 +123,26 @@ def test_without_java_it_is_said(
     monkeypatch.setattr(cluster, "check_java", no_java)
     assert cli.main(words) == 3
     assert "Java 17" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_an_engine_tells_that_no_master_answers(
+    listens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def falls_over(builder: SparkSession.Builder) -> SparkSession:
+        raise RuntimeError("requirement failed: whatever it was")
+
+    monkeypatch.setattr(startup, "check_java", lambda: None)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", falls_over)
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        address = f"127.0.0.1:{master.getsockname()[1]}"
+        if not listens:
+            master.close()
+        with pytest.raises(EngineError) as caught:
+            startup.start_spark(SparkStart(tmp_path, str(tmp_path), f"spark://127.0.0.1:0,{address}"))
+    told = f"{caught.value}"
+    assert ("no master answers" in told and address in told and "jetsql master" in told) is not listens
+    assert ("whatever it was" in told) is listens
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,8 @@ from jetsql.private_files import append_private
 Session = SparkSession
 
 _LOG_TAIL = 5
+_MASTER_SECONDS = 3.0
+_STANDALONE = "spark://"
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 LOOPBACK = "127.0.0.1"
 _ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
@@ -196,7 +199,29 @@ def _not_started(start: SparkStart, error: Exception, logged: int) -> EngineErro
         reason = f"Java ended at once: {_last_words(start.log, logged)}"
     else:
         reason = _JAVA_CLASS.sub("", cause_of(error).message)
-    return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=f"More stands in {start.log}.")
+    hint = f"More stands in {start.log}."
+    silent = _unanswered(start.master)
+    if silent:
+        reason = f"no master answers at {silent}."
+        hint = f"Start one there with 'jetsql master', or name another one with --master. {hint}"
+    return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=hint)
+
+
+def _unanswered(master: str) -> str:
+    """Where nobody listens, and why; empty when somebody does, or when it is no standalone master.
+
+    Spark's own words for it are those of whatever fell over first when it gave up.
+    """
+    silent = []
+    for address in master.removeprefix(_STANDALONE).split(",") if master.startswith(_STANDALONE) else ():
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_MASTER_SECONDS).close()
+        except (OSError, ValueError, OverflowError) as error:
+            silent.append(f"{address} ({getattr(error, 'strerror', None) or error})")
+        else:
+            return ""
+    return ", ".join(silent)
 
 
 def _last_words(log: Path, since: int) -> str:
