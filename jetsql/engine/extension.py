@@ -115,7 +115,8 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
         asked = json.loads(text)
         table = catalog.table(asked["table"])
         if table is not None:
-            ask_topic(spark, replace(table, options=asked["options"]), Doing(asked["doing"]))
+            asked_with = replace(table, options=table.options | asked["options"])
+            ask_topic(spark, asked_with, Doing(asked["doing"]))
 
     running = RunningStatements()
     questions = (_Question(columns), _Numbered(rows, running), running, _Question(relation), _Question(topic))

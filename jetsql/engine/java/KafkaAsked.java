@@ -6,6 +6,8 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.TableScan;
 import org.apache.spark.sql.types.StructType;
@@ -23,17 +25,33 @@ class KafkaAsked {
   static void connect(BiFunction topic) { engine = topic; }
 
   static void ask(KafkaTable table, String doing) {
+    if (!ofJob(table)) ask(table.name(), doing, table.options);
+  }
+
+  /** Those that a plan streams from. */
+  static void askStreams(LogicalPlan plan) {
+    scala.collection.Iterator nodes = plan.collect(new Plans.Everything()).iterator();
+    while (nodes.hasNext()) {
+      Object node = nodes.next();
+      if (!(node instanceof StreamingRelationV2)) continue;
+      Map options = ((StreamingRelationV2) node).extraOptions().asCaseSensitiveMap();
+      if (options.containsKey(KafkaTable.TABLE)) ask((String) options.get(KafkaTable.TABLE), "read", options);
+    }
+  }
+
+  /** options: on top of the table's. */
+  private static void ask(String table, String doing, Map options) {
     BiFunction asked = engine;
-    if (asked == null || ofJob(table)) return;
+    if (asked == null) return;
     try {
       ObjectNode question = Extension.JSON.createObjectNode();
-      question.put("table", table.name());
+      question.put("table", table);
       question.put("doing", doing);
-      ObjectNode options = question.putObject("options");
-      Iterator each = table.options.entrySet().iterator();
+      ObjectNode given = question.putObject("options");
+      Iterator each = options.entrySet().iterator();
       while (each.hasNext()) {
         Map.Entry option = (Map.Entry) each.next();
-        options.put((String) option.getKey(), (String) option.getValue());
+        given.put((String) option.getKey(), (String) option.getValue());
       }
       Extension.Answers.of(Calls.ask(asked, null, Extension.JSON.writeValueAsString(question)));
     } catch (Exception e) {

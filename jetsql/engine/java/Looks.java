@@ -100,6 +100,7 @@ public class Looks {
     long most = limit == null ? -1L : ((Number) limit.eval(null)).longValue();
     if (limit != null && appends) plan = withoutLimit(plan);
     UnsupportedOperationChecker$.MODULE$.checkForStreaming(plan, mode);
+    KafkaAsked.askStreams(plan);
     SparkSession own = session((SparkSession) rows.sparkSession());
     return new Look(own, Intake.bounded(plan), mode, most, folder, live ? -1L : limitedMillis);
   }
