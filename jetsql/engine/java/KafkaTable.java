@@ -52,10 +52,11 @@ public class KafkaTable {
       {"kafka.max.poll.records", "10000"},
       {"kafka.max.partition.fetch.bytes", "8388608"},
       {"kafka.receive.buffer.bytes", "1048576"},
-      // Spark asks where a topic ends after each fetch, behind the client's next one, which waits for what comes (500 ms).
-      {"kafka.fetch.max.wait.ms", "5"},
       {"startingOffsets", "earliest"},
   };
+  // Spark asks where a topic ends after each fetch, behind the client's next one, which waits for what comes (500 ms).
+  private static final String WAIT = "kafka.fetch.max.wait.ms";
+  private static final String[][] SHORT_WAIT = {{WAIT, "5"}, {"jetsql.short.wait", "true"}};
   private static final Pattern WATERMARK = Pattern.compile("`?(.+?)`?\\s+DELAY\\s+OF\\s+(.+)", Pattern.CASE_INSENSITIVE);
   static final String BROKEN_AT = "The message at offset ";
   // What a client writes with unless the table says otherwise: Kafka's own wait for no second message and compress
@@ -183,6 +184,7 @@ public class KafkaTable {
       given.put("failOnDataLoss", loss.get());
     }
     complete(given, READING);
+    if (find(given, WAIT) == null) complete(given, SHORT_WAIT);
     if (topic() != null) given.put("subscribe", topic());
     return given;
   }

@@ -5,13 +5,16 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -34,8 +37,16 @@ public class ShortWaits {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       StreamingRelationV2 read = (StreamingRelationV2) node;
-      return read.copy(read.source(), read.sourceName(), (Table) around(read.table(), run), read.extraOptions(), read.output(),
-          read.catalog(), read.identifier(), read.v1Relation(), read.sourceIdentifyingName());
+      return read.copy(read.source(), read.sourceName(), (Table) around(read.table(), run), patient(read.extraOptions()),
+          read.output(), read.catalog(), read.identifier(), read.v1Relation(), read.sourceIdentifyingName());
+    }
+
+    /** In batches the client's own wait is a short one, see `KafkaTable`. Here it would ask the broker all the time. */
+    private static CaseInsensitiveStringMap patient(CaseInsensitiveStringMap options) {
+      if (!options.containsKey("jetsql.short.wait")) return options;
+      Map given = new HashMap(options.asCaseSensitiveMap());
+      given.put("kafka.fetch.max.wait.ms", "500");
+      return new CaseInsensitiveStringMap(given);
     }
   }
 
