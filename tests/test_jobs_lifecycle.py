@@ -285,6 +285,7 @@ def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
     assert (taken.job.status, taken.job.attempts) == (Status.NOT_RUNNING, 3)
     assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.words
     assert "Restart" not in after(RetryDue(RUN), taken.job).words
+    assert after(RunFailed(RUN, away), job(established=False)).job.status is Status.NOT_RUNNING
     none_allowed = job(chosen={"restartAttempts": "0"})
     assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
 
