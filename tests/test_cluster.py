@@ -39,6 +39,7 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
     monkeypatch.setattr(os, "execve", become)
     monkeypatch.setattr(cluster, "check_java", lambda: None)
     monkeypatch.setattr(cluster, "check_address", lambda start: None)
+    monkeypatch.setattr(startup, "_MASTER_SECONDS", 0.2)
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     return called
 
@@ -123,6 +124,17 @@ def test_without_java_it_is_said(
     monkeypatch.setattr(cluster, "check_java", no_java)
     assert cli.main(words) == 3
     assert "Java 17" in capsys.readouterr().err
+
+
+def test_a_member_tells_that_no_master_answers_and_waits(
+    becomes: Becomes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        becomes("join", url)
+        assert "No master" not in capsys.readouterr().err
+    words, _ = becomes("join", url)
+    assert words[-1] == url and f"No master answers at {url.removeprefix('spark://')} (" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("listens", [True, False])

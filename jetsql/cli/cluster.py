@@ -88,8 +88,15 @@ def join(
     """
     from jetsql.console import process_console
     from jetsql.engine.cluster import WorkerStart, become_worker
+    from jetsql.engine.startup import unanswered
     from jetsql.errors import EngineError
 
+    silent = unanswered(url)
+    if silent:
+        process_console().say(
+            f"No master answers at {silent}. The member goes on asking for some ten minutes: start one there with"
+            " 'jetsql master', or end this with Ctrl-C."
+        )
     try:
         become_worker(WorkerStart(url, host, cores, memory, work_dir and work_dir.absolute()))
     except EngineError as error:

@@ -200,14 +200,14 @@ def _not_started(start: SparkStart, error: Exception, logged: int) -> EngineErro
     else:
         reason = _JAVA_CLASS.sub("", cause_of(error).message)
     hint = f"More stands in {start.log}."
-    silent = _unanswered(start.master)
+    silent = unanswered(start.master)
     if silent:
         reason = f"no master answers at {silent}."
         hint = f"Start one there with 'jetsql master', or name another one with --master. {hint}"
     return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=hint)
 
 
-def _unanswered(master: str) -> str:
+def unanswered(master: str) -> str:
     """Where nobody listens, and why; empty when somebody does, or when it is no standalone master.
 
     Spark's own words for it are those of whatever fell over first when it gave up.
