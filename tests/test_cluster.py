@@ -38,7 +38,7 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
 
     monkeypatch.setattr(os, "execve", become)
     monkeypatch.setattr(cluster, "check_java", lambda: None)
-    monkeypatch.setattr(cluster, "check_address", lambda start: None)
+    monkeypatch.setattr(cluster, "check_address", lambda *where: None)
     monkeypatch.setattr(startup, "_MASTER_SECONDS", 0.2)
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     return called
@@ -83,6 +83,31 @@ def test_a_master_that_can_not_listen_is_told_at_once(
     told = capsys.readouterr()
     assert f"can't listen at {host}:{port}: " in told.err and "--port" in told.err
     assert "The master is" not in told.err + told.out
+
+
+def test_a_member_can_not_be_where_this_machine_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        assert cli.main(["join", url, "--host", "192.0.2.1"]) == 3
+    assert "The member can't listen at 192.0.2.1: " in capsys.readouterr().err
+
+
+def test_a_member_needs_a_folder(becomes: Becomes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        assert cli.main(["join", url, "--work-dir", str(tmp_path / "file" / "below")]) == 3
+        becomes("join", url, "--work-dir", str(tmp_path / "new" / "below"))
+    assert "can't make the folder" in capsys.readouterr().err and (tmp_path / "new" / "below").is_dir()
+
+
+@pytest.mark.parametrize("size", ["abc", "10", "0m", "-1g", "1.5g", ""])
+def test_what_is_no_size_is_wrong_usage(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["join", "spark://127.0.0.1:7077", "--memory", size]) == 2
+    assert "512m" in capsys.readouterr().err
 
 
 def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> None:

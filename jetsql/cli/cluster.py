@@ -14,6 +14,7 @@ from jetsql.cli.flags import ExitCode
 _MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
 _PORT: Final = re.compile(r":(\d+)(?:,|$)")
 _MOST_PORT: Final = 65535
+_MEMORY: Final = re.compile(r"[1-9]\d*[mgt]b?", re.ASCII | re.IGNORECASE)
 
 
 class _MasterUrl(click.ParamType[str]):
@@ -23,6 +24,15 @@ class _MasterUrl(click.ParamType[str]):
         ports = map(int, _PORT.findall(value))
         if not _MASTERS.fullmatch(value) or not all(1 <= port <= _MOST_PORT for port in ports):
             self.fail(f"{value!r} is no master's URL, such as spark://127.0.0.1:7077.", param, ctx)
+        return value
+
+
+class _Memory(click.ParamType[str]):
+    name = "size"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not _MEMORY.fullmatch(value):
+            self.fail(f"{value!r} is no size, such as 512m or 2g.", param, ctx)
         return value
 
 
@@ -55,7 +65,7 @@ def master(context: click.Context, /, host: str, port: int, recovery_dir: Path |
     start = MasterStart(host, port, recovery_dir and recovery_dir.absolute())
     console = process_console()
     try:
-        check_address(start)
+        check_address("The master", host, port)
         console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
         become_master(start)
     except EngineError as error:
@@ -66,7 +76,12 @@ def master(context: click.Context, /, host: str, port: int, recovery_dir: Path |
 @click.command()
 @click.argument("url", metavar="spark://HOST:PORT", type=_MasterUrl())
 @click.option("--cores", type=click.IntRange(1), metavar="N", help="How many tasks it runs at once [else all cores].")
-@click.option("--memory", metavar="SIZE", help="What its executors may take together, such as 2g [else Spark's].")
+@click.option(
+    "--memory",
+    type=_Memory(),
+    metavar="SIZE",
+    help="What its executors may take together, such as 2g [else Spark's].",
+)
 @click.option("--host", help="The address that it is reached at [else 127.0.0.1 or Spark's choice, as the master's].")
 @click.option(
     "--work-dir",
@@ -87,7 +102,7 @@ def join(
       jetsql join spark://127.0.0.1:7077 --cores 1 --memory 2g
     """
     from jetsql.console import process_console
-    from jetsql.engine.cluster import WorkerStart, become_worker
+    from jetsql.engine.cluster import WorkerStart, become_worker, check_address
     from jetsql.engine.startup import unanswered
     from jetsql.errors import EngineError
 
@@ -98,6 +113,8 @@ def join(
             " 'jetsql master', or end this with Ctrl-C."
         )
     try:
+        if host is not None:
+            check_address("The member", host)
         become_worker(WorkerStart(url, host, cores, memory, work_dir and work_dir.absolute()))
     except EngineError as error:
         process_console().say(str(error))

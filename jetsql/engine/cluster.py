@@ -52,15 +52,18 @@ class WorkerStart:
     folder: Path | None = None
 
 
-def check_address(start: MasterStart) -> None:
-    """Raises EngineError ENGINE_NOT_STARTED where the master can't listen. Spark's would take the next free port."""
+def check_address(who: str, host: str, port: int | None = None) -> None:
+    """Raises EngineError ENGINE_NOT_STARTED where it can't listen; Spark's master would take the next port."""
     try:
-        socket.create_server((start.host, start.port)).close()
+        socket.create_server((host, port or 0)).close()
     except (OSError, OverflowError) as error:
+        code = getattr(error, "errno", None)
+        reason = os.strerror(code) if code and not isinstance(error, socket.gaierror) else error
+        where, choose = (host, "") if port is None else (f"{host}:{port}", " and a free port with --port")
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"The master can't listen at {start.host}:{start.port}: {getattr(error, 'strerror', None) or error}.",
-            hint="Choose an address of this machine with --host and a free port with --port.",
+            f"{who} can't listen at {where}: {reason}.",
+            hint=f"Choose an address of this machine with --host{choose}.",
         ) from error
 
 
@@ -77,9 +80,17 @@ def become_master(start: MasterStart) -> NoReturn:
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
-    """Raises EngineError ENGINE_NOT_STARTED without Java."""
+    """Raises EngineError ENGINE_NOT_STARTED without Java, or where its folder can't be made."""
     host = start.host or (LOOPBACK if on_loopback(start.master) else None)
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"The member can't make the folder {folder}: {error.strerror}.",
+            hint="Name another one with --work-dir.",
+        ) from error
     given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     _become("worker.Worker", [*words, start.master], host, {})
