@@ -162,9 +162,10 @@ def test_a_member_tells_that_no_master_answers_and_waits(
     assert words[-1] == url and f"No master answers at {url.removeprefix('spark://')} (" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("master_at", ["spark://127.0.0.1:0,{}", "k8s://https://{}", "k8s://{}", "k8s://http://{}/path"])
 @pytest.mark.parametrize("listens", [True, False])
 def test_an_engine_tells_that_no_master_answers(
-    listens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    listens: bool, master_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def falls_over(builder: SparkSession.Builder) -> SparkSession:
         raise RuntimeError("requirement failed: whatever it was")
@@ -176,9 +177,9 @@ def test_an_engine_tells_that_no_master_answers(
         if not listens:
             master.close()
         with pytest.raises(EngineError) as caught:
-            startup.start_spark(SparkStart(tmp_path, str(tmp_path), f"spark://127.0.0.1:0,{address}"))
+            startup.start_spark(SparkStart(tmp_path, str(tmp_path), master_at.format(address)))
     told = f"{caught.value}"
-    assert ("no master answers" in told and address in told and "jetsql master" in told) is not listens
+    assert ("no master answers" in told and f"{address} (" in told and "--master" in told) is not listens
     assert ("whatever it was" in told) is listens
 
 

@@ -21,6 +21,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyspark.java_gateway
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -39,6 +40,7 @@ Session = SparkSession
 _LOG_TAIL = 5
 _MASTER_SECONDS = 3.0
 _STANDALONE = "spark://"
+_KUBERNETES = "k8s://"
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 LOOPBACK = "127.0.0.1"
 _ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
@@ -203,17 +205,18 @@ def _not_started(start: SparkStart, error: Exception, logged: int) -> EngineErro
     silent = unanswered(start.master)
     if silent:
         reason = f"no master answers at {silent}."
-        hint = f"Start one there with 'jetsql master', or name another one with --master. {hint}"
+        start_it = "Start one there with 'jetsql master', or name" if start.master.startswith(_STANDALONE) else "Name"
+        hint = f"{start_it} another one with --master. {hint}"
     return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=hint)
 
 
 def unanswered(master: str) -> str:
-    """Where nobody listens, and why; empty when somebody does, or when it is no standalone master.
+    """Where no standalone master and no Kubernetes listens, and why; empty when one does, and for other kinds.
 
     Spark's own words for it are those of whatever fell over first when it gave up.
     """
     silent = []
-    for address in master.removeprefix(_STANDALONE).split(",") if master.startswith(_STANDALONE) else ():
+    for address in _addresses(master):
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_MASTER_SECONDS).close()
@@ -222,6 +225,18 @@ def unanswered(master: str) -> str:
         else:
             return ""
     return ", ".join(silent)
+
+
+def _addresses(master: str) -> list[str]:
+    """Of those that may be the master, each with its port."""
+    if master.startswith(_STANDALONE):
+        return master.removeprefix(_STANDALONE).split(",")
+    if not master.startswith(_KUBERNETES):
+        return []
+    url = master.removeprefix(_KUBERNETES)
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    port = parts.netloc.rpartition(":")[2]
+    return [parts.netloc if port.isdigit() else f"{parts.netloc}:{80 if parts.scheme == 'http' else 443}"]
 
 
 def _last_words(log: Path, since: int) -> str:
