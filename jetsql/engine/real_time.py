@@ -12,7 +12,6 @@ import json
 from dataclasses import replace
 from time import monotonic
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
@@ -50,8 +49,6 @@ class RealTimeRun(StreamingRun):
 
     def __init__(self, parts: RunParts) -> None:
         super().__init__(parts)
-        self._pool = parts.job.id
-        self._name = str(uuid4())
         self._bridge = bridge(parts.session)
         self._flow: Any = None
         self._read = (0, monotonic())
@@ -62,11 +59,10 @@ class RealTimeRun(StreamingRun):
         return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
-        spark = self._parts.session
-        waits = shipped(spark, "real_time", "realtime.ShortWaits")
-        self._parts = replace(self._parts, query=waits.of(self._parts.query, self._name))
-        self._bridge.beginFlow(spark._jsparkSession, self._name)
-        self._flow = self._bridge.watchFlow(spark._jsparkSession, self._pool, self)
+        parts, name = self._parts, str(self._parts.id)
+        waits = shipped(parts.session, "real_time", "realtime.ShortWaits")
+        self._parts = replace(parts, query=waits.of(parts.query, name))
+        self._flow = self._bridge.watchFlow(parts.session._jsparkSession, parts.job.id, name, self)
         try:
             super().start()
         except BaseException:
@@ -74,8 +70,10 @@ class RealTimeRun(StreamingRun):
             raise
 
     def stop(self, deadline_seconds: float) -> bool:
-        if not is_stopped(self._parts.session):
-            self._bridge.endFlow(self._parts.session._jsparkSession, self._name)
+        self._started.wait()  # before that there is no batch to end
+        flow = self._flow
+        if flow is not None and not is_stopped(self._parts.session):
+            flow.hurry()
         return super().stop(deadline_seconds)
 
     def accept(self, kind: str, detail: str) -> None:
@@ -108,5 +106,4 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
-            self._bridge.endFlow(self._parts.session._jsparkSession, self._name)
             self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)

@@ -186,18 +186,13 @@ public class Bridge {
 
   public String realTime(SparkSession session, LogicalPlan query) throws Exception { return RealTime.judge(session, query); }
 
-  public RealTime.Flow watchFlow(SparkSession session, String pool, BiConsumer engine) {
-    return RealTime.watch(session.sparkContext(), pool, engine);
+  public RealTime.Flow watchFlow(SparkSession session, String pool, String run, BiConsumer engine) throws Throwable {
+    return RealTime.watch(session.sparkContext(), pool, run, engine);
   }
 
-  public void beginFlow(SparkSession session, String run) throws Throwable { EarlyEnds.of(session.sparkContext()).begin(run); }
-
-  /** Have the batch of a run in real-time mode end before its time. */
-  public void endFlow(SparkSession session, String run) throws Throwable { EarlyEnds.of(session.sparkContext()).end(run); }
+  public void unwatchFlow(SparkSession session, RealTime.Flow flow) { RealTime.unwatch(session.sparkContext(), flow); }
 
   public int cores(SparkSession session) { return RealTime.cores(session.sparkContext()); }
-
-  public void unwatchFlow(SparkSession session, RealTime.Flow flow) { session.sparkContext().removeSparkListener(flow); }
 
   public Throwable failure(StreamingQuery query) { return Queries.failure(query); }
 }

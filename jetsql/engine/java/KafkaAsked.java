@@ -1,7 +1,6 @@
 package dev.jetsql;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.rdd.RDD;
@@ -47,12 +46,7 @@ class KafkaAsked {
       ObjectNode question = Extension.JSON.createObjectNode();
       question.put("table", table);
       question.put("doing", doing);
-      ObjectNode given = question.putObject("options");
-      Iterator each = options.entrySet().iterator();
-      while (each.hasNext()) {
-        Map.Entry option = (Map.Entry) each.next();
-        given.put((String) option.getKey(), (String) option.getValue());
-      }
+      question.set("options", Extension.JSON.valueToTree(options));
       Extension.Answers.of(Calls.ask(asked, null, Extension.JSON.writeValueAsString(question)));
     } catch (Exception e) {
       throw Extension.Answers.raise(e);

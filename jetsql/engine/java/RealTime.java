@@ -143,6 +143,8 @@ public class RealTime {
    */
   static class Flow extends SparkListener {
     private final String pool;
+    private final String run;
+    private final EarlyEnds ends;
     private final BiConsumer engine;
     private final Map tasks = new HashMap();
     private final Map rows = new HashMap();
@@ -150,8 +152,10 @@ public class RealTime {
     private int job = -1;
     private volatile int most;
 
-    Flow(String pool, BiConsumer engine) {
+    Flow(String pool, String run, EarlyEnds ends, BiConsumer engine) {
       this.pool = pool;
+      this.run = run;
+      this.ends = ends;
       this.engine = engine;
     }
 
@@ -169,6 +173,9 @@ public class RealTime {
       }
       most = all();
     }
+
+    /** Have the batch end before its time, and each that begins after it. */
+    public void hurry() { ends.end(run); }
 
     /** The tasks that a batch runs at once; 0 before the first. */
     public int tasks() { return most; }
@@ -218,11 +225,18 @@ public class RealTime {
     }
   }
 
-  /** pool: that the work of the query is in, and no other. */
-  static Flow watch(SparkContext context, String pool, BiConsumer engine) {
-    Flow flow = new Flow(pool, engine);
+  /** pool: that the work of the query is in, and no other. run: as its readers know it. */
+  static Flow watch(SparkContext context, String pool, String run, BiConsumer engine) throws Throwable {
+    EarlyEnds ends = EarlyEnds.of(context);
+    ends.begin(run);
+    Flow flow = new Flow(pool, run, ends, engine);
     context.addSparkListener(flow);
     return flow;
+  }
+
+  static void unwatch(SparkContext context, Flow flow) {
+    flow.hurry();
+    context.removeSparkListener(flow);
   }
 
   /** The tasks that can run at once on the members that there are now; no bound where Spark takes members as it needs them. */
