@@ -131,6 +131,9 @@ class DoorEngine:
     def about(self) -> dict[str, Any]:
         return {"version": "0", "home": "nowhere"}
 
+    def without_secrets(self, text: str) -> str:
+        return text
+
     def error(self, error: BaseException, text: str) -> ErrorReport:
         if isinstance(error, JetSQLError):
             return error.report(text)

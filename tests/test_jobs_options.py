@@ -13,6 +13,7 @@ from jetsql.jobs.model import Guarantee, OutputMode, Trigger
 from jetsql.jobs.options import OPTIONS, Options, parse_options, spec_of
 from jetsql.jobs.secrets import hide, hide_in_text, is_secret, show
 from jobs_support import option
+from tests import secret_names
 
 
 def parsed(**options: str) -> Options:
@@ -147,18 +148,22 @@ def test_any_texts_give_options_or_an_error_at_a_literal(texts: dict[str, str]) 
         assert error.place is not None
 
 
-@pytest.mark.parametrize(
-    "name", ["password", "spark.x.sslPassword", "api_token", "SECRET", "sasl.jaas.config", "access-key", "privateKey"]
-)
+@pytest.mark.parametrize("name", secret_names.SECRET)
 def test_secret_names(name: str) -> None:
     assert is_secret(name)
     assert show({name: "geheim"}) == {name: "***"}
     assert show({name: "secret:env:PW"}) == {name: "secret:env:PW"}
 
 
-@pytest.mark.parametrize("name", ["key.columns", "key.secret", "trigger", "spark.sql.caseSensitive"])
+@pytest.mark.parametrize("name", secret_names.PLAIN)
 def test_names_that_are_no_secrets(name: str) -> None:
+    assert not is_secret(name)
     assert show({name: "a"}) == {name: "a"}
+
+
+@pytest.mark.parametrize("name", ["sig", "apikey", "SharedAccessKey", "pwd", "X-Amz-Signature"])
+def test_parameters_of_urls_that_are_secrets(name: str) -> None:
+    assert hide_in_text(f"at https://host/x?a=1&{name}=geheim&b=2") == f"at https://host/x?a=1&{name}=***&b=2"
 
 
 def test_secrets_in_urls_are_hidden() -> None:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.catalog import Catalog
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, without_secrets
 from jetsql.engine.kafka_errors import Doing
 from jetsql.engine.topics import ask_topic
 from jetsql.errors import JetSQLError
@@ -141,7 +141,7 @@ def _comment(column: Column) -> str:
 def _error(error: JetSQLError, text: str) -> dict[str, Any]:
     place = error.place
     return {
-        "message": str(error),
+        "message": without_secrets(str(error)),
         "condition": error.condition,
         "sqlstate": error.sqlstate,
         "line": None if place is None else place.line(text),

@@ -6,11 +6,13 @@ What is not in the table may heal: a server that is restarted, a network that co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.databases import DatabaseError, read_refusal, sql_failure, sql_failure_in
+from jetsql.engine.jvm import without_secrets
 from jetsql.engine.remedies import Scene, Trace, explained
 from jetsql.errors import SQLSTATES, JetSQLError, NotYet
 from jetsql.jobs.model import Cause
@@ -99,6 +101,20 @@ def heals(condition: str) -> bool:
 
 def cause_of(error: BaseException, batch: int | None = None, scene: Scene | None = None) -> Cause:
     """Any exception of a run as a cause: the innermost error that says what happened, and what can be done about it."""
+    return _without_secrets(_cause_of(error, batch, scene))
+
+
+def of_throwable(throwable: object, batch: int | None = None, scene: Scene | None = None) -> Cause:
+    """A Java throwable as a cause. Wrappers such as "the job was aborted" give way to what they wrap."""
+    return _without_secrets(_of_throwable(throwable, batch, scene))
+
+
+def _without_secrets(cause: Cause) -> Cause:
+    message, where, hint = map(without_secrets, (cause.message, cause.where, cause.hint))
+    return replace(cause, message=message, where=where, hint=hint)
+
+
+def _cause_of(error: BaseException, batch: int | None, scene: Scene | None) -> Cause:
     if isinstance(error, JetSQLError):
         return _of_ours(error, batch)
     failure = sql_failure(error)
@@ -106,7 +122,7 @@ def cause_of(error: BaseException, batch: int | None = None, scene: Scene | None
         return _of_ours(read_refusal(failure), batch, failure)
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if throwable is not None:
-        return of_throwable(throwable, batch, scene)
+        return _of_throwable(throwable, batch, scene)
     if isinstance(error, PySparkException):
         condition = error.getCondition() or ""
         message = plain_message(str(error), condition)
@@ -140,8 +156,7 @@ def _class_of(error: BaseException) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def of_throwable(throwable: object, batch: int | None = None, scene: Scene | None = None) -> Cause:
-    """A Java throwable as a cause. Wrappers such as "the job was aborted" give way to what they wrap."""
+def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> Cause:
     failure = sql_failure_in(throwable)
     if failure is not None:
         return _of_ours(read_refusal(failure), batch, failure)

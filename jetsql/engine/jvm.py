@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pyspark.java_gateway
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jetsql.jobs.secrets import names_secret
+from jetsql.jobs.secrets import SECRET_NAMES, names_secret
 
 _PACKAGE = "dev.jetsql"
 _bridges: dict[int, Any] = {}
@@ -36,7 +36,9 @@ def bridge(spark: SparkSession) -> Any:
     with _making:
         if id(gateway) not in _bridges:
             compiled = _compile(gateway, "java")
-            _bridges[id(gateway)] = _loaded(gateway, compiled, _parent(gateway), "Bridge")
+            loaded = _loaded(gateway, compiled, _parent(gateway), "Bridge")
+            loaded.setSecretNames(SECRET_NAMES)
+            _bridges[id(gateway)] = loaded
     return _bridges[id(gateway)]
 
 
@@ -49,6 +51,18 @@ def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
         return dict(options)
     found: dict[str, str] = json.loads(bridge(spark).reveal(json.dumps(dict(options))))
     return found
+
+
+def without_secrets(text: str) -> str:
+    """Return a text of an error without the values of the secrets that Java has read, see `Secrets.java`."""
+    for each in list(_bridges.values()):
+        try:
+            text = str(each.hideSecrets(text))
+        except (Py4JError, ConnectionError) as error:
+            if isinstance(error, Py4JJavaError):
+                raise
+            # Java has ended, and what it had read is gone with it.
+    return text
 
 
 def class_beside(spark: SparkSession, beside: str, folder: str, name: str) -> Any:

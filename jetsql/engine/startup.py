@@ -33,6 +33,7 @@ from jetsql.engine.jvm import bridge
 from jetsql.engine.local_files import set_rights_by_calls
 from jetsql.engine_log import LOG
 from jetsql.errors import EngineError
+from jetsql.jobs.secrets import SECRET_NAMES
 from jetsql.private_files import append_private
 
 Session = SparkSession
@@ -44,9 +45,10 @@ _KUBERNETES = "k8s://"
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 LOOPBACK = "127.0.0.1"
 _ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
-# What SHOW CREATE TABLE and DESCRIBE hide in a table's options; Spark by itself hides URLs only.
+# What SHOW CREATE TABLE, DESCRIBE and SET hide: Spark's own patterns know few names of secrets.
 _REDACTION = "spark.sql.redaction.options.regex"
-_SECRETS = "(?i)url|jaas|pass|secret|token|credential|access.?key|private.?key"
+_CONF_REDACTION = "spark.redaction.regex"
+_SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
@@ -116,6 +118,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.sql.shuffleExchange.maxThreadThreshold": "128",
         "spark.sql.resultQueryStage.maxThreadThreshold": "128",
         _REDACTION: _SECRETS,
+        _CONF_REDACTION: SECRET_NAMES,
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
@@ -259,6 +262,8 @@ def hide_secrets(spark: Session) -> None:
     later: Any = spark.sparkContext._jsc.sc().conf()
     spark.conf.set(_REDACTION, _with_secrets(spark.conf.get(_REDACTION) or ""))
     later.set(_REDACTION, _with_secrets(later.get(_REDACTION, "")))
+    # A setting of Spark's core, which no session can be given: this one keeps Spark's own short list.
+    later.set(_CONF_REDACTION, SECRET_NAMES)
 
 
 def _with_secrets(pattern: str) -> str:

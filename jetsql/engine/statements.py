@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from jetsql import cancellation
 from jetsql.engine import arrow, served
 from jetsql.engine.failures import cause_of, plain_message
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, without_secrets
 from jetsql.engine.looks import Look
 from jetsql.engine.moments import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
@@ -179,7 +179,12 @@ def session_zone(spark: SparkSession) -> tzinfo:
 
 
 def report(error: BaseException, text: str) -> ErrorReport:
-    """Take an error of a statement apart: ours, Spark's, or anything else."""
+    """Take an error of a statement apart: ours, Spark's, or anything else. No secret that was read is in it."""
+    found = _report(error, text)
+    return replace(found, message=without_secrets(found.message), hint=without_secrets(found.hint))
+
+
+def _report(error: BaseException, text: str) -> ErrorReport:
     if isinstance(error, JetSQLError):
         return error.report(text)
     if isinstance(error, PySparkException):

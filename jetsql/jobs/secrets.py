@@ -2,6 +2,9 @@
 
 One rule for SHOW CREATE JOB, DESCRIBE JOB, history and error messages: the name of an option decides, and in a URL the
 user info and the password parameters. References (`secret:env:NAME`) are not secrets themselves.
+
+`SECRET_NAMES` is the only list of such names. Java (`Secrets.java`) and Spark's own redaction are given this pattern,
+so it keeps to the syntax that Python's and Java's regular expressions share.
 """
 
 from __future__ import annotations
@@ -14,15 +17,32 @@ HIDDEN: Final = "***"
 
 _LEAST_HIDDEN: Final = 3  # hiding every "a" in a message would protect nothing
 
-_WORDS: Final = r"password|passwd|secret|token|credential|jaas|access.?key|private.?key"
-_SECRET_NAME: Final = re.compile(_WORDS, re.IGNORECASE)
+_KEY_OF: Final = "access|account|api|client|encryption|master|private|shared|subscription"
+_WORDS: Final = "|".join(
+    (
+        r"(?i:password|passwd|passphrase|passcode|pwd|secret|credential|jaas)",
+        r"(?i:token)(?!(?i:i[sz]))",  # not tokenizer
+        r"(?i:(?:access|api|private)[^A-Za-z0-9]?key)",
+        rf"(?i:(?:{_KEY_OF})[^A-Za-z0-9]?key|key.?store[^A-Za-z0-9]?key)(?![A-Za-z])",
+        r"(?i:user.?info|connection.?string|shared.?access|header.authorization)",
+        r"(?i:signature)(?!(?i:.?(?:alg|ver)))",
+        # Words that other names have in them (bypass, compass, sasl, design): as a word of their own only.
+        r"(?<![A-Za-z])(?i:pass|sas|sig)(?![A-Za-z]|[._-](?i:through))",
+        r"(?<=[a-z0-9])(?:Pass|Sas|Sig)(?![a-z]|(?i:.?through))",
+        r"(?i:(?:db|key|store|user)pass)(?![A-Za-z])",
+    )
+)
+SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?(?:{_WORDS})"
+"""Finds the names of options that hold secrets. `key.*` are options of Kafka tables (`key.columns`), never secrets."""
+
+_SECRET_NAME: Final = re.compile(SECRET_NAMES)
 _USER_INFO: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
-_PARAMETER: Final = re.compile(rf"([?&;](?:[\w.-]*(?:{_WORDS})[\w.-]*)=)[^&;\s'\"]*", re.IGNORECASE)
+_PARAMETER: Final = re.compile(rf"([?&;](?:[\w.-]*(?:{_WORDS})[\w.-]*)=)[^&;\s'\"]*")
 
 
 def is_secret(name: str) -> bool:
-    """Whether an option of this name holds a secret; `key.*` options never do (`key.columns`)."""
-    return not name.lower().startswith("key.") and _SECRET_NAME.search(name) is not None
+    """Return whether an option of this name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def names_secret(value: str) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 from jetsql.engine import extension, looks, statements, system_tables
 from jetsql.engine.failures import cause_of
 from jetsql.engine.filesystem import FileSystem
-from jetsql.engine.jvm import bridge
+from jetsql.engine.jvm import bridge, without_secrets
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.startup import (
     Session,
@@ -138,6 +138,10 @@ class EmbeddedEngine:
             message = "Spark's process has ended, and the engine with it."
             return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
         return statements.report(error, text)
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text of an error without the values of the secrets that options named."""
+        return without_secrets(text)
 
     @contextmanager
     def doors(self, settings: DoorSettings, token: str) -> Iterator[Addresses]:

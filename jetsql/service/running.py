@@ -48,6 +48,8 @@ Put = Callable[[bytes | ErrorReport], None]
 class Reporter(Protocol):
     def error(self, error: BaseException, text: str) -> ErrorReport: ...
 
+    def without_secrets(self, text: str) -> str: ...
+
 
 class RunningStatements:
     """Those that run at this moment, by id."""
@@ -128,7 +130,7 @@ class RunningStatements:
             request.cancellation.cancel(_SESSION_CLOSED)
 
     def _fail(self, request: Request, error: Exception, put: Put) -> None:
-        trace = "".join(traceback.format_exception(error)) if request.trace else ""
+        trace = self._engine.without_secrets("".join(traceback.format_exception(error))) if request.trace else ""
         try:
             put(replace(self._engine.error(error, request.text), trace=trace))
         except ReaderGone:

@@ -58,6 +58,14 @@ public class Bridge {
     return Extension.JSON.writeValueAsString(revealed);
   }
 
+  /** What the names of secret options look like. */
+  public void setSecretNames(String pattern) { Secrets.setNames(pattern); }
+
+  public boolean isSecretName(String option) { return Secrets.isName(option); }
+
+  /** A message without the secrets that were read. */
+  public String hideSecrets(String message) { return Secrets.hide(message); }
+
   /** Spark's Kafka connector is there from now on, see `Connector`. */
   public void loadKafka(SparkSession session) { Connector.load(session.sparkContext()); }
 

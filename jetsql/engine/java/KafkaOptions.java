@@ -140,6 +140,9 @@ class KafkaOptions {
   }
 
   private void checkValue(String name, String key, String text, Origin place) {
+    if (Secrets.isReference(text) && !key.startsWith("kafka.")) {
+      throw Secrets.noSecret(place, name, "only options of Kafka's clients can, which begin with 'kafka.'. Write its value.");
+    }
     if (key.equals("value.format") || key.equals("key.format")) oneOf(name, text, KafkaFormat.NAMES, place);
     if (has(BOOLEANS, key)) oneOf(name, text, new String[] {"true", "false"}, place);
     if (has(NUMBERS, key) && !text.matches("[0-9]{1,18}")) {
@@ -334,11 +337,9 @@ class KafkaOptions {
   }
 
   private static RuntimeException bad(Origin place, String name, String text, String right) {
-    String shown = SECRET.matcher(name).find() ? "***" : text;
+    String shown = Secrets.isName(name) ? "***" : text;
     return failure(place, "INVALID_OPTION_VALUE", "22023", "'" + name + "' is '" + shown + "'. It must be " + right + ".");
   }
-
-  private static final Pattern SECRET = Pattern.compile("password|secret|token|jaas", Pattern.CASE_INSENSITIVE);
 
   private static RuntimeException missing(String message) {
     return Extension.Answers.raise(Extension.Failure.of("INVALID_OPTION_VALUE", "22023", message));

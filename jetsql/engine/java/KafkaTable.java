@@ -216,9 +216,20 @@ public class KafkaTable {
     Iterator each = options.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      if (!isOurs((String) entry.getKey())) given.put(entry.getKey(), Secrets.reveal((String) entry.getValue()));
+      if (isOurs((String) entry.getKey())) continue;
+      given.put(entry.getKey(), revealed((String) entry.getKey(), (String) entry.getValue()));
     }
     return given;
+  }
+
+  /** The value of an option of Kafka's clients, read if it names a secret; of other options none does. */
+  private static String revealed(String name, String value) {
+    if (value == null || !Secrets.isReference(value) || !name.toLowerCase(Locale.ROOT).startsWith("kafka.")) return value;
+    String secret = Secrets.reveal(value);
+    String type = KafkaTypes.refusing(name.substring(6), secret);
+    if (type == null) return secret;
+    throw Extension.Answers.raise(Extension.Failure.of("INVALID_OPTION_VALUE", "22023", "'" + name + "' can't be what '" + value
+        + "' holds: Kafka's clients take no such value there (type " + type + ")."));
   }
 
   /** Whether an option is none of the connector's. */

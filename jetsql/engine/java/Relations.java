@@ -124,6 +124,7 @@ public class Relations {
       found.refuseChange((LogicalPlan) plan);
       found.refuseForKafka((LogicalPlan) plan);
       KafkaTables.check(found.session, (LogicalPlan) plan);
+      Secrets.check((LogicalPlan) plan);
       return ((LogicalPlan) plan).resolveOperatorsDown(found);
     }
   }
