@@ -51,6 +51,13 @@ def printable(text: str) -> str:
     return "".join(_escaped(char) if _unprintable(char) else char for char in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return a text of several lines with everything escaped that `printable` escapes, but its line breaks and tabs."""
+    if text.isprintable():
+        return text
+    return "".join(_escaped(char) if char not in "\n\t" and _unprintable(char) else char for char in text)
+
+
 def _head(text: str, size: int) -> str:
     """As many of its first characters as go into so many cells."""
     if text.isascii():

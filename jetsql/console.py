@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from jetsql.cells import cut
+from jetsql.cells import cut, printable, printable_lines
 from jetsql.surface import SurfaceLost
 
 LONG_SECONDS = 2.0
@@ -37,7 +37,10 @@ class Timer(Protocol):
 
 
 class Console:
-    """A `Surface` on two text streams. terminal: whether a person watches the second."""
+    """A `Surface` on two text streams. terminal: whether a person watches the second.
+
+    No text drives a terminal: what would is escaped. Results that go into a file or a pipe are data and stay as they are.
+    """
 
     def __init__(
         self,
@@ -62,14 +65,14 @@ class Console:
         return shutil.get_terminal_size().columns if self.terminal else None
 
     def result(self, line: str) -> None:
-        self._write(self._out, line)
+        self._write(self._out, printable_lines(line) if self._out.isatty() else line)
 
     def mistake(self, text: str) -> None:
         self.say(text)
 
     def say(self, text: str) -> None:
         """A line for people, at once."""
-        self._write(self._talk, text)
+        self._write(self._talk, printable_lines(text))
         self._talk.flush()
 
     def flush(self) -> None:
@@ -163,7 +166,7 @@ class _Ticker:
                 return
             self._shown = True
             since = f" ... {time.monotonic() - self._began:.0f} s"
-            self._write(cut(self._what(), _columns() - len(since) - 1) + since)
+            self._write(cut(printable(self._what()), _columns() - len(since) - 1) + since)
             self._next = self._after(1.0)
 
     def _write(self, line: str) -> None:

@@ -169,6 +169,19 @@ class NotYet(StatementError):
     """Nothing is wrong with the statement, or the job: what it needs is away, and may be back at any time."""
 
 
+def check_text(text: str, what: str) -> None:
+    """Raise StatementError REQUEST_NOT_READABLE for half a surrogate pair, which no encoding has a place for."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        raise StatementError(
+            "REQUEST_NOT_READABLE",
+            f"{what} is no text: its character {error.start + 1} is {half}, half of a surrogate pair.",
+            hint="Send text in UTF-8, and characters beyond U+FFFF whole.",
+        ) from error
+
+
 class EngineError(JetSQLError):
     """The engine could not start or go on: no Java, a bad master, a home in use or damaged."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetsql.cells import cut, printable, width
+from jetsql.cells import cut, printable, printable_lines, width
 
 CONTEXT = 100
 """So many characters of a line are shown before its fault and after it: lines of generated scripts have no end."""
@@ -101,4 +101,4 @@ def _lines(told: str) -> list[str]:
 
 def _safe(message: str) -> str:
     """Messages quote what users wrote; their line breaks stay, nothing else in them may drive the terminal."""
-    return "\n".join(printable(line.replace("\t", "    ")) for line in message.rstrip().split("\n"))
+    return printable_lines(message.rstrip()).replace("\t", "    ")

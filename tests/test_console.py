@@ -40,6 +40,46 @@ def console(out: io.StringIO, talk: io.StringIO) -> Console:
     return Console(out, talk, terminal=False, timer=HandTimer)
 
 
+class Watched(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07\x9b31m\r\u202eb\tc\nd"
+HARMLESS = "a\\x1b[2J\\x1b]0;owned\\x07\\x9b31m\\r\\u202eb\tc\nd"
+
+
+def test_results_drive_no_terminal() -> None:
+    out = Watched()
+    Console(out, io.StringIO(), terminal=True).result(HOSTILE)
+    assert out.getvalue() == HARMLESS + "\n"
+
+
+def test_results_in_a_file_are_data() -> None:
+    out = io.StringIO()
+    Console(out, io.StringIO(), terminal=True).result(HOSTILE)
+    assert out.getvalue() == HOSTILE + "\n"
+
+
+def test_words_drive_no_terminal() -> None:
+    talk = Watched()
+    console = Console(Watched(), talk, terminal=True)
+    console.say(HOSTILE)
+    console.mistake(HOSTILE)
+    assert talk.getvalue() == 2 * (HARMLESS + "\n")
+
+
+def test_what_is_waited_for_drives_no_terminal(timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    talk = Watched()
+    with Console(Watched(), talk, terminal=True, timer=HandTimer).waiting("job \x1b[2J"):
+        timers[0].act()
+    assert "\x1b[2J" not in talk.getvalue()
+    assert "job \\x1b[2J" in talk.getvalue()
+
+
 def test_what_is_quick_is_not_talked_about(timers: list[HandTimer]) -> None:
     talk = io.StringIO()
     with console(io.StringIO(), talk).busy("starting"):

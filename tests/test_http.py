@@ -242,11 +242,20 @@ BAD_BODIES = [
     ('{"statement": "COUNT 1", "sql": 1}', "no field 'sql'"),
     ('{"statement": "COUNT 1", "parameters": 1}', "wrong type"),
     ("[" * 100_000, "no JSON"),
+    (r'{"statement": "COUNT 1 \ud800"}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "parameters": ["\udfff"]}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "parameters": {"\udfff": 1}}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "id": "\ud800"}', "half of a surrogate pair"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 101 + "]" * 101 + "}", "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 500 + "]" * 500 + "}", "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "no JSON"),
+    ('{"statement": "ARGS ?", "parameters": ' + '{"a": ' * 500 + "1" + "}" * 501, "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "no JSON"),
     ('{"statement": "' + "x" * 33 * 2**20 + '"}', "more than 32 MiB"),
 ]
 
 
-@pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[words for _, words in BAD_BODIES])
+@pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[f"{body[:60]} {words}" for body, words in BAD_BODIES])
 def test_what_is_no_request(shared: Server, body: str, words: str) -> None:
     response = request(shared, "POST", "/v1/sql", body)
     told = response.error

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
@@ -13,6 +15,8 @@ import pytest
 
 from jetsql.client.answers import RemoteRows
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
+from jetsql.live import Live, LiveBatch, LiveMode
+from jetsql.render import Format
 from jetsql.shell.outlets import pager_command
 from jetsql.shell.output import Output
 from jetsql.shell.screen import Frame
@@ -47,6 +51,47 @@ def output(terminal: Terminal, **settings: object) -> Output:
 )
 def test_what_is_told_of_a_result(tally: Tally, ended: Ended, words: str) -> None:
     assert tally_words(tally, ended) == words
+
+
+HOSTILE = "a\x1b[2J\x9b31m\x07\x1b]0;owned\x1b\\b"
+
+
+def hostile() -> RemoteRows:
+    return RemoteRows(columns(**{f"n{HOSTILE}": "string"}), iter([(HOSTILE,), (f"{HOSTILE}\n{HOSTILE}",)]))
+
+
+@pytest.mark.parametrize("mode", [form.value for form in Format])
+@pytest.mark.parametrize("live", [False, True])
+def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
+    terminal = Terminal()
+    found = hostile()
+    if live:
+        found = replace(found, rows=iter(()), live=Live(LiveMode.APPEND, (LiveBatch(n, hostile().rows) for n in (0, 1))))
+    output(terminal, mode=mode).show(found)
+    written = re.sub(r"\x1b(\[[0-9;?]*[mhlKJAH])", "", terminal.getvalue().replace("\x1b[2J\x9b", "CLEARED"))
+    assert "CLEARED" not in written
+    assert not [char for char in written if char in "\x1b\x9b\x07"]
+    assert "]0;owned" in written
+
+
+@pytest.mark.parametrize("mode", [form.value for form in Format])
+def test_what_goes_through_a_pager_does_not_drive_it(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", f"cat > {tmp_path / 'seen'}")
+    terminal = Terminal(lines=6)
+    rows = ((HOSTILE,) for _ in range(50))
+    output(terminal, mode=mode, pager="auto").show(RemoteRows(columns(name="string"), rows))
+    seen = terminal.getvalue() + ((tmp_path / "seen").read_text() if (tmp_path / "seen").exists() else "")
+    assert seen.count("]0;owned") >= 50
+    assert "\x1b[2J" not in seen and "\x9b" not in seen and "\x07" not in seen
+
+
+def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
+    shown = output(Terminal())
+    file = tmp_path / "all.csv"
+    shown.send_to(str(file))
+    shown.show(hostile())
+    shown.close()
+    assert file.read_bytes().decode() == f'n{HOSTILE}\n{HOSTILE}\n"{HOSTILE}\n{HOSTILE}"\n'
 
 
 def test_without_timing_only_the_rows_are_told() -> None:

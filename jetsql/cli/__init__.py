@@ -192,6 +192,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int | None = cli.main(arguments, prog_name="jetsql", standalone_mode=False)
     except click.ClickException as error:
+        from jetsql.cells import printable_lines
+
+        error.message = printable_lines(error.message)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -262,7 +262,9 @@ class _Told:
 
     def say(self, words: str) -> None:
         if not self._in_background:
-            click.echo(words, err=True)
+            from jetsql.cells import printable_lines
+
+            click.echo(printable_lines(words), err=True)
 
     def _pass_on(self, told: dict[str, Any]) -> None:
         """Who started it may have left meanwhile, as of a shell that was closed: the engine does not end for that."""

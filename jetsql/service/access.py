@@ -36,7 +36,8 @@ class Access:
             if scope["type"] != "http":
                 await app(scope, receive, send)
                 return
-            refusal = self._refusal(Headers(scope=scope), scope["path"])
+            headers = Headers(scope=scope)
+            refusal = _unclear_length(headers) or self._refusal(headers, scope["path"])
             await (app if refusal is None else refusal)(scope, receive, send)
 
         return guarded
@@ -60,6 +61,14 @@ class Access:
     def _knows_token(self, authorization: str) -> bool:
         scheme, _, token = authorization.partition(" ")
         return scheme.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+
+
+def _unclear_length(headers: Headers) -> Response | None:
+    """Refuse a request with two lengths: a proxy that goes by the other one would see another request in its body."""
+    if "transfer-encoding" not in headers or "content-length" not in headers:
+        return None
+    words = "The request has both Content-Length and Transfer-Encoding."
+    return error_response(StatementError("REQUEST_NOT_READABLE", words).report(), 400, {"Connection": "close"})
 
 
 def _without_port(host: str) -> str:

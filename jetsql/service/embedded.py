@@ -35,7 +35,7 @@ from jetsql.engine.startup import (
     start_spark,
     wait_for_end,
 )
-from jetsql.errors import EngineError, ErrorReport, StatementError
+from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
 from jetsql.failpoints import check_armed
 from jetsql.jobs import commands, relations
 from jetsql.jobs.manager import Manager
@@ -239,6 +239,7 @@ class EngineSession:
 
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
         """None for a statement of Spark's."""
+        check_text(text, "The statement")
         statement = parse(text)
         if self._engine.closed:
             raise closed_error()

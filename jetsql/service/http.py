@@ -34,7 +34,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from jetsql.errors import JetSQLError, StatementError
+from jetsql.errors import JetSQLError, StatementError, check_text
 from jetsql.jobs.pulses import Pulse
 from jetsql.service import wire
 from jetsql.service.access import Access
@@ -48,6 +48,9 @@ from jetsql.service.running import Reporter, Request, RunningStatements
 
 BODY_MOST: Final = 32 * 1024 * 1024
 """Bytes of a request. Scripts are sent statement by statement, so this is one statement and its parameters."""
+
+_LEVELS_MOST: Final = 100
+"""Arrays and objects of a request within each other."""
 
 _THREADS: Final = 256
 # For all else, so that statements can be cancelled, and the engine stopped, however many go on.
@@ -95,6 +98,7 @@ class Door:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="door")
         app = Starlette(routes=self._routes(), exception_handlers={JetSQLError: _refuse, HTTPException: _no_such_thing})
+        app.router.redirect_slashes = False
         self.app = access.guard(app)
 
     def close(self) -> None:
@@ -192,7 +196,27 @@ async def _body(http: HttpRequest) -> Mapping[str, Any]:
         raise StatementError("REQUEST_NOT_READABLE", f"The request's body is no JSON: {error}.") from error
     if not isinstance(told, dict):
         raise StatementError("REQUEST_NOT_READABLE", "The request's body is no JSON object.")
+    _check_members(told)
     return told
+
+
+def _check_members(told: Mapping[str, Any]) -> None:
+    """Refuse what is nested too deeply for those who read it recursively, and what is no text. Raises StatementError."""
+    level: list[Any] = [told]
+    for _ in range(_LEVELS_MOST):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                check_text(value, "A text of the request")
+            elif isinstance(value, dict):
+                below += value
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+        if not below:
+            return
+        level = below
+    raise StatementError("REQUEST_NOT_READABLE", f"The request is nested more than {_LEVELS_MOST} levels deep.")
 
 
 _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Final, Protocol
 
 from jetsql import render
+from jetsql.cells import printable_lines
 from jetsql.client.answers import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.jobs.tables import Column
@@ -140,7 +141,8 @@ class Output:
             elif is_drawn(self.screen, form):
                 show_live(columns, live, self.screen, form, null, self._keyboard)
             else:
-                self._write(plain_lines(columns, live, form, self.screen.flush))
+                lines = plain_lines(columns, live, form, self.screen.flush)
+                self._write(map(printable_lines, lines) if self.screen.terminal else lines)
         except (KeyboardInterrupt, ReaderLeft):
             self._tell_farewell()
             return Ended.LEFT

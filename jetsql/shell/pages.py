@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Final
 
 from jetsql import render
-from jetsql.cells import printable, width
+from jetsql.cells import printable, printable_lines, width
 from jetsql.jobs.tables import Column
 from jetsql.layout import NULL, PLAIN, Cell, Layout, Paint, cells, natural, raw_cells
 from jetsql.render import ROWS_LOOKED_AT, Format, Row, Rows
@@ -55,7 +55,7 @@ class Page:
 def page(result: Rows, look: Look) -> Page:
     """A result as lines; a screenful of it is read at once. Raises whatever reading the rows raises."""
     if not result.columns or look.form not in (Format.TABLE, Format.VERTICAL):
-        return _long(render.lines(result, look.form), look)
+        return _long(map(printable_lines, render.lines(result, look.form)), look)
     if look.form is Format.VERTICAL:
         return _long(_records(result.columns, result.rows, look), look)
     looked_at = list(islice(result.rows, look.room - _HEAD + 1))

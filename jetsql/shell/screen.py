@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from jetsql.cells import cut
+from jetsql.cells import cut, printable_lines
 from jetsql.layout import COLOURS, PLAIN, Paint
 from jetsql.surface import SurfaceLost
 
@@ -72,7 +72,7 @@ class Screen:
     def say(self, text: str) -> None:
         """A line about a result, at once. Raises SurfaceLost."""
         self.flush()
-        self._write(self._talk, self.paint.put(self.paint.dim, text) + "\n")
+        self._write(self._talk, self.paint.put(self.paint.dim, printable_lines(text)) + "\n")
         self._flush(self._talk)
 
     def flush(self) -> None:
