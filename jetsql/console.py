@@ -39,7 +39,8 @@ class Timer(Protocol):
 class Console:
     """A `Surface` on two text streams. terminal: whether a person watches the second.
 
-    No text drives a terminal: what would is escaped. Results that go into a file or a pipe are data and stay as they are.
+    No text drives a terminal: what would is escaped. Results that go into a file or a pipe are data and stay as they
+    are.
     """
 
     def __init__(

@@ -90,6 +90,9 @@ class Managed:
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
         return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
 
+    def without_secrets(self, text: str) -> str:
+        return text
+
     def error(self, error: BaseException, text: str) -> ErrorReport:
         if isinstance(error, JetSQLError):
             return error.report(text)

@@ -50,6 +50,15 @@ PLAIN: Final = (
     *("spark.io.encryption.keySizeBits", "spark.io.encryption.keygen.algorithm", "parquet.encryption.column.keys"),
     # Names that a careless pattern takes for secrets
     *("bypass", "compass", "passengers", "passenger.count", "passport", "passive", "tokenizer", "tokenization"),
-    *("Passengers", "isPassenger", "encompass", "surpassed", "trespass", "sasl.enabled", "kansas", "signature.algorithm"),
+    *(
+        "Passengers",
+        "isPassenger",
+        "encompass",
+        "surpassed",
+        "trespass",
+        "sasl.enabled",
+        "kansas",
+        "signature.algorithm",
+    ),
     *("spark.sql.caseSensitive", "trigger", "spark.sql.shuffle.partitions", "spark.scheduler.mode"),
 )

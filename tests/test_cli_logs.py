@@ -1,6 +1,7 @@
 """`jetsql logs`: the log's messages, and a job's history among them."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import pexpect
 import pytest
 from click.testing import CliRunner, Result
 
@@ -68,6 +70,18 @@ def test_the_whole_log_of_a_home_without_an_engine(home: Path) -> None:
     assert jetsql().stdout == f"1\n{LATER} WARN A: 2\n\tat 3\n"
     assert jetsql("-n", "1").stdout == f"{LATER} WARN A: 2\n\tat 3\n"
     assert jetsql("-n", "0").stdout == ""
+
+
+def test_what_stands_in_the_log_drives_no_terminal(home: Path) -> None:
+    """Of a table, a column or a file's name the log may quote anything."""
+    hostile = f"{LATER} WARN A: \x1b]0;owned\x07\x1b[2J\x9b31m"
+    write(home, hostile, "\tat \x1b[3J")
+    assert jetsql().stdout == f"{hostile}\n\tat \x1b[3J\n"  # into a pipe it is data
+    shown = pexpect.run(
+        shlex.join([sys.executable, "-m", "jetsql", "logs", "--home", str(home)]), cwd=str(ROOT)
+    ).decode()
+    assert f"{LATER} WARN A: \\x1b]0;owned\\x07\\x1b[2J\\x9b31m\r\n" in shown
+    assert [char for char in shown if char in "\x1b\x07\x9b"] == []
 
 
 def test_the_log_of_a_job_has_its_messages_and_its_history(home: Path, engine: Managed) -> None:

@@ -118,9 +118,7 @@ def test_the_line_of_who_waits_never_breaks_and_tells_what_is_done_now(
     assert talk.getvalue().split("\r\x1b[K") == ["", "Waiting ... 0 s", "Waiting: start… ... 0 s", ""]
 
 
-def test_a_terminal_that_knows_no_signs_is_given_none(
-    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_that_knows_no_signs_is_given_none(timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setenv("TERM", "dumb")
     talk = io.StringIO()

@@ -274,6 +274,31 @@ def test_bad_urls(url: str) -> None:
         jetsql.connect(url)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        ":s3cret@host:80",
+        "s3cret@host:80",
+        "//s3cret@host",
+        "http://host:s3cret",
+        "jetsql://host:80s3cret/",
+        "ftp://:s3cret@host",
+        "jetsql://host?s3cret",
+        "jetsql://[s3cret",
+        "jetsql://:s3cret@host?hom=1",
+        "jetsql://:s3cret@host?start=no",
+        "jetsql://:s3cret@host?tls=no",
+        "jetsql://:s3cret@127.0.0.1:9",
+        "http://:s3cret@127.0.0.1:9/?token=s3cret",
+    ],
+)
+def test_no_error_shows_the_token_of_a_url(url: str) -> None:
+    with pytest.raises(dbapi.Error) as told:
+        jetsql.connect(url)
+    assert "s3cret" not in f"{told.value} {told.value.__cause__}"
+    assert "s3cret" not in repr(Address("http://host", "s3cret"))
+
+
 class Point(NamedTuple):
     x: int
     y: Any

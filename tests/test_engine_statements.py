@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from http_server import TOKEN, Server
 from jetsql.cancellation import Cancellation, cancellable
+from jetsql.client.remote import RemoteEngine
 from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
@@ -157,3 +163,28 @@ def test_errors_of_spark_keep_their_place(sql: Sql, text: str, condition: str, l
     assert (error.condition, error.line, error.column) == (condition, line, column)
     assert "SQLSTATE" not in error.message and "== SQL" not in error.message
     assert not error.message.startswith("[")
+
+
+@pytest.mark.parametrize("text", ["SELECT '\ud800'", "\udfff", "SHOW JOBS \ud800", "CREATE JOB \ud800 AS SELECT 1"])
+def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text: str) -> None:
+    error = sql.error(text)
+    assert (error.condition, error.sqlstate) == ("JETSQL.REQUEST_NOT_READABLE", "08P01")
+    assert "half of a surrogate pair" in error.message and error.message.isprintable()
+    assert sql.value("SELECT '\U0001f600'") == "\U0001f600"
+
+
+@pytest.mark.parametrize("levels", [10, 95])
+def test_parameters_within_each_other(server: Server, levels: int) -> None:
+    remote = RemoteEngine(server.url, TOKEN)
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    request = {"statement": "SELECT ? AS v", "parameters": [value]}
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
+        connection.request("POST", "/v1/sql", json.dumps(request), {"Authorization": f"Bearer {TOKEN}"})
+        response = connection.getresponse()
+        told = response.read().decode()
+    assert response.status in (200, 400), told
+    assert "JETSQL.ENGINE_NOT_REACHABLE" not in told
+    assert list(remote.run("SELECT 1").rows) == [(1,)]
+    remote.close()

@@ -147,7 +147,9 @@ def test_one_request_after_the_other_is_fine(server: Server) -> None:
 
 def test_a_folded_line_belongs_to_the_header_before_it(server: Server) -> None:
     """As RFC 9112 has it: nothing in such a line is a header of its own."""
-    head = f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nX-Folded: a\r\n Content-Length: {len(TWO)}"
+    head = (
+        f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nX-Folded: a\r\n Content-Length: {len(TWO)}"
+    )
     found = answers(server, f"{head}\r\nContent-Length: 0\r\n\r\n{TWO}")
     assert [answer.status for answer in found] in ([400], [201, 200])
 

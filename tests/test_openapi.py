@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from importlib import resources
@@ -28,8 +29,18 @@ def server() -> Iterator[Server]:
         yield server
 
 
+LONG_RUN = "JETSQL_OPENAPI_EXAMPLES"
+"""The variable of the environment that has so many examples tried of each operation, other ones each time."""
+EXAMPLES = int(os.environ.get(LONG_RUN, "15"))
+
+
 @SCHEMA.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=LONG_RUN not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
 def test_answers_are_as_described(case: schemathesis.Case, server: Server) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     case.call_and_validate(base_url=server.url, headers=headers, timeout=30, excluded_checks=NOT_OURS)

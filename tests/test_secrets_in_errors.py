@@ -121,7 +121,14 @@ def servers() -> str:
 
 @pytest.mark.parametrize(
     "option",
-    ["linger.ms", "max.poll.records", "enable.idempotence", "security.protocol", "sasl.jaas.config", "bootstrap.servers"],
+    [
+        "linger.ms",
+        "max.poll.records",
+        "enable.idempotence",
+        "security.protocol",
+        "sasl.jaas.config",
+        "bootstrap.servers",
+    ],
 )
 def test_clients_of_kafka_refuse_what_they_are_given_without_showing_it(
     sql: Sql, servers: str, private: str, option: str
@@ -143,7 +150,9 @@ def test_clients_of_kafka_refuse_what_they_are_given_without_showing_it(
 def test_options_of_kafka_tables_name_no_secret(sql: Sql, servers: str, private: str, option: str) -> None:
     given = {"kafka.bootstrap.servers": servers, "topic": "t", option: f"secret:file:{private}"}
     options = ", ".join(f"'{name}' '{value}'" for name, value in given.items())
-    report = assert_hidden(sql, f"CREATE TABLE messages (id INT) USING kafka OPTIONS ({options}, 'value.format' 'json')")
+    report = assert_hidden(
+        sql, f"CREATE TABLE messages (id INT) USING kafka OPTIONS ({options}, 'value.format' 'json')"
+    )
     assert report.condition == "JETSQL.INVALID_OPTION_VALUE"
     assert f"'{option}' can't name a secret" in report.message
 

@@ -331,6 +331,6 @@ def test_what_is_in_a_home_is_its_owners(jetsql: Bench) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE(jetsql.home.stat().st_mode) == 0o700
-    modes = {file.name: oct(stat.S_IMODE(file.stat().st_mode)) for file in jetsql.home.iterdir() if file.is_file()}
+    modes = {file.name: oct(stat.S_IMODE(file.stat().st_mode)) for file in jetsql.home.rglob("*") if file.is_file()}
     assert {"engine.json", "engine.log", "engine.lock", "engine.token", "start.lock", "jetsql.db"} <= set(modes)
     assert set(modes.values()) == {"0o600"}, modes

@@ -66,7 +66,9 @@ def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
     terminal = Terminal()
     found = hostile()
     if live:
-        found = replace(found, rows=iter(()), live=Live(LiveMode.APPEND, (LiveBatch(n, hostile().rows) for n in (0, 1))))
+        found = replace(
+            found, rows=iter(()), live=Live(LiveMode.APPEND, (LiveBatch(n, hostile().rows) for n in (0, 1)))
+        )
     output(terminal, mode=mode).show(found)
     written = re.sub(r"\x1b(\[[0-9;?]*[mhlKJAH])", "", terminal.getvalue().replace("\x1b[2J\x9b", "CLEARED"))
     assert "CLEARED" not in written
@@ -75,7 +77,9 @@ def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
 
 
 @pytest.mark.parametrize("mode", [form.value for form in Format])
-def test_what_goes_through_a_pager_does_not_drive_it(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_through_a_pager_does_not_drive_it(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PAGER", f"cat > {tmp_path / 'seen'}")
     terminal = Terminal(lines=6)
     rows = ((HOSTILE,) for _ in range(50))

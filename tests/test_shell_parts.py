@@ -159,7 +159,10 @@ def test_styles_of_pygments_can_be_named(monkeypatch: pytest.MonkeyPatch) -> Non
         ("BEGIN SET a.password = x; SELECT 1; END;", "BEGIN SET a.password = ***; SELECT 1; END;"),
         ("UPDATE t SET token = 'x', a = 1;", "UPDATE t SET token = '***', a = 1;"),
         ("OPTIONS ('api_key' 'x', pwd 'y', compass 'n')", "OPTIONS ('api_key' '***', pwd '***', compass 'n')"),
-        ("SET fs.azure.account.key.shop.dfs.core.windows.net=x;", "SET fs.azure.account.key.shop.dfs.core.windows.net=***;"),
+        (
+            "SET fs.azure.account.key.shop.dfs.core.windows.net=x;",
+            "SET fs.azure.account.key.shop.dfs.core.windows.net=***;",
+        ),
         (".watch SET a.password=x\nSELECT 1;", ".watch SET a.password=***\nSELECT 1;"),
         (".read it's\nSET a.password=x;\n.timing", ".read it's\nSET a.password=***;\n.timing"),
     ],

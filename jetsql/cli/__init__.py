@@ -7,6 +7,7 @@ the same wherever its output goes, and programs ask for csv or json by name. Thi
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -194,8 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         from jetsql.cells import printable_lines
 
-        error.message = printable_lines(error.message)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(printable_lines(shown.getvalue()), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED

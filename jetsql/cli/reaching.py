@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from jetsql.cli.flags import Flags, settings_of
+from jetsql.jobs.secrets import hide_in_url
 
 if TYPE_CHECKING:
     from jetsql.client.engines import Found
@@ -53,14 +54,15 @@ def url_of(flags: Flags) -> str | None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
+    shown = hide_in_url(url)
     if not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"The engine's address {url!r} begins with neither http:// nor https://.")
+        raise click.UsageError(f"The engine's address {shown!r} begins with neither http:// nor https://.")
     if wrong := _wrong_place(url):
-        raise click.UsageError(f"The engine's address {url!r} is no address: {wrong}. Write http://HOST:PORT.")
+        raise click.UsageError(f"The engine's address {shown!r} is no address: {wrong}. Write http://HOST:PORT.")
     here = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
     for name, given in here.items():
         if given:
-            raise click.UsageError(f"{name} is about an engine of this machine, and {url} is one that runs already.")
+            raise click.UsageError(f"{name} is about an engine of this machine, and {shown} is one that runs already.")
     return url
 
 
@@ -79,7 +81,9 @@ def settings_here(flags: Flags) -> Settings:
     """For commands about the engine of a home. Raises click.UsageError when one elsewhere is meant."""
     url = url_of(flags)
     if url is not None:
-        raise click.UsageError(f"This is about an engine of this machine, and JETSQL_URL is {url}: give --home DIR.")
+        raise click.UsageError(
+            f"This is about an engine of this machine, and JETSQL_URL is {hide_in_url(url)}: give --home DIR."
+        )
     return settings_of(flags)
 
 

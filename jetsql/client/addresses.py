@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from jetsql.errors import EngineError
+from jetsql.jobs.secrets import hide_in_url
 
 _OPTIONS: Final = ("home", "start", "token", "schema", "tls")
 _TRUTHS: Final = {"true": True, "false": False}
@@ -24,7 +25,7 @@ class Address:
     """url: of the HTTP door; None for the engine of a home. home: None for the one of the settings."""
 
     url: str | None
-    token: str
+    token: str = field(repr=False)
     home: str | None = None
     schema: str | None = None
     start: bool = True
@@ -60,11 +61,12 @@ def address(
 
 
 def _of_url(url: str, token: str | None, schema: str | None, start: bool) -> Address:
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    parts, port = _parts(url)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = [name for name in options if name not in _OPTIONS]
     if parts.scheme not in ("jetsql", "http", "https") or unknown:
-        what = f"There is no option {unknown[0]!r}" if unknown else f"{parts.scheme or url!r} is no scheme"
+        name = repr(unknown[0]) if unknown and options[unknown[0]] else "without a value"  # a token, perhaps
+        what = f"There is no option {name}" if unknown else f"{hide_in_url(url)!r} has no scheme"
         raise ValueError(f"{what} of an engine's URL. Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.")
     own = parts.scheme == "jetsql"
     in_path = unquote(parts.path.strip("/")) if own else ""
@@ -77,8 +79,18 @@ def _of_url(url: str, token: str | None, schema: str | None, start: bool) -> Add
     scheme = ("https" if _truth(options, "tls", False) else "http") if own else parts.scheme
     prefix = "" if own else parts.path.rstrip("/")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    port = f":{parts.port}" if parts.port else ""
-    return Address(f"{scheme}://{host}{port}{prefix}", secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
+    place = f"{host}:{port}" if port else host
+    return Address(f"{scheme}://{place}{prefix}", secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
+
+
+def _parts(url: str) -> tuple[SplitResult, int | None]:
+    """Return a URL in parts, and its port. Raises ValueError without the URL, where a token may stand anywhere."""
+    try:
+        parts = urlsplit(url)
+        return parts, parts.port
+    except ValueError:
+        words = "An engine's URL has no port from 0 to 65535, or no address in its brackets."
+        raise ValueError(f"{words} Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.") from None
 
 
 def _truth(options: Mapping[str, str], name: str, default: bool) -> bool:

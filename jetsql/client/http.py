@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from jetsql.discovery import new_nonce, proof
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
+from jetsql.jobs.secrets import hide_in_url
 
 ANSWER_SECONDS: Final = 10.0
 """How long an engine may take to answer what needs no Spark."""
@@ -157,7 +158,7 @@ class _told:
     """The system's errors as ours: what happened to which engine."""
 
     def __init__(self, url: str, condition: str) -> None:
-        self._url = url
+        self._url = hide_in_url(url)
         self._condition = condition
 
     def __enter__(self) -> None: ...
@@ -178,7 +179,7 @@ def _shown_proof(content: bytes) -> str:
 def _unknown_engine(url: str) -> NothingSent:
     return NothingSent(
         "NOT_AUTHORIZED",
-        f"What answers at {url} does not know the token, so nothing was sent to it.",
+        f"What answers at {hide_in_url(url)} does not know the token, so nothing was sent to it.",
         hint="Either the token is wrong, or another program has the address that the engine had.",
     )
 
@@ -188,7 +189,8 @@ def _unknown_name(url: str) -> NothingSent:
     name = urlsplit(url).hostname
     return NothingSent(
         "NOT_AUTHORIZED",
-        f"What answers at {url} does not want to be addressed as {name}, so the token was not sent to it.",
+        f"What answers at {hide_in_url(url)} does not want to be addressed as {name}, so the token was not sent to"
+        " it.",
         hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
     )
 
@@ -232,7 +234,9 @@ def _error(response: HTTPResponse, url: str) -> Exception:
 
 
 def _stranger(url: str, status: int) -> EngineError:
-    words = f"What answers at {url} is no engine of JetSQL, or one of another version: HTTP status {status}."
+    words = (
+        f"What answers at {hide_in_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
+    )
     return EngineError("ENGINE_NOT_REACHABLE", words)
 
 

@@ -55,6 +55,13 @@ def hide_in_text(text: str) -> str:
     return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _USER_INFO.sub(rf"\g<1>{HIDDEN}@", text))
 
 
+def hide_in_url(url: str) -> str:
+    """Return what a user wrote as a URL with user info and secret parameters hidden, also where a part is missing."""
+    before, at, host = url.rpartition("@")
+    scheme, colon, _ = before.rpartition("://")
+    return hide_in_text(f"{scheme}{colon}{HIDDEN}@{host}" if at else url)
+
+
 def show(options: Mapping[str, str]) -> dict[str, str]:
     """Options as they may be shown."""
     return {name: _shown(name, value) for name, value in options.items()}

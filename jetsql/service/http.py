@@ -201,7 +201,7 @@ async def _body(http: HttpRequest) -> Mapping[str, Any]:
 
 
 def _check_members(told: Mapping[str, Any]) -> None:
-    """Refuse what is nested too deeply for those who read it recursively, and what is no text. Raises StatementError."""
+    """Raise StatementError for what is nested too deeply for those who read it recursively, and for what is no text."""
     level: list[Any] = [told]
     for _ in range(_LEVELS_MOST):
         below: list[Any] = []
