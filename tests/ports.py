@@ -1,0 +1,98 @@
+"""The listening sockets of processes, and what each of them answers to a stranger, who has no token and no secret."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+_SECONDS = 10.0
+_NEEDS_SECRET = b"Expected SaslMessage"
+# Py4J: call `apply` of the first object that Python has handed to Java, with a text that is a statement.
+_CALL = b"c\np0\napply\nsSHOW JOBS\ne\n"
+_WRONG_TOKEN = b"A\nnot the token\ne\n"
+_REFUSED = b"!xn\n"
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A socket that somebody can connect to over TCP."""
+
+    program: str
+    """The name of the process: java, python."""
+    address: str
+    port: int
+
+
+def listeners(process: psutil.Process) -> Iterator[Listener]:
+    """Yield the TCP sockets that a process and its descendants listen on."""
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            name = "python" if each.name().startswith("python") else each.name()
+            for found in each.net_connections(kind="tcp"):
+                if found.status == psutil.CONN_LISTEN:
+                    yield Listener(name, found.laddr.ip.removeprefix("::ffff:"), found.laddr.port)
+
+
+def unix_sockets(process: psutil.Process) -> set[str]:
+    """Return the paths of the Unix sockets that a process and its descendants have bound."""
+    paths = set()
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            paths |= {found.laddr for found in each.net_connections(kind="unix") if found.laddr}
+    return paths
+
+
+def kind(listener: Listener) -> str:
+    """Return what listens there and how it refuses a stranger; "unknown" for everything else."""
+    http = ask(listener.port, b"GET /jobs/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    if http.startswith(b"HTTP/1.1 401") and b"NOT_AUTHORIZED" in http:
+        return "HTTP endpoint: 401"
+    if http.startswith(b"HTTP/1.1 401") and b"Spark UI" in http:
+        return "Spark web UI: 401"
+    if http.startswith(b"HTTP/1.1 403"):
+        return "web pages of master or worker: 403"
+    if _NEEDS_SECRET in call_rpc(listener.port):
+        return "Spark RPC or blocks: secret required"
+    if listener.program == "java" and call_java(listener.port).startswith(b"!x"):
+        return "Py4J gateway: token required"
+    if listener.program == "python" and refuses_calls(listener.port):
+        return "Py4J callbacks: token required"
+    return "unknown"
+
+
+def call_rpc(port: int) -> bytes:
+    """Return the answer of a port of Spark's network library to a request without authentication."""
+    body = b"hello"
+    message = b"\x03" + struct.pack(">qi", 1, len(body)) + body
+    return ask(port, struct.pack(">q", 8 + len(message)) + message, most=4096)
+
+
+def call_java(port: int) -> bytes:
+    """Return the answer of Py4J's gateway to a call without its token."""
+    return ask(port, b"c\nz:java.lang.System\nlineSeparator\ne\n")
+
+
+def call_first_proxy(port: int) -> bytes:
+    """Return the answer of Py4J's callback server to a call without its token."""
+    return ask(port, _CALL)
+
+
+def refuses_calls(port: int) -> bool:
+    """Return whether a callback server ends a connection without its token, and one with a wrong token."""
+    return call_first_proxy(port) == b"" and ask(port, _WRONG_TOKEN + _CALL) == _REFUSED
+
+
+def ask(port: int, words: bytes, most: int = 65536) -> bytes:
+    """Return what comes back until the other side closes, is silent, or has sent enough."""
+    answer = b""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
+        connection.settimeout(2.0)
+        connection.sendall(words)
+        while len(answer) < most and (piece := connection.recv(4096)):
+            answer += piece
+    return answer
