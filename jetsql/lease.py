@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.private_files import MODE, write_private
+from jetsql.private_files import MODE, private_folder, write_private
 
 # `owner` has the lock for some microseconds, which is no engine that runs.
 _A_MOMENT: Final = 0.2
@@ -79,7 +79,7 @@ def make_home(home: Path) -> Path:
     """The home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
     home = home.expanduser().absolute()
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(home)
     except OSError as error:
         raise not_usable(home, error) from error
     return home

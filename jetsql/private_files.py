@@ -26,3 +26,13 @@ def append_private(file: Path) -> BinaryIO:
 def private(path: str, flags: int) -> int:
     """An `opener` for `open`."""
     return os.open(path, flags, MODE)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter, with its parents, unless it is there. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def open_to_others(folder: Path) -> bool:
+    """Return whether other users of the machine may enter a folder that is there."""
+    return folder.stat().st_mode & 0o077 != 0

@@ -18,6 +18,7 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 120.0
+_SECRET_FILE = "JETSQL_CLUSTER_SECRET_FILE"
 
 
 @dataclass
@@ -69,10 +70,16 @@ class Cluster:
 def cluster(folder: Path) -> Iterator[Cluster]:
     """A master, and no member yet; all of it is gone afterwards."""
     made = Cluster(folder, _free_port())
+    before = os.environ.get(_SECRET_FILE)
+    os.environ[_SECRET_FILE] = str(folder / "cluster.secret")  # for master and members, and for engines here
     try:
         made.start_master()
         yield made
     finally:
+        if before is None:
+            del os.environ[_SECRET_FILE]
+        else:
+            os.environ[_SECRET_FILE] = before
         for process in made.members:
             _kill(process)
         made.kill_master()

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from jetsql.cli.flags import ExitCode
+from jetsql.cli.flags import ExitCode, Flags, settings_of
 
 # Several where one stands by for the other, as Spark writes them: spark://one:7077,two:7077.
 _MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
@@ -36,6 +36,19 @@ class _Memory(click.ParamType[str]):
         return value
 
 
+_SECRET_OPTION: Final = click.option(
+    "--secret-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file with the cluster's secret, mode 0600 [else cluster.secret next to config.toml].",
+)
+_WEB_OPTION: Final = click.option(
+    "--web-ui",
+    "web_host",
+    metavar="HOST",
+    help="Serve Spark's web pages at this address, on a port of its choice. They have no login [else no pages].",
+)
+
+
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address that it listens at.")
 @click.option("--port", type=click.IntRange(1, 65535), default=7077, show_default=True, help="And the port.")
@@ -44,12 +57,22 @@ class _Memory(click.ParamType[str]):
     type=click.Path(file_okay=False, path_type=Path),
     help="Note members and engines there: started again after its death, it goes on with them.",
 )
+@_SECRET_OPTION
+@_WEB_OPTION
 @click.pass_context
-def master(context: click.Context, /, host: str, port: int, recovery_dir: Path | None) -> None:
+def master(
+    context: click.Context,
+    /,
+    host: str,
+    port: int,
+    recovery_dir: Path | None,
+    secret_file: Path | None,
+    web_host: str | None,
+) -> None:
     """Run the master of a Spark cluster, in the foreground.
 
-    It is Spark's own; members join it with `jetsql join`, and an engine uses it with --master. Whoever reaches its port
-    can run programs as you: beyond loopback, set Spark's own authentication.
+    It is Spark's own; members join it with `jetsql join`, and an engine uses it with --master. They need the cluster's
+    secret, which the first start makes: copy the file to the other machines.
 
     \b
     Examples:
@@ -62,7 +85,7 @@ def master(context: click.Context, /, host: str, port: int, recovery_dir: Path |
     from jetsql.engine.cluster import MasterStart, become_master, check_address
     from jetsql.errors import EngineError
 
-    start = MasterStart(host, port, recovery_dir and recovery_dir.absolute())
+    start = MasterStart(host, port, _absolute(recovery_dir), _secret_file(secret_file), web_host)
     console = process_console()
     try:
         check_address("The master", host, port)
@@ -82,18 +105,29 @@ def master(context: click.Context, /, host: str, port: int, recovery_dir: Path |
     metavar="SIZE",
     help="What its executors may take together, such as 2g [else Spark's].",
 )
-@click.option("--host", help="The address that it is reached at [else 127.0.0.1 or Spark's choice, as the master's].")
+@click.option("--host", help="The address that it is reached at [else the one from which it reaches the master].")
 @click.option(
     "--work-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where its executors write [else a new temporary folder].",
 )
+@_SECRET_OPTION
+@_WEB_OPTION
 @click.pass_context
 def join(
-    context: click.Context, /, url: str, cores: int | None, memory: str | None, host: str | None, work_dir: Path | None
+    context: click.Context,
+    /,
+    url: str,
+    cores: int | None,
+    memory: str | None,
+    host: str | None,
+    work_dir: Path | None,
+    secret_file: Path | None,
+    web_host: str | None,
 ) -> None:
     """Join a Spark cluster as a member, in the foreground.
 
+    It needs the cluster's secret, a file that `jetsql master` makes: copy it from the master's machine.
     Jobs of engines that use the cluster restart to use it too, see `autoScaling`. Ctrl-C leaves the cluster.
 
     \b
@@ -115,7 +149,17 @@ def join(
     try:
         if host is not None:
             check_address("The member", host)
-        become_worker(WorkerStart(url, host, cores, memory, work_dir and work_dir.absolute()))
+        start = WorkerStart(url, host, cores, memory, _absolute(work_dir), _secret_file(secret_file), web_host)
+        become_worker(start)
     except EngineError as error:
         process_console().say(str(error))
         context.exit(ExitCode.NO_ENGINE)
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path and path.absolute()
+
+
+def _secret_file(given: Path | None) -> Path | None:
+    """Return the file that the flag names, else the one that a setting names."""
+    return _absolute(given) or settings_of(Flags()).cluster_secret_file

@@ -6,8 +6,9 @@ The folder that a worker puts its executors' files into is named here: Spark's d
 
 from __future__ import annotations
 
+import base64
 import os
-import shlex
+import secrets
 import socket
 import tempfile
 from collections.abc import Mapping
@@ -17,22 +18,37 @@ from typing import Final, NoReturn
 
 import pyspark
 
-from jetsql.engine.startup import LOOPBACK, check_java, on_loopback
+from jetsql.engine.authentication import daemon_confs, make_secret, on_loopback, read_secret, secret_file
+from jetsql.engine.launch import LOOPBACK, properties
+from jetsql.engine.startup import check_java
 from jetsql.errors import EngineError
+from jetsql.private_files import private_folder, write_private
 
 # How long a master that was started again waits for members that it has noted and that are gone. Spark's own is a
 # minute, in which it gives nobody any cores.
 _RECOVERY: Final = "20s"
+_FILTERS: Final = "spark.ui.filters"
+_DENY: Final = "org.apache.spark.ui.JWSFilter"
+# What Spark leaves open: programs from anybody over REST, and links that end applications and workers.
+_CLOSED: Final[Mapping[str, str]] = {
+    "spark.master.rest.enabled": "false",
+    "spark.master.ui.decommission.allow.mode": "DENY",
+    "spark.ui.killEnabled": "false",
+}
 
 
 @dataclass(frozen=True)
 class MasterStart:
-    """recovery: the folder in which it notes members and engines, to go on with them when it is started again after its
-    death; None: it forgets them."""
+    """How a master is started."""
 
     host: str
     port: int
     recovery: Path | None = None
+    """Where it notes members and engines, to go on with them after its death; None: it forgets them."""
+    secret: Path | None = None
+    """The file with the cluster's secret, made when it is missing; None: the user's own."""
+    web_host: str | None = None
+    """The address for Spark's web pages, which have no login; None: no pages."""
 
     @property
     def url(self) -> str:
@@ -41,15 +57,22 @@ class MasterStart:
 
 @dataclass(frozen=True)
 class WorkerStart:
-    """master: its URL. host: the address that the worker is reached at, None leaves it to Spark unless the master is on
-    this machine alone. cores, memory: that it has to give; None: all that the machine has. folder: for what its
-    executors write, None: a new temporary one."""
+    """How a worker is started."""
 
     master: str
+    """The master's URL."""
     host: str | None = None
+    """The address that the worker is reached at; None: the one from which it reaches the master."""
     cores: int | None = None
+    """The cores that it has to give; None: all of the machine."""
     memory: str | None = None
+    """The memory that it has to give, as Spark writes sizes; None: what Spark chooses."""
     folder: Path | None = None
+    """For what its executors write; None: a new temporary one."""
+    secret: Path | None = None
+    """The file with the cluster's secret; None: the user's own."""
+    web_host: str | None = None
+    """The address for Spark's web pages, which have no login; None: no pages."""
 
 
 def check_address(who: str, host: str, port: int | None = None) -> None:
@@ -68,49 +91,96 @@ def check_address(who: str, host: str, port: int | None = None) -> None:
 
 
 def become_master(start: MasterStart) -> NoReturn:
-    """Raises EngineError ENGINE_NOT_STARTED without Java."""
-    options: dict[str, object] = {"spark.port.maxRetries": 0}  # members know one port
+    """Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be made or read."""
+    check_java()
+    secret = secret_file(start.secret)
+    make_secret(secret)
+    settings = daemon_confs(on_loopback(start.url), read_secret(secret))
+    settings |= {"spark.port.maxRetries": "0"}  # members know one port
     if start.recovery is not None:
-        options |= {
+        _make_private(start.recovery, "The master", "--recovery-dir")
+        settings |= {
             "spark.deploy.recoveryMode": "FILESYSTEM",
-            "spark.deploy.recoveryDirectory": start.recovery,
+            "spark.deploy.recoveryDirectory": str(start.recovery),
             "spark.deploy.recoveryTimeout": _RECOVERY,
         }
-    _become("master.Master", ["--host", start.host, "--port", str(start.port)], start.host, options)
+    folder = start.recovery or Path(tempfile.mkdtemp(prefix="jetsql-master-"))
+    words = ["--host", start.host, "--port", str(start.port)]
+    _become("master.Master", words, Daemon(folder, settings, start.web_host))
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
-    """Raises EngineError ENGINE_NOT_STARTED without Java, or where its folder can't be made."""
-    host = start.host or (LOOPBACK if on_loopback(start.master) else None)
+    """Raises EngineError ENGINE_NOT_STARTED without Java, without the cluster's secret, or where the folder cannot be
+    made."""
+    check_java()
+    settings = daemon_confs(on_loopback(start.master), read_secret(secret_file(start.secret)))
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
+    _make_private(folder, "The member", "--work-dir")
+    host = start.host or (LOOPBACK if on_loopback(start.master) else own_address(start.master))
+    given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    _become("worker.Worker", [*words, start.master], Daemon(folder, settings, start.web_host))
+
+
+def own_address(master: str) -> str | None:
+    """Return the address of this machine from which a standalone master is reached; None to leave it to Spark."""
+    host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        [(family, *_, address), *_] = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:  # sends nothing; the system chooses the way
+            asking.connect(address)
+            return str(asking.getsockname()[0])
+    except OSError:
+        return None
+
+
+def _make_private(folder: Path, who: str, flag: str) -> None:
+    """Make a folder that only its owner may enter, unless it is there. Raises EngineError ENGINE_NOT_STARTED."""
+    try:
+        private_folder(folder)
     except OSError as error:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"The member can't make the folder {folder}: {error.strerror}.",
-            hint="Name another one with --work-dir.",
+            f"{who} can't make the folder {folder}: {error.strerror}.",
+            hint=f"Name another one with {flag}.",
         ) from error
-    given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
-    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    _become("worker.Worker", [*words, start.master], host, {})
 
 
-def _become(name: str, words: list[str], host: str | None, options: Mapping[str, object]) -> NoReturn:
-    """options: Spark's own settings of such a process."""
-    check_java()
+@dataclass(frozen=True)
+class Daemon:
+    """A process of Spark's to become."""
+
+    folder: Path
+    """Where its settings are written, and the temporary files of its executors."""
+    settings: Mapping[str, str]
+    web_host: str | None
+    """The address that its web pages listen on, without a login; None: they are off."""
+
+
+def _become(name: str, words: list[str], daemon: Daemon) -> NoReturn:
+    """Replace this process. Its settings stand in a private file: all users can read arguments of processes."""
     spark = Path(pyspark.__file__).parent
     program = str(spark / "bin" / "spark-class")
-    command = [program, f"org.apache.spark.deploy.{name}", "--webui-port", "0", *words]
-    os.execve(program, command, _environment(os.environ, spark, host, options))
+    file = daemon.folder / "spark.properties"
+    write_private(file, _settings(daemon, spark))
+    options = ["--webui-port", "0", "--properties-file", str(file)]
+    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *words], _environment(daemon, spark))
 
 
-def _environment(
-    environ: Mapping[str, str], spark: Path, host: str | None, options: Mapping[str, object]
-) -> dict[str, str]:
-    """SPARK_LOCAL_IP: where its web page listens too, which else is every address of the machine."""
-    own = {"SPARK_HOME": str(spark)} | ({} if host is None else {"SPARK_LOCAL_IP": host})
-    if options:
-        set_here = (shlex.quote(f"-D{name}={value}") for name, value in options.items())
-        own["SPARK_DAEMON_JAVA_OPTS"] = " ".join((*set_here, environ.get("SPARK_DAEMON_JAVA_OPTS", ""))).strip()
-    return {**environ, **own}
+def _settings(daemon: Daemon, spark: Path) -> str:
+    """The text of the file: our settings, then those of the user's `spark-defaults.conf`, which override them."""
+    off = {_FILTERS: _DENY, f"spark.{_DENY}.param.secretKey": _random_key()}
+    text = properties({**_CLOSED, **({} if daemon.web_host else off), **daemon.settings})
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
+    return text + (defaults.read_text(encoding="utf-8") if defaults.exists() else "")
+
+
+def _random_key() -> str:
+    """A key that nobody learns: with it in front of the web pages, each request is refused."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
+
+
+def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
+    """SPARK_LOCAL_IP is where the web pages listen; they have no setting for it."""
+    own = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
+    return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **own}
