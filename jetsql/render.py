@@ -31,7 +31,6 @@ _MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 Row = tuple[object, ...]
 
 
-
 class Format(Enum):
     """How results are shown."""
 
@@ -102,9 +101,7 @@ def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]
         yield "(no rows)"
 
 
-def record(
-    columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL
-) -> Iterator[str]:
+def record(columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL) -> Iterator[str]:
     """A row with its columns under each other; further lines of a text are set under its first."""
     headers = [printable(column.name) for column in columns]
     size = max(width(header) for header in headers)

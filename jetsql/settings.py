@@ -24,8 +24,10 @@ import platformdirs
 
 from jetsql.errors import EngineError
 from jetsql.jobs.settings import JobSettings
+from jetsql.secret_references import resolved
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_PATHS: Final = ("home", "storage", "cluster_secret_file")
 SHELL: Final = "shell"
 """The table of the file that is the shell's, see `jetsql.shell.settings`."""
 
@@ -77,6 +79,8 @@ class Settings:
     look_seconds: float = 10.0
     kafka: bool = False
     storage: str | None = None
+    cluster_secret_file: Path | None = None
+    """The file with the secret of a standalone cluster; None: `cluster.secret` next to `config.toml`."""
     jobs: JobSettings = field(default_factory=JobSettings)
     doors: DoorSettings = field(default_factory=DoorSettings)
 
@@ -124,9 +128,10 @@ def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
 
 
 def read(given: Given, readers: Mapping[str, Callable[[object], object]]) -> Any:
-    """A value as it is kept. Raises EngineError INVALID_SETTING."""
+    """A value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
+    value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
     try:
-        return readers[given.name](given.value)
+        return readers[given.name](value)
     except ValueError as wrong:
         raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
 
@@ -151,7 +156,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
             raise refusal(f"{path}: there is no setting {name!r}.", known)
-        yield Given(name, _beside(path, value) if name in ("home", "storage") else value, f"{name} in {path}")
+        yield Given(name, _beside(path, value) if name in _PATHS else value, f"{name} in {path}")
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -231,6 +236,12 @@ def _folder(value: object) -> Path:
     if any(char in str(folder) for char in '";\n\r'):
         raise ValueError("a path without \", ; and line breaks: Java and the catalogue's database can't take these")
     return folder
+
+
+def _file(value: object) -> Path:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError("the path of a file")
+    return Path(os.path.expanduser(value)).absolute()
 
 
 def _place(value: object) -> str:
@@ -334,6 +345,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "look_seconds": _seconds,
     "kafka": truth,
     "storage": _place,
+    "cluster_secret_file": _file,
     **dict.fromkeys(_names(JobSettings), _seconds),
     "ended_jobs_days": _days,
     "ended_jobs_most": _count,

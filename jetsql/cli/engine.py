@@ -15,6 +15,7 @@ from jetsql.cli.flags import (
     HOME_OPTION,
     KAFKA_OPTION,
     MASTER_OPTION,
+    SECRET_FILE_OPTION,
     STORAGE_OPTION,
     THRIFT_OPTIONS,
     ExitCode,
@@ -42,7 +43,7 @@ _DOING: Final = {
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.pass_context
 def start(context: click.Context, /, **given: Any) -> None:
     """Start the engine of a home in the background.
@@ -184,7 +185,7 @@ def _where(note: EngineNote, home: str) -> str:
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@with_these(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.option(
     "--init",
     "init",
@@ -192,8 +193,9 @@ def _where(note: EngineNote, home: str) -> str:
     help="Run this file at each start, before clients can come; write it so that it can run again (IF NOT EXISTS).",
 )
 @click.option("--ready-fd", type=int, hidden=True)
+@click.option("--conf-fd", type=int, hidden=True)
 @click.pass_context
-def serve(context: click.Context, /, init: str | None, ready_fd: int | None, **given: Any) -> None:
+def serve(context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, **given: Any) -> None:
     """Run the engine of a home in the foreground.
 
     As systemd and containers want it: SIGTERM and Ctrl-C stop it gracefully, a second one ends it at once. Its log is
@@ -204,8 +206,17 @@ def serve(context: click.Context, /, init: str | None, ready_fd: int | None, **g
       jetsql serve
       jetsql serve --home /var/lib/jetsql --init /etc/jetsql/jobs.sql
     """
-    settings = settings_of(flags_of(context, given))
+    settings = settings_of(flags_of(context, {**given, "conf": (*given["conf"], *_handed_over(conf_fd))}))
     context.exit(_serve(settings, _init(init), _Told(settings.home, ready_fd)))
+
+
+def _handed_over(descriptor: int | None) -> list[str]:
+    """Return the settings of Spark (`key=value`) that the command which starts this engine has written to a file."""
+    if descriptor is None:
+        return []
+    with os.fdopen(descriptor) as file:
+        pairs: list[str] = json.load(file)
+    return pairs
 
 
 def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told) -> ExitCode:

@@ -46,6 +46,7 @@ class Flags:
     thrift_port: int | None = None
     kafka: bool = False
     storage: str | None = None
+    secret_file: str | None = None
 
     def under(self, outer: Flags) -> Flags:
         """These flags with those that stand before the command's name; where both say something, these hold."""
@@ -66,7 +67,24 @@ class Flags:
             thrift_port=self.thrift_port,
             kafka=self.kafka,
             storage=self.storage,
+            secret_file=self.secret_file,
         )
+
+
+def _warn_of_secrets(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """Warn of a secret on the command line, which every user of the machine can read while the command runs."""
+    if pairs:
+        from jetsql.jobs.secrets import is_secret
+        from jetsql.secret_references import is_reference
+
+        for key, _, value in (pair.partition("=") for pair in pairs):
+            if is_secret(key) and not is_reference(value):
+                click.echo(
+                    f"Warning: the value of --conf {key} can be read by every user of this machine while the command"
+                    f" runs. Write --conf {key}=secret:file:PATH or secret:env:NAME, or set it in config.toml.",
+                    err=True,
+                )
+    return pairs
 
 
 HOME_OPTION = click.option(
@@ -85,7 +103,8 @@ CONF_OPTION = click.option(
     "--conf",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of Spark, where an engine is started; may be given often.",
+    callback=_warn_of_secrets,
+    help="A setting of Spark, where an engine is started; may be given often. A secret: KEY=secret:file:PATH.",
 )
 THRIFT_OPTIONS = (
     click.option("--thrift", is_flag=True, help="Open the Thrift door too, for JDBC and the tools that speak it."),
@@ -101,9 +120,12 @@ STORAGE_OPTION = click.option(
     metavar="PLACE",
     help="Where a new home has its checkpoints, snapshots and tables: a path or URI that all members reach [the home].",
 )
-NO_START_OPTION = click.option(
-    "--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead."
+SECRET_FILE_OPTION = click.option(
+    "--secret-file",
+    metavar="FILE",
+    help="The file with the secret of the cluster at --master [else cluster.secret next to config.toml].",
 )
+NO_START_OPTION = click.option("--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead.")
 URL_OPTION = click.option(
     "--url",
     metavar="URL",
@@ -180,6 +202,7 @@ def settings_of(flags: Flags) -> Settings:
             "thrift_port": flags.thrift_port,
             "kafka": flags.kafka or None,
             "storage": flags.storage,
+            "cluster_secret_file": flags.secret_file,
         }
         return settings.load(home=flags.home, master=flags.master, conf=conf, flags=more)
     except EngineError as error:

@@ -101,7 +101,7 @@ def find_engine(settings: Settings, flags: Flags, console: Talk) -> Found:
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
     if found is None:
         with starting(console):
-            found = engines.find_or_start(settings, start_flags(settings, flags))
+            found = engines.find_or_start(settings, start_flags(settings, flags), flags.conf)
     if not found.started:
         _check_same(found, settings, flags)
         _compare_versions(found, console)
@@ -125,19 +125,23 @@ def starting(console: Talk) -> AbstractContextManager[None]:
 
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:
-    """What an engine is to be started with, that neither environment nor file tells it."""
+    """What an engine is to be started with, that neither environment nor file tells it; without --conf, whose values
+    may be secrets."""
     master = ["--master", settings.master] if flags.master is not None else []
-    conf = [word for pair in flags.conf for word in ("--conf", pair)]
     port = ["--thrift-port", str(flags.thrift_port)] if flags.thrift_port is not None else []
     kafka = ["--kafka"] if flags.kafka else []
+    secret = ["--secret-file", str(settings.cluster_secret_file)] if flags.secret_file is not None else []
     storage = ["--storage", flags.storage] if flags.storage is not None else []
-    return master + conf + storage + kafka + (["--thrift"] if flags.thrift else []) + port
+    return master + secret + storage + kafka + (["--thrift"] if flags.thrift else []) + port
 
 
 def _check_same(found: Found, settings: Settings, flags: Flags) -> None:
+    from jetsql.jobs.secrets import show
+
     note = found.note
     wanted: Mapping[str, str] = {key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)}
-    differing = [f"--conf {key}={value}" for key, value in wanted.items() if note.conf.get(key) != value]
+    shown = show(wanted)
+    differing = [f"--conf {key}={shown[key]}" for key, value in wanted.items() if note.conf.get(key) != value]
     if flags.master is not None and note.master != settings.master:
         differing.insert(0, f"--master {settings.master}")
     if flags.thrift and not note.thrift:

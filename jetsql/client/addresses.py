@@ -1,8 +1,8 @@
 """Which engine a connection is for: the one of a home folder, or the one at a URL.
 
-    jetsql://:TOKEN@HOST:PORT/SCHEMA        the HTTP door of an engine; ?tls=true where a proxy speaks TLS for it
-    http://:TOKEN@HOST:PORT/PREFIX          the same; what a proxy puts in front of its paths may follow
-    jetsql:///SCHEMA?home=DIR&start=false   the engine of a home, started unless that is forbidden
+jetsql://:TOKEN@HOST:PORT/SCHEMA        the HTTP door of an engine; ?tls=true where a proxy speaks TLS for it
+http://:TOKEN@HOST:PORT/PREFIX          the same; what a proxy puts in front of its paths may follow
+jetsql:///SCHEMA?home=DIR&start=false   the engine of a home, started unless that is forbidden
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The exceptions of PEP 249, and which of them an error is.
 
-    Error                        condition, sqlstate, message, hint, line, column
-     ├─ InterfaceError           this side is used wrongly: a closed cursor, rows that nobody asked for
-     └─ DatabaseError
-         ├─ DataError            a value does not fit (SQLSTATE 22)
-         ├─ OperationalError     the engine, a job or a system it needs is not able to (08, 28, 40, 53-58)
-         ├─ IntegrityError       a constraint (23)
-         ├─ InternalError        a bug of JetSQL's or Spark's (XX)
-         ├─ ProgrammingError     the statement is wrong (42, and what it names is not there)
-         └─ NotSupportedError    (0A)
+Error                        condition, sqlstate, message, hint, line, column
+ ├─ InterfaceError           this side is used wrongly: a closed cursor, rows that nobody asked for
+ └─ DatabaseError
+     ├─ DataError            a value does not fit (SQLSTATE 22)
+     ├─ OperationalError     the engine, a job or a system it needs is not able to (08, 28, 40, 53-58)
+     ├─ IntegrityError       a constraint (23)
+     ├─ InternalError        a bug of JetSQL's or Spark's (XX)
+     ├─ ProgrammingError     the statement is wrong (42, and what it names is not there)
+     └─ NotSupportedError    (0A)
 """
 
 from __future__ import annotations

@@ -92,10 +92,10 @@ def state(home: Path) -> str | None:
     return "stopping" if note is not None and note.stopping else "starting"
 
 
-def find_or_start(settings: Settings, flags: Sequence[str] = ()) -> Found:
+def find_or_start(settings: Settings, flags: Sequence[str] = (), conf: Sequence[str] = ()) -> Found:
     """The engine of a home, started in the background when none runs.
 
-    flags: of `jetsql serve`, for the engine that may have to be started.
+    flags: of `jetsql serve`, for the engine that may have to be started. conf: its settings of Spark, as `key=value`.
     Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and whatever the engine could not start for.
     """
     home = make_home(settings.home)
@@ -107,7 +107,7 @@ def find_or_start(settings: Settings, flags: Sequence[str] = ()) -> Found:
     try:
         # Of two that start one at the same time, the second finds the first's.
         with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
-            return find(home) or _await_owner(home) or _start(home, flags)
+            return find(home) or _await_owner(home) or _start(home, flags, conf)
     except Timeout as error:
         words = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
         raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.") from error
@@ -154,8 +154,8 @@ def _is_service(home: Path) -> bool:
         return True  # between two owners, or just written
 
 
-def _start(home: Path, flags: Sequence[str]) -> Found:
-    told, code, words = _run_until_ready(home, flags)
+def _start(home: Path, flags: Sequence[str], conf: Sequence[str]) -> Found:
+    told, code, words = _run_until_ready(home, flags, conf)
     if not told:
         how = f"ended with exit code {code}" if code else "was stopped while it was starting"
         raise EngineError("ENGINE_NOT_STARTED", f"The engine {how}. {words}".strip(), hint=f"See {home / LOG}.")
@@ -171,16 +171,27 @@ def _start(home: Path, flags: Sequence[str]) -> Found:
     return replace(found, started=True)
 
 
-def _run_until_ready(home: Path, flags: Sequence[str]) -> tuple[dict[str, Any], int, str]:
-    """What the new engine told when it was ready or knew why it won't be; else its exit code and its last words."""
+def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> tuple[dict[str, Any], int, str]:
+    """What the new engine told when it was ready or knew why it won't be; else its exit code and its last words.
+
+    Spark's settings go through a file without a name: arguments of a process can be read by every user.
+    """
     import subprocess  # here, because most commands find an engine that runs
+    from tempfile import TemporaryFile
 
     reading, writing = os.pipe()
-    command = [*PROGRAM, "serve", "--home", str(home), *flags, "--ready-fd", str(writing)]
-    with append_private(home / LOG) as log, os.fdopen(reading, "rb") as answer:
+    with append_private(home / LOG) as log, os.fdopen(reading, "rb") as answer, TemporaryFile() as handed:
+        handed.write(json.dumps(conf).encode())
+        handed.seek(0)
+        fds = ("--ready-fd", str(writing), "--conf-fd", str(handed.fileno()))
         before = log.tell()
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(writing,), start_new_session=True
+            [*PROGRAM, "serve", "--home", str(home), *flags, *fds],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(writing, handed.fileno()),
+            start_new_session=True,
         )
         os.close(writing)
         told = answer.read()  # ends when it answers, or with the process

@@ -74,7 +74,7 @@ def open_thrift(spark: Session, plan: DoorPlan, scratch: Path) -> OpenDoor:
     shared.systemExitOnError().set(False)
     # Without the listener that the original adds: it keeps the texts of statements, for Spark's web pages.
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
-    login = class_beside(spark, _PASSWORDS, "thrift", "TokenLogin")
+    login = class_beside(spark.sparkContext._gateway, _PASSWORDS, "thrift", "TokenLogin")
     login.expect(plan.token)
     # At each login the server reads Hive's settings anew, and a property of the system is the only way to these.
     java.java.lang.System.setProperty(_THRIFT_LOGIN, login.getClass().getName())

@@ -14,11 +14,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pyspark.java_gateway
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jetsql.jobs.secrets import SECRET_NAMES, names_secret
+from jetsql.engine.callbacks import start_callback_server
+from jetsql.jobs.secrets import SECRET_NAMES
+from jetsql.secret_references import is_reference
 
 _PACKAGE = "dev.jetsql"
 _bridges: dict[int, Any] = {}
@@ -29,12 +30,13 @@ _making = threading.RLock()
 
 def bridge(spark: SparkSession) -> Any:
     """The object with everything that our Java does, `Bridge.java`; made once a JVM."""
-    sc = spark.sparkContext
-    gateway: Any = sc._gateway
-    launcher: Any = pyspark.java_gateway
-    launcher.ensure_callback_server_started(gateway)
+    return _bridge(spark.sparkContext._gateway)
+
+
+def _bridge(gateway: Any) -> Any:
     with _making:
         if id(gateway) not in _bridges:
+            start_callback_server(gateway)
             compiled = _compile(gateway, "java")
             loaded = _loaded(gateway, compiled, _parent(gateway), "Bridge")
             loaded.setSecretNames(SECRET_NAMES)
@@ -47,7 +49,7 @@ def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
 
     Raises PySpark's AnalysisException with the condition JETSQL.SECRET_NOT_READABLE.
     """
-    if not any(names_secret(value) for value in options.values()):
+    if not any(is_reference(value) for value in options.values()):
         return dict(options)
     found: dict[str, str] = json.loads(bridge(spark).reveal(json.dumps(dict(options))))
     return found
@@ -65,16 +67,15 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def class_beside(spark: SparkSession, beside: str, folder: str, name: str) -> Any:
+def class_beside(gateway: Any, beside: str, folder: str, name: str) -> Any:
     """An instance of a class in a folder of sources, which are put where a class of Spark's is (`beside`, by its name).
 
     For what Spark loads by a name in a setting: its class loaders know nothing of ours. Compiled when it is asked for.
     """
-    gateway: Any = spark.sparkContext._gateway
     made: dict[str, Any] = {}
     for file, code in _compile(gateway, f"java/{folder}").items():
         whole = str(file).removesuffix(".class").replace("/", ".")
-        made[whole] = bridge(spark).define(beside, whole, code)
+        made[whole] = _bridge(gateway).define(beside, whole, code)
     return _instance(gateway, made[f"{_PACKAGE}.{name}"])
 
 

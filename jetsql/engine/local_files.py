@@ -25,6 +25,6 @@ def set_rights_by_calls(spark: SparkSession) -> None:
     conf = context._jsc.hadoopConfiguration()
     if not context.master.startswith("local") or conf.get(_SETTING) is not None:
         return
-    files = class_beside(spark, _HADOOPS_OWN, "local_files", "LocalFiles")
+    files = class_beside(context._gateway, _HADOOPS_OWN, "local_files", "LocalFiles")
     conf.set(_SETTING, files.getClass().getName())
     context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # else the one that is open already stays

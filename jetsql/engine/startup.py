@@ -1,8 +1,4 @@
-"""Starting Spark for an engine of our own: one home folder holds tables, metastore and log.
-
-Spark's JVM inherits the terminal of the process that starts it and talks on it. Results belong on stdout and nothing
-else, so the JVM is started with both its outputs in the engine's log.
-"""
+"""Starting Spark for an engine of our own: one home folder holds tables, metastore, log and temporary files."""
 
 from __future__ import annotations
 
@@ -12,29 +8,26 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyspark.java_gateway
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jetsql.engine.authentication import driver_confs, on_loopback
 from jetsql.engine.failures import cause_of
 from jetsql.engine.jvm import bridge
+from jetsql.engine.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
 from jetsql.engine.local_files import set_rights_by_calls
-from jetsql.engine_log import LOG
+from jetsql.engine.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.jobs.secrets import SECRET_NAMES
-from jetsql.private_files import append_private
+from jetsql.secret_references import is_reference, resolved
 
 Session = SparkSession
 
@@ -43,29 +36,11 @@ _MASTER_SECONDS = 3.0
 _STANDALONE = "spark://"
 _KUBERNETES = "k8s://"
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
-LOOPBACK = "127.0.0.1"
-_ON_LOOPBACK = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
 # What SHOW CREATE TABLE, DESCRIBE and SET hide: Spark's own patterns know few names of secrets.
 _REDACTION = "spark.sql.redaction.options.regex"
 _CONF_REDACTION = "spark.redaction.regex"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
-
-
-@dataclass(frozen=True)
-class SparkStart:
-    """What Spark is started with. warehouse: where tables are, a path or URI. conf: on top of the engine's own, and
-    stronger."""
-
-    home: Path
-    warehouse: str
-    master: str
-    driver_memory: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def log(self) -> Path:
-        return self.home / LOG
 
 
 def start_spark(start: SparkStart) -> SparkSession:
@@ -74,19 +49,28 @@ def start_spark(start: SparkStart) -> SparkSession:
     Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
     """
     check_java()
-    builder = SparkSession.builder.appName("JetSQL").enableHiveSupport()
-    for key, value in _confs(start).items():
-        builder = builder.config(key, value)
+    confs = _confs(start)
     # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     logged = start.log.stat().st_size if start.log.exists() else 0
     try:
-        with _jvm_output_to(start.log), _own_interrupts():
-            spark = builder.getOrCreate()
+        with _own_interrupts():
+            gateway = launch_jvm(start, confs)
+            close_ui(gateway, confs, start.token)
+            spark = _session(confs)
             set_rights_by_calls(spark)
             return _whole(spark)
+    except EngineError:
+        raise
     except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
         raise _not_started(start, error, logged) from error
+
+
+def _session(confs: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName("JetSQL").enableHiveSupport()
+    for key, value in confs.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 def _whole(spark: SparkSession) -> SparkSession:
@@ -104,7 +88,9 @@ def _confs(start: SparkStart) -> dict[str, str]:
     confs = {
         "spark.master": start.master,
         "spark.ui.enabled": "false",
+        "spark.ui.killEnabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(start.temporary),
         "spark.scheduler.mode": "FAIR",
         "spark.sql.warehouse.dir": start.warehouse,
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
@@ -127,48 +113,25 @@ def _confs(start: SparkStart) -> dict[str, str]:
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         # How often tasks tell how far they are, which is all that is known of a batch in real-time mode while it lasts.
         confs["spark.executor.heartbeatInterval"] = "2s"
+    if start.master.startswith("local"):
+        # Between Spark and its Python processes, where TCP ports would be open to every user of the machine.
+        confs["spark.python.unix.domain.socket.enabled"] = "true"
+        confs["spark.python.unix.domain.socket.dir"] = str(socket_folder(start))
     if start.driver_memory:
         confs["spark.driver.memory"] = start.driver_memory
-    confs |= start.conf
-    own = _java_options(start)
+    given = {key: resolved(value, key) for key, value in start.conf.items()}
+    confs |= driver_confs(start.master, given, start.cluster_secret) | given
+    confs |= _hiding(confs, start.conf) | ui_confs(confs)
+    own = java_options(start)
     asked = start.conf.get("spark.driver.extraJavaOptions", "")
     confs["spark.driver.extraJavaOptions"] = f"{own} {asked}".strip()
     return confs
 
 
-def on_loopback(master: str) -> bool:
-    """Whether a standalone master is reached from its own machine only."""
-    return _ON_LOOPBACK.match(master) is not None
-
-
-def _java_options(start: SparkStart) -> str:
-    log4j = resources.files("jetsql.engine").joinpath("log4j2.properties")
-    options = {
-        "log4j2.configurationFile": Path(str(log4j)).as_uri(),
-        "jetsql.log": str(start.log),
-        "derby.system.home": str(start.home),
-        "derby.stream.error.file": str(start.home / "derby.log"),
-    }
-    flags = (
-        # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.
-        "-XX:+ExitOnOutOfMemoryError",
-        # Room for the code that Spark makes for each query: a JVM that runs out of it ends. Only what is used is taken.
-        "-XX:ReservedCodeCacheSize=512m",
-    )
-    return " ".join((*flags, *(f'"-D{key}={value}"' for key, value in options.items())))
-
-
-@contextmanager
-def _jvm_output_to(log: Path) -> Iterator[None]:
-    """While this lasts, PySpark starts its JVM with stdout and stderr in the log. PySpark has no setting for it."""
-    launcher: Any = pyspark.java_gateway
-    original = launcher.Popen
-    with append_private(log) as sink:
-        launcher.Popen = partial(subprocess.Popen, stdout=sink, stderr=subprocess.STDOUT)
-        try:
-            yield
-        finally:
-            launcher.Popen = original
+def _hiding(confs: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that have Spark hide every setting that was given as a reference to a secret."""
+    names = [f"^{re.escape(key)}$" for key, value in given.items() if is_reference(value)]
+    return {_CONF_REDACTION: "|".join((confs[_CONF_REDACTION], *names))}
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from jetsql.secret_references import is_reference
+
 HIDDEN: Final = "***"
 
 _LEAST_HIDDEN: Final = 3  # hiding every "a" in a message would protect nothing
@@ -45,11 +47,6 @@ def is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def names_secret(value: str) -> bool:
-    """Whether an option's value says where its secret is, instead of being it."""
-    return value.startswith("secret:")
-
-
 def hide_in_text(text: str) -> str:
     """The text with user info and password parameters of its URLs hidden."""
     return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _USER_INFO.sub(rf"\g<1>{HIDDEN}@", text))
@@ -77,6 +74,6 @@ def hide(text: str, options: Mapping[str, str]) -> str:
 
 
 def _shown(name: str, value: str) -> str:
-    if names_secret(value):
+    if is_reference(value):
         return value
     return HIDDEN if is_secret(name) else hide_in_text(value)

@@ -105,9 +105,7 @@ def batch(job: Job, event: BatchCommitted, moment: Moment) -> Step:
     title, done = "updated for good", "The update is done, and the old version's checkpoint is deleted."
     if is_widened(job):
         title, done = "state spread", "Its state stays spread, and the copy from before that is deleted."
-    return replace(
-        taken, outcome=Outcome.MOVED, actions=forget_previous(job), title=title, words=f"{words} {done}"
-    )
+    return replace(taken, outcome=Outcome.MOVED, actions=forget_previous(job), title=title, words=f"{words} {done}")
 
 
 def idle(job: Job, event: RunIdle, moment: Moment) -> Step:

@@ -17,14 +17,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from jetsql.discovery import token
 from jetsql.engine import extension, looks, statements, system_tables
 from jetsql.engine.failures import cause_of
 from jetsql.engine.filesystem import FileSystem
 from jetsql.engine.jvm import bridge, without_secrets
+from jetsql.engine.launch import SparkStart
 from jetsql.engine.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.startup import (
     Session,
-    SparkStart,
     has_active_session,
     hide_secrets,
     is_lost,
@@ -48,11 +49,11 @@ from jetsql.jobs.tables import Column, Table
 from jetsql.jobs.writer import closed_error
 from jetsql.language import parse
 from jetsql.language.statements import Statement
-from jetsql.lease import Lease, check_place, make_home
+from jetsql.lease import Lease, check_place, make_home, not_usable
 from jetsql.service.doors import Addresses, opened
 from jetsql.service.exposition import Exposition, exposition
 from jetsql.service.results import Result, of_table
-from jetsql.service.storage import Storage, choose, claim
+from jetsql.service.storage import Storage, choose, claim, warn_if_open
 from jetsql.settings import DoorSettings, Settings, load
 from jetsql.version import VERSION
 
@@ -290,7 +291,13 @@ def open(
     def start(settings: Settings, storage: Storage) -> Session:
         return start_spark(
             SparkStart(
-                settings.home, storage.warehouse, settings.master, settings.driver_memory, settings.spark_conf
+                settings.home,
+                storage.warehouse,
+                settings.master,
+                settings.driver_memory,
+                settings.spark_conf,
+                settings.cluster_secret_file,
+                home_token(settings.home),
             )
         )
 
@@ -341,9 +348,18 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
         if owns_spark:
             undo.callback(spark.stop)
         _claim(storage, home, spark)
+        warn_if_open(home, storage)
         _open_engine = EmbeddedEngine(spark, store, settings, storage, lease, owns_spark)
         undo.pop_all()
     return _open_engine
+
+
+def home_token(home: Path) -> str:
+    """Return the token of a home, which is made at its first use. Raises EngineError HOME_NOT_USABLE."""
+    try:
+        return token(home)
+    except OSError as error:
+        raise not_usable(home, error) from error
 
 
 def _claim(storage: Storage, home: Path, spark: Session) -> None:

@@ -22,7 +22,7 @@ from typing import Final
 
 import uvicorn
 
-from jetsql.discovery import EngineNote, remove_note, token, write_note
+from jetsql.discovery import EngineNote, remove_note, write_note
 from jetsql.errors import EngineError
 from jetsql.lease import make_home, not_usable
 from jetsql.service import doors, embedded
@@ -64,16 +64,14 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
         _LOG.info("Stopped")
 
 
-def _serve(
-    settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event, listening: socket.socket
-) -> None:
+def _serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event, listening: socket.socket) -> None:
     engine = embedded.open(settings=settings, service=True)
     try:
         prepare(engine)
         if stop.is_set():
             return
         threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
-        secret = _token(settings.home)
+        secret = embedded.home_token(settings.home)
         with engine.doors(settings.doors, secret) as others:
             note = _tell_where(settings, secret, listening, others)
             try:
@@ -117,14 +115,6 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def _token(home: Path) -> str:
-    """Raises EngineError HOME_NOT_USABLE."""
-    try:
-        return token(home)
-    except OSError as error:
-        raise not_usable(home, error) from error
 
 
 def _tell_where(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:

@@ -8,6 +8,7 @@ second home there would take the first one's snapshots for leftovers and delete 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -15,8 +16,9 @@ from uuid import uuid4
 
 from jetsql.errors import EngineError
 from jetsql.lease import not_usable
-from jetsql.private_files import write_private
+from jetsql.private_files import open_to_others, private_folder, write_private
 
+_LOG: Final = logging.getLogger(__name__)
 NOTE: Final = "engine.storage"
 _OWNER: Final = "jetsql-home.json"
 
@@ -94,6 +96,7 @@ def claim(storage: Storage, home: Path, files: Files) -> None:
     """
     if storage == _in(home):
         return
+    _make_private(storage.root)
     path = f"{storage.root}/{_OWNER}"
     noted = files.read_if_there(path)
     if noted is not None and _id(noted) != storage.id:
@@ -107,6 +110,29 @@ def claim(storage: Storage, home: Path, files: Files) -> None:
         _note(home, storage)
     if noted is None:
         files.write(path, json.dumps({"id": storage.id, "home": str(home)}))
+
+
+def warn_if_open(home: Path, storage: Storage) -> None:
+    """Log which folders of this machine other users may read: they hold the rows of tables and the state of jobs."""
+    for folder in {home, _local(storage.root) or home}:
+        if folder.exists() and open_to_others(folder):
+            _LOG.warning("Other users of this machine can read %s. Run: chmod 700 %s", folder, folder)
+
+
+def _make_private(root: str) -> None:
+    """Raises EngineError HOME_NOT_USABLE."""
+    folder = _local(root)
+    if folder is not None:
+        try:
+            private_folder(folder)
+        except OSError as error:
+            raise not_usable(folder, error) from error
+
+
+def _local(root: str) -> Path | None:
+    """Return the folder of this machine that a storage is, or None."""
+    path = root.removeprefix("file:")
+    return Path(f"/{path.lstrip('/')}") if path.startswith("/") else None
 
 
 def _in(home: Path) -> Storage:

@@ -139,4 +139,3 @@ def name_text(name: str) -> str:
     """A name as a statement takes it: plain where it can be."""
     plain = _PLAIN.fullmatch(name) is not None and name.upper() not in _RESERVED
     return name if plain else quoted_name(name)
-

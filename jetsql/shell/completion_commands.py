@@ -22,6 +22,7 @@ _WHOLE: Final = {
     Argument.FILE: re.compile(r"\s*+(?:>>?\s*+)?"),
 }
 
+
 def command_candidates(line: str, cursor: int, names: Names, complete: Completion) -> tuple[Candidate, ...]:
     """line: begins with the dot. complete: for the statement that a command takes as its argument."""
     word = line[:cursor].split()[0] if line[:cursor].strip() else ""

@@ -163,8 +163,10 @@ class _Clauses:
 
     def _is_star(self, previous: Token) -> bool:
         before = self._head[-2] if len(self._head) > 1 else None
-        return previous.text == "*" and before is not None and (
-            before.word in ("SELECT", "DISTINCT", "ALL") or before.text in (",", ".", "(")
+        return (
+            previous.text == "*"
+            and before is not None
+            and (before.word in ("SELECT", "DISTINCT", "ALL") or before.text in (",", ".", "("))
         )
 
     def _relations(self, previous: Token) -> None:

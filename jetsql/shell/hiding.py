@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from jetsql.jobs.secrets import HIDDEN, hide_in_text, is_secret, names_secret
+from jetsql.jobs.secrets import HIDDEN, hide_in_text, is_secret
 from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.secret_references import is_reference
 from jetsql.shell.entries import Dot, command_end, entries
 
 _VALUES: Final = (Kind.STRING, Kind.OPEN)
@@ -57,7 +58,7 @@ def _settings(part: str, found: list[Token]) -> Iterator[tuple[int, int]]:
         at = equal.start + equal.text.index("=") + 1
         reached = found[index + len(statement)].start if index + len(statement) < len(found) else len(part)
         value = part[at:reached].lstrip()
-        if value and not names_secret(value):
+        if value and not is_reference(value):
             yield reached - len(value), reached
 
 
@@ -72,7 +73,7 @@ def _strings(found: list[Token]) -> Iterator[tuple[int, int]]:
             hiding = False
             continue
         known = hiding or index < declared
-        hiding = known or (is_secret(_name_before(found, index)) and not names_secret(_content(token)))
+        hiding = known or (is_secret(_name_before(found, index)) and not is_reference(_content(token)))
         if hiding:
             yield token.start, token.stop
 

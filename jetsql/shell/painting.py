@@ -66,9 +66,7 @@ class Painter:
 
 
 @contextmanager
-def painted(
-    screen: Screen, frame: Callable[[], Frame], quits: Callable[[], bool] = lambda: False
-) -> Iterator[Painter]:
+def painted(screen: Screen, frame: Callable[[], Frame], quits: Callable[[], bool] = lambda: False) -> Iterator[Painter]:
     """While this lasts, frames are drawn; when it is over a last one is, and stays. quits: whether q was pressed, which
     is KeyboardInterrupt on the main thread. Raises SurfaceLost."""
     painter = Painter(screen, frame, quits)
