@@ -27,8 +27,8 @@ _SESSION_CLOSED: Final = "The session was closed."
 class Request:
     """One statement as a client sent it.
 
-    id: the client's name for it within its session, by which it can cancel it. arrow: whether its rows are wanted as an Arrow stream.
-    live: whether it takes an answer without an end.
+    id: the client's name for it within its session, by which it can cancel it. arrow: whether its rows are wanted as
+    an Arrow stream. live: whether it takes an answer without an end.
     """
 
     id: str
