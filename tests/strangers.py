@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 CLOSED_SECONDS = 60.0
+FILES = 8192
 
 
 @contextmanager
 def half_open(port: int, count: int, *beginnings: bytes) -> Iterator[list[socket.socket]]:
     """Open so many connections, oldest first; each sends one of the beginnings, in turn, and then nothing."""
-    _allow_files(count)
+    _allow_files()
     with ExitStack() as stack:
         opened = []
         for number in range(count):
@@ -38,9 +39,8 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
-def _allow_files(count: int) -> None:
-    """Let this process open as many connections, and their other ends, which may be in it too."""
+def _allow_files() -> None:
+    """Let this process open enough connections, and their other ends, which may be in it too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * count + 1024
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY and soft < FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
