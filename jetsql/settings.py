@@ -54,6 +54,12 @@ class DoorSettings:
     thrift_port: int = 0
     session_idle_seconds: float = 3600.0
     sessions_most: int = 1000
+    login_seconds: float = 10.0
+    """An HTTP or Thrift connection that has not shown the token for so long is closed, and so is an HTTP connection
+    that sends nothing of a request's body for so long."""
+    logins_most: int = 256
+    """The limit of connections that have not shown the token, of HTTP and of Thrift each; beyond it the oldest one is
+    closed."""
 
 
 @dataclass(frozen=True)
@@ -278,6 +284,13 @@ def _seconds(value: object) -> float:
     return _number(value, "seconds")
 
 
+def _positive_seconds(value: object) -> float:
+    seconds = _seconds(value)
+    if seconds == 0:
+        raise ValueError("a number of seconds, more than 0")
+    return seconds
+
+
 def _days(value: object) -> float:
     return _number(value, "days")
 
@@ -297,6 +310,13 @@ def _count(value: object) -> int:
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)):
         raise ValueError("a whole number, 0 or more")
     return int(str(value))
+
+
+def _positive_count(value: object) -> int:
+    count = _count(value)
+    if count == 0:
+        raise ValueError("a whole number, 1 or more")
+    return count
 
 
 def truth(value: object) -> bool:
@@ -360,4 +380,6 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "thrift_port": _port,
     "session_idle_seconds": _seconds,
     "sessions_most": _count,
+    "login_seconds": _positive_seconds,
+    "logins_most": _positive_count,
 }

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import uvicorn
 
 from jetsql.service.access import Access
+from jetsql.service.connections import http_config
 from jetsql.service.http import Door, Engine
+from jetsql.settings import DoorSettings
 
 TOKEN = "open sesame"
 
@@ -26,10 +28,16 @@ class Server:
 
 
 @contextmanager
-def serving(engine: Engine, idle_seconds: float = 60.0, sessions_most: int = 100) -> Iterator[Server]:
+def serving(
+    engine: Engine,
+    idle_seconds: float = 60.0,
+    sessions_most: int = 100,
+    settings: DoorSettings = DoorSettings(),  # noqa: B008  # it is frozen
+) -> Iterator[Server]:
     stop_asked = threading.Event()
-    door = Door(engine, Access(TOKEN), stop_asked.set, idle_seconds, sessions_most)
-    server = uvicorn.Server(uvicorn.Config(door.app, log_config=None, access_log=False, lifespan="off"))
+    access = Access(TOKEN)
+    door = Door(engine, access, stop_asked.set, idle_seconds, sessions_most)
+    server = uvicorn.Server(http_config(door.app, access, settings, connections_most=4096))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -1,16 +1,19 @@
 """Spark Connect and Thrift with clients that come with PySpark; `make test-clients` tries those of others."""
 
 import os
+import resource
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
+from strangers import half_open
 from tests.door_clients.__main__ import tried
 from tests.door_clients.clients import CLIENTS, PROGRAMS, Client, janino
 from tests.door_clients.engine import RunningEngine, jetsql, running
@@ -18,8 +21,18 @@ from tests.door_clients.engine import RunningEngine, jetsql, running
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
-    with running(tmp_path_factory.mktemp("doors")) as engine:
+    with ExitStack() as stack:
+        with soft_limit_of_files(1024):  # what most systems start programs with
+            engine = stack.enter_context(running(tmp_path_factory.mktemp("doors")))
         yield engine
+
+
+@contextmanager
+def soft_limit_of_files(files: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def steps(name: str) -> set[str]:
@@ -47,6 +60,22 @@ def test_status_tells_where_the_doors_are_and_nobody_sees_the_token(engine: Runn
     assert not any(engine.token in command for command in commands)
     settings = jetsql(engine.home, "-e", "SET").stdout
     assert "spark.master" in settings and engine.token not in settings
+
+
+@pytest.mark.spark
+def test_connections_without_the_token_lock_nobody_out(engine: RunningEngine) -> None:
+    """At every endpoint at once, from the address that the honest client has."""
+    with ExitStack() as stack:
+        for address, count in ((engine.url, 1500), (engine.thrift.removeprefix("jdbc:"), 600), (engine.connect, 1500)):
+            port = urlsplit(address).port
+            assert port is not None
+            stack.enter_context(half_open(port, count))
+        shown = jetsql(engine.home, "-e", "SELECT 'honest'")
+        assert "honest" in shown.stdout, shown.stderr
+        for name, program in (("beeline", "beeline.py"), ("spark-connect", "spark_connect.py")):
+            assert [step for step in tried(Client(name, program), engine) if not step.ok] == []
+        files, _ = psutil.Process(engine.pid).rlimit(psutil.RLIMIT_NOFILE)
+        assert files > 1024  # 256 statements at once need more
 
 
 def command_lines(process: psutil.Process) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import threading
+import uuid
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
@@ -177,6 +179,66 @@ def test_a_client_that_leaves_cancels_its_statement(server: Server, engine: Door
 def test_cancelling_what_does_not_run(server: Server) -> None:
     response = request(server, "DELETE", "/v1/statements/none")
     assert (response.status, response.error["condition"]) == (404, "JETSQL.STATEMENT_NOT_FOUND")
+
+
+@contextmanager
+def waiting(server: Server, engine: DoorEngine, session: str | None, statement_id: str) -> Iterator[HTTPConnection]:
+    """A statement that waits until it is cancelled, on a connection whose response is to be read."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        body = json.dumps({"statement": "WAIT", "session": session, "id": statement_id})
+        engine.waiting.clear()
+        connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
+        assert engine.waiting.wait(30)
+        yield connection
+
+
+def opened_session(server: Server) -> str:
+    return str(json.loads(request(server, "POST", "/v1/sessions").content)["session"])
+
+
+def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: Server, engine: DoorEngine) -> None:
+    mine, others = opened_session(server), opened_session(server)
+    with waiting(server, engine, mine, "1") as connection:
+        missing = request(server, "DELETE", f"/v1/sessions/{others}/statements/2")
+        assert missing.status == 404
+        for attack in ("/v1/statements/1", f"/v1/sessions/{others}/statements/1", "/v1/sessions/none/statements/1"):
+            assert request(server, "DELETE", attack) == missing
+        assert not engine.woken.is_set()
+        assert request(server, "DELETE", f"/v1/sessions/{mine}/statements/1").status == 202
+        assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
+
+
+def test_ids_of_other_sessions_are_free_and_hidden(server: Server, engine: DoorEngine) -> None:
+    mine, others = opened_session(server), opened_session(server)
+    with waiting(server, engine, mine, "1") as connection:
+        again = json.dumps({"statement": "COUNT 1", "session": others, "id": "1"})
+        assert request(server, "POST", "/v1/sql", again).status == 200
+        same = json.dumps({"statement": "COUNT 1", "session": mine, "id": "1"})
+        assert request(server, "POST", "/v1/sql", same).status == 400
+        request(server, "DELETE", f"/v1/sessions/{mine}/statements/1")
+        connection.getresponse().read()
+
+
+@pytest.mark.parametrize("statement_id", ["1", "x" * 21, "0" * 129, "a statement with a long name", "\u00e4" * 30])
+def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: Server, statement_id: str) -> None:
+    body = json.dumps({"statement": "COUNT 1", "id": statement_id})
+    response = request(shared, "POST", "/v1/sql", body)
+    assert (response.status, response.error["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    assert "random UUID" in response.error["hint"]
+
+
+def test_a_statement_without_a_session_is_cancelled_by_its_id(server: Server, engine: DoorEngine) -> None:
+    statement_id = str(uuid.uuid4())
+    with waiting(server, engine, None, statement_id) as connection:
+        assert request(server, "DELETE", f"/v1/sessions/None/statements/{statement_id}").status == 404
+        assert request(server, "DELETE", f"/v1/statements/{statement_id}").status == 202
+        assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
+
+
+def test_the_id_of_a_session_has_128_random_bits(server: Server) -> None:
+    sessions = {opened_session(server) for _ in range(20)}
+    assert len(sessions) == 20
+    assert min(len(base64.urlsafe_b64decode(session + "==")) for session in sessions) >= 16
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer \u00e4"])

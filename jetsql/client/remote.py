@@ -62,11 +62,12 @@ class RemoteEngine:
 
     def cancel(self) -> None:
         """From another thread: end what runs. Nothing running is fine, and an engine that is gone."""
-        if self._running is None:
+        session, running = self._session, self._running
+        if session is None or running is None:
             return
         door = HttpDoor(self.url, self._token)
         with suppress(ReportedError, EngineError):  # it has ended meanwhile, or its engine has
-            door.ask("DELETE", f"/v1/statements/{self._running}")
+            door.ask("DELETE", f"/v1/sessions/{session}/statements/{running}")
         door.close()
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:

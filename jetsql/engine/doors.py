@@ -22,16 +22,21 @@ from jetsql.errors import EngineError
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
 _PASSWORDS = "org.apache.hive.service.auth.PasswdAuthenticationProvider"
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
+_THRIFT_CLIENTS = 500
+"""Connections of clients that have logged in, each of which takes a thread. Hive's own default."""
 
 
 @dataclass(frozen=True)
 class DoorPlan:
-    """What a door is opened with. port: 0 for any that is free. idle_seconds: unused sessions are closed after."""
+    """What a door is opened with. port: 0 for any that is free. idle_seconds: unused sessions are closed after.
+    login_seconds, logins_most: see `DoorSettings`; of Thrift only."""
 
     host: str
     port: int
     token: str
     idle_seconds: float
+    login_seconds: float
+    logins_most: int
 
 
 @dataclass(frozen=True)
@@ -74,14 +79,15 @@ def open_thrift(spark: Session, plan: DoorPlan, scratch: Path) -> OpenDoor:
     shared.systemExitOnError().set(False)
     # Without the listener that the original adds: it keeps the texts of statements, for Spark's web pages.
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
-    login = class_beside(spark.sparkContext._gateway, _PASSWORDS, "thrift", "TokenLogin")
-    login.expect(plan.token)
+    logins = class_beside(spark.sparkContext._gateway, _PASSWORDS, "thrift", "ThriftLogins")
     # At each login the server reads Hive's settings anew, and a property of the system is the only way to these.
-    java.java.lang.System.setProperty(_THRIFT_LOGIN, login.getClass().getName())
+    java.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
     (scratch / "local").mkdir(parents=True, exist_ok=True)
     server = servers.HiveThriftServer2(spark._jsparkSession)
     try:
-        server.init(_hive_conf(spark, _thrift_confs(plan, scratch)))
+        conf = _hive_conf(spark, _thrift_confs(plan, scratch))
+        server.init(conf)
+        logins.limit(server, conf, plan.logins_most, int(plan.login_seconds * 1000))
         server.start()
     except Py4JJavaError as error:
         raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
@@ -113,6 +119,8 @@ def _thrift_confs(plan: DoorPlan, scratch: Path) -> dict[str, str]:
         "hive.server2.transport.mode": "binary",
         "hive.server2.thrift.bind.host": plan.host,
         "hive.server2.thrift.port": str(plan.port),
+        # A thread outlives its connection for a moment when that is closed for the next.
+        "hive.server2.thrift.max.worker.threads": str(_THRIFT_CLIENTS + 2 * plan.logins_most),
         "hive.server2.authentication": "CUSTOM",
         # Whatever name a client gives, it is the engine that reads and writes.
         "hive.server2.enable.doAs": "false",

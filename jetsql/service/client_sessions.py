@@ -33,10 +33,10 @@ class SessionMaker(Protocol):
 
 
 class ClientSession:
-    """A client's session. id: what the client names it by."""
+    """A client's session. id: what the client names it by; 128 random bits, since whoever knows it can use it."""
 
     def __init__(self, session: Session) -> None:
-        self.id = secrets.token_urlsafe(12)
+        self.id = secrets.token_urlsafe(16)
         self.session = session
         self.users = 0
         self.last_used = monotonic()

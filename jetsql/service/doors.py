@@ -80,14 +80,14 @@ def check(doors: DoorSettings) -> None:
 def opened(spark: Session, home: Path, doors: DoorSettings, token: str) -> Iterator[Addresses]:
     """The doors that the settings ask for, open while this lasts. Raises EngineError ENGINE_NOT_STARTED."""
     connect = thrift = ""
-    idle = doors.session_idle_seconds
+    limits = (doors.session_idle_seconds, doors.login_seconds, doors.logins_most)
     with ExitStack() as stack:
         if doors.connect:
-            door = open_connect(spark, DoorPlan(doors.connect_host, doors.connect_port, token, idle))
+            door = open_connect(spark, DoorPlan(doors.connect_host, doors.connect_port, token, *limits))
             stack.callback(door.close)
             connect = connect_address(doors.connect_host, door.port)
         if doors.thrift:
-            plan = DoorPlan(doors.thrift_host, doors.thrift_port, token, idle)
+            plan = DoorPlan(doors.thrift_host, doors.thrift_port, token, *limits)
             door = open_thrift(spark, plan, home / "thrift")
             stack.callback(door.close)
             thrift = thrift_address(doors.thrift_host, door.port)

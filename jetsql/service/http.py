@@ -1,10 +1,12 @@
 """The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
 
     POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
-    DELETE /v1/statements/{id}          cancel one, by the id that its request named
+    DELETE /v1/statements/{id}          cancel one without a session, by the id that its request named
     POST   /v1/sessions                 open a session (current schema, settings, temporary views)
     GET    /v1/sessions/{id}            its current schema
     DELETE /v1/sessions/{id}            close it
+    DELETE /v1/sessions/{session}/statements/{id}
+                                        cancel a statement in it, by the id that its request named
     GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
     GET    /v1/metrics                  what the jobs do at this moment, as one JSON object
     GET    /v1/engine                   what this engine is
@@ -22,7 +24,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
+import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
@@ -51,6 +54,9 @@ BODY_MOST: Final = 32 * 1024 * 1024
 
 _LEVELS_MOST: Final = 100
 """Arrays and objects of a request within each other."""
+
+# A client that knows the id of a statement without a session can cancel it: 128 random bits, as base64url at least.
+_OWN_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
 
 _THREADS: Final = 256
 # For all else, so that statements can be cancelled, and the engine stopped, however many go on.
@@ -114,6 +120,7 @@ class Door:
             Route("/v1/statements/{id}", self._cancel, methods=["DELETE"]),
             Route("/v1/sessions", self._open_session, methods=["POST"]),
             Route("/v1/sessions/{id}", self._session, methods=["GET", "DELETE"]),
+            Route("/v1/sessions/{session}/statements/{id}", self._cancel, methods=["DELETE"]),
             Route("/v1/jobs", self._jobs, methods=["GET"]),
             Route("/v1/metrics", self._pulses, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
@@ -128,7 +135,7 @@ class Door:
         return Answer(self.running, _statement(await _body(http), arrow), self._threads)
 
     async def _cancel(self, http: HttpRequest) -> Response:
-        await self._on_thread(self.running.cancel, http.path_params["id"])
+        await self._on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
         return Response(status_code=202)
 
     async def _open_session(self, http: HttpRequest) -> Response:
@@ -242,7 +249,7 @@ def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
     if not text:
         raise StatementError("REQUEST_NOT_READABLE", "The field 'statement' is missing or empty.")
     return Request(
-        id=told.get("id") or str(uuid.uuid4()),
+        id=_statement_id(told.get("id"), told.get("session")),
         text=text,
         session=told.get("session"),
         parameters=bound(told.get("parameters"), text),
@@ -250,6 +257,17 @@ def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
         arrow=arrow,
         live=told.get("live") or False,
     )
+
+
+def _statement_id(named: str | None, session: str | None) -> str:
+    """Raises StatementError REQUEST_NOT_READABLE."""
+    if named and session is None and not _OWN_ID.fullmatch(named):
+        raise StatementError(
+            "REQUEST_NOT_READABLE",
+            "The id of a statement without a session has to be one that nobody guesses.",
+            hint="Use 22 to 128 random characters of A-Z, a-z, 0-9, - and _, such as a random UUID, or open a session.",
+        )
+    return named or secrets.token_urlsafe(16)
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:

@@ -27,8 +27,8 @@ _SESSION_CLOSED: Final = "The session was closed."
 class Request:
     """One statement as a client sent it.
 
-    id: the client's name for it, by which it can cancel it. arrow: whether its rows are wanted as an Arrow stream.
-    live: whether it takes an answer without an end.
+    id: the client's name for it within its session, by which it can cancel it. arrow: whether its rows are wanted as
+    an Arrow stream. live: whether it takes an answer without an end.
     """
 
     id: str
@@ -40,6 +40,14 @@ class Request:
     live: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
 
+    @property
+    def key(self) -> StatementKey:
+        return self.session, self.id
+
+
+StatementKey = tuple[str | None, str]
+"""The session of a statement and its id there. Only a client that knows the session can name the statement; without a
+session, its id is as hard to guess as a session's."""
 
 Put = Callable[[bytes | ErrorReport], None]
 """Hands on a line, or the error that is the end. Blocks while there is no room; raises when nobody reads any more."""
@@ -52,26 +60,26 @@ class Reporter(Protocol):
 
 
 class RunningStatements:
-    """Those that run at this moment, by id."""
+    """Those that run at this moment, by session and id."""
 
     def __init__(self, engine: Reporter, sessions: ClientSessions) -> None:
         self._engine = engine
         self._sessions = sessions
-        self._running: dict[str, Request] = {}
-        self._looks: set[str] = set()
+        self._running: dict[StatementKey, Request] = {}
+        self._looks: set[StatementKey] = set()
         self._lock = Lock()
 
     def enter(self, request: Request) -> None:
         """From now on it can be cancelled. Raises StatementError REQUEST_NOT_READABLE when its id is taken."""
         with self._lock:
-            if request.id in self._running:
+            if request.key in self._running:
                 raise StatementError("REQUEST_NOT_READABLE", f"A statement with the id {request.id} is running.")
-            self._running[request.id] = request
+            self._running[request.key] = request
 
     def leave(self, request: Request) -> None:
         with self._lock:
-            self._running.pop(request.id, None)
-            self._looks.discard(request.id)
+            self._running.pop(request.key, None)
+            self._looks.discard(request.key)
 
     def run(self, request: Request, put: Put) -> None:
         """Run a statement on this thread, to its end."""
@@ -87,10 +95,13 @@ class RunningStatements:
             # The outermost frame of a statement: whatever it raised, Spark's Java errors included, is its answer.
             self._fail(request, error, put)
 
-    def cancel(self, statement_id: str) -> None:
-        """Raises StatementError STATEMENT_NOT_FOUND."""
+    def cancel(self, statement_id: str, session_id: str | None = None) -> None:
+        """Cancel a statement of a session, or one that was sent without a session.
+
+        Raises StatementError STATEMENT_NOT_FOUND, in the same words when the statement runs in another session.
+        """
         with self._lock:
-            found = self._running.get(statement_id)
+            found = self._running.get((session_id, statement_id))
         if found is None:
             raise StatementError("STATEMENT_NOT_FOUND", "No such statement is running; it may have ended.")
         found.cancellation.cancel()
@@ -125,7 +136,7 @@ class RunningStatements:
     def _add_look(self, request: Request) -> None:
         """From now on it ends with its session, which may have been closed while Spark planned the statement."""
         with self._lock:
-            self._looks.add(request.id)
+            self._looks.add(request.key)
         if request.session is not None and request.session not in self._sessions:
             request.cancellation.cancel(_SESSION_CLOSED)
 

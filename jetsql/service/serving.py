@@ -27,6 +27,7 @@ from jetsql.errors import EngineError
 from jetsql.lease import make_home, not_usable
 from jetsql.service import doors, embedded
 from jetsql.service.access import Access
+from jetsql.service.connections import http_config, raise_file_limit
 from jetsql.service.doors import Addresses
 from jetsql.service.embedded import EmbeddedEngine
 from jetsql.service.http import Door
@@ -93,8 +94,7 @@ async def _answer(
     http = settings.doors
     access = Access(note.token, (*http.http_hosts, http.http_host))
     door = Door(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    config = uvicorn.Config(door.app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5)
-    server = _Server(config)
+    server = _Server(http_config(door.app, access, http, raise_file_limit()))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
     _LOG.info("The engine answers at %s", note.url)

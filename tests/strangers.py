@@ -1,0 +1,46 @@
+"""Clients without the token that hold connections open."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+CLOSED_SECONDS = 60.0
+FILES = 8192
+
+
+@contextmanager
+def half_open(port: int, count: int, *beginnings: bytes) -> Iterator[list[socket.socket]]:
+    """Open so many connections, oldest first; each sends one of the beginnings, in turn, and then nothing."""
+    _allow_files()
+    with ExitStack() as stack:
+        opened = []
+        for number in range(count):
+            connection = stack.enter_context(connect(port))
+            with suppress(OSError):  # closed already, when the endpoint limits them
+                connection.sendall(beginnings[number % len(beginnings)] if beginnings else b"")
+            opened.append(connection)
+        yield opened
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=CLOSED_SECONDS)
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Wait until the endpoint closes the connection, whatever it sends before that. Raises TimeoutError."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+def _allow_files() -> None:
+    """Let this process open enough connections, and their other ends, which may be in it too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
