@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit import PromptSession
 from prompt_toolkit.document import Document
@@ -98,12 +98,26 @@ def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> Non
     assert expected in classes(text)
 
 
+@pytest.mark.parametrize(
+    ("line_end", "expected"),
+    [
+        ("\n", [("comment", "-- a\\"), ("comment", "FROM t")]),
+        ("\r\n", [("comment", "-- a\\"), ("keyword", "FROM")]),
+    ],
+)
+def test_only_a_backslash_right_before_the_line_feed_continues_a_comment(
+    line_end: str, expected: list[tuple[str, str]]
+) -> None:
+    assert classes(f"-- a\\{line_end}FROM t") == expected
+
+
 _TRICKY = st.lists(
     st.sampled_from([*"ar '\"`\n\r\\${世", "--", "/*", "*/", "/*+", "$t$", "1e"]),
     max_size=40,
 ).map("".join)
 
 
+@example(["--\\\r\na"])
 @given(st.lists(_TRICKY, min_size=1, max_size=4))
 def test_lines_are_coloured_as_the_whole_text_is(texts: list[str]) -> None:
     lexer = SqlLexer()
