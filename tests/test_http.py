@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, NotConnected
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -270,6 +270,15 @@ def test_nobody_there() -> None:
     with pytest.raises(NothingSent) as told:
         HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+
+
+def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(connection: HTTPConnection) -> None:
+        raise NotConnected
+
+    monkeypatch.setattr(HTTPConnection, "connect", refuse)
+    with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: NotConnected\."):
+        HttpDoor("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
 
 
 def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:

@@ -206,8 +206,8 @@ def _lost(url: str, condition: str, error: BaseException) -> EngineError:
 
 
 def _words(error: BaseException) -> str:
-    told = error.strerror if isinstance(error, OSError) else None
-    return str(told or error or type(error).__name__)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error) or type(error).__name__
 
 
 def _is_alive(connection: HTTPConnection) -> bool:
