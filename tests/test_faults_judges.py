@@ -13,7 +13,7 @@ import pytest
 
 from jetsql.failpoints import POINTS
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Status
+from jetsql.jobs.model import Cause, Status
 from jetsql.jobs.store import Store
 from jobs_support import world
 from tests.faults.history import Deaths, store_faults
@@ -184,6 +184,17 @@ def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
         "the history of j jumps from 'suspended' to 'resumed'",
         "j is SUSPENDED, and its history ends with RUNNING",
     ]
+
+
+@pytest.mark.parametrize(("suspends", "title"), [("false", "failed"), ("true", "suspended by an error")])
+def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspends: str, title: str) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make(options={"suspendOnFailure": suspends})
+        w.engine.fail(job_id, Cause("The disk is full.", heals=False))
+        w.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
+        assert title in w.titles(job_id)
+    [fault] = store_faults(w.store.path, ())
+    assert fault.startswith("j met an error: ") and "The disk is full." in fault
 
 
 def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: Path) -> None:
