@@ -140,6 +140,16 @@ def holds(name: str, content: bytes) -> Damage:
     return lambda spark: (spark / name).write_bytes(content)
 
 
+def after_a_whole_state(name: str) -> Damage:
+    """A state of a batch that is not committed yet does not stand for the changes before it."""
+
+    def damage(spark: Path) -> None:
+        write(spark / "state" / "0" / "0" / "9_id-8-0.zip", "whole")
+        (spark / name).unlink()
+
+    return damage
+
+
 def rewritten(name: str, text: str) -> Damage:
     return lambda spark: write(spark / name, text)
 
@@ -167,6 +177,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks what batch 2 left there"),
     (gone("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
     (holds("state/0/0/2_id-1-0.changelog", b""), "state/0/0/2_id-1-0.changelog is empty"),
+    (after_a_whole_state("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
     (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "commits/2 names its state in a way that can't be read"),
 ]
 
@@ -457,6 +468,26 @@ def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: py
         assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
     finally:
         lease.release()
+
+
+def test_what_only_the_second_look_finds_is_the_running_engines_doing(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    looks = iter([lambda: None, (spark / "commits" / "1").unlink])
+
+    def space(path: Path) -> shutil._ntuple_diskusage:
+        next(looks)()
+        return usage(path)
+
+    usage = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", space)
+    lease = Lease(home.path)
+    try:
+        assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
+    finally:
+        lease.release()
+    assert next(looks, None) is None
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

@@ -303,7 +303,17 @@ def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Sta
     assert after(RunFailed(RUN, HOPELESS), job(chosen=chosen)).job.status is status
 
 
-@pytest.mark.parametrize("condition", ["JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "JETSQL.JOB_CHANGED",
+        "JETSQL.SINK_CHANGED",
+        "JETSQL.SOURCE_CHANGED",
+        "JETSQL.CHECKPOINT_DAMAGED",
+        "JETSQL.JOB_IN_USE",
+        "JETSQL.FORMAT_NOT_READABLE",
+    ],
+)
 def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:
     changed = Cause("the view is another one", condition, heals=False)
     taken = after(StartFailed(RUN, changed), job(Status.STARTING, chosen={"suspendOnFailure": "false"}))
