@@ -28,6 +28,7 @@ from jetsql.service.check import check
 from jetsql.service.check_report import words
 from jetsql.service.findings import Finding, Severity
 from jetsql.service.log_files import missing
+from tests.searching import examples
 
 OTHER = "0002-0000-0000-0001"
 V1 = Path(__file__).parent / "fixtures" / "store_v1.sql"
@@ -249,7 +250,7 @@ def test_stretches_that_are_missing(present: set[int], first: int, last: int) ->
     assert all(len(stretch) > 0 for stretch in missing(present, first, last))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(data=st.data())
 def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st.DataObject) -> None:
     if not home.path.joinpath("jetsql.db").exists():
@@ -260,7 +261,9 @@ def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st
     path = data.draw(st.sampled_from(files))
     path.write_bytes(data.draw(st.binary(max_size=40) | st.text().map(lambda text: f"v1\n{text}".encode())))
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
-    check(home.path)
+    report = check(home.path)
+    assert report.jobs == 1
+    assert all(finding.where.startswith(str(spark)) for finding in report.findings)
 
 
 # --- rows on their way -----------------------------------------------------------------------------------------------

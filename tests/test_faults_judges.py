@@ -61,7 +61,7 @@ def test_a_death_in_a_migration_leaves_the_store_as_it_was(tmp_path: Path) -> No
 def facts(tmp_path: Path) -> Facts:
     source = Source(tmp_path / "numbers")
     source.add(3)
-    return Facts(source, (-1,))
+    return Facts(source, (-1,), {"renewed": 7, "once": 3})
 
 
 def judged(name: str, rows: list[tuple[int, ...]], facts: Facts) -> Loss:
@@ -98,8 +98,11 @@ def test_a_job_made_anew_has_everything_and_its_lives_before_whole_files(facts: 
     assert judged("renewed", newest[1:], facts) == Loss(1, 0)
     assert judged("renewed", [*newest, newest[0]], facts) == Loss(0, 1)
     assert judged("renewed", [], facts).lost == 60
-    assert judged("once", [(i, life) for i in range(10) for life in (1, 3)], facts) == Loss(0, 0)
-    assert judged("once", [(i, 1) for i in range(9)], facts) == Loss(1, 0)
+    assert judged("renewed", [(i, 2) for i in facts.source.ids()], facts) == Loss(60, 0)
+    twice = [(i, life) for i in range(10) for life in (1, 3)]
+    assert judged("once", twice, facts) == Loss(0, 0)
+    assert judged("once", twice[:-1], facts) == Loss(1, 0)
+    assert judged("once", [(i, 1) for i in range(10)], facts) == Loss(10, 0)
     assert judged("once", [], facts) == Loss(10, 0)
 
 

@@ -330,9 +330,12 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
 def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
     with serving(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
-        list(remote.run("COUNT 1").rows)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
     remote.cancel()
     remote.close()
+    with pytest.raises(NothingSent):
+        remote.run("COUNT 1")
 
 
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:

@@ -64,6 +64,7 @@ def test_what_was_written_is_shown_and_the_secret_is_not(sql: Sql, table: str, f
         *sql("SHOW CREATE TABLE kept"),
     ]
     assert PASSWORD not in str(told)
+    assert f"secret:file:{file}" in str(sql("SHOW CREATE TABLE kept"))
     log = sql.engine.home / "engine.log"
     assert PASSWORD not in log.read_text(encoding="utf-8", errors="replace")
 

@@ -13,6 +13,7 @@ from jetsql.shell.command_table import COMMANDS, Argument
 from jetsql.shell.completion import complete
 from jetsql.shell.completion_commands import argument_at
 from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from tests.searching import examples
 
 NAMES = Names(
     schema="default",
@@ -488,7 +489,7 @@ _PIECES = some.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(some.lists(_PIECES, max_size=25).map(" ".join) | some.text(max_size=40), some.integers(0, 200))
 def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
     """Whatever stands there: no error, and what is offered begins as what it would replace."""
@@ -507,7 +508,7 @@ _ON_ONE_LINE = [
 
 
 def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
-    """What was read of the text before is kept for the next key. Here the tokens at the cursor are at the same places."""
+    """What was read of the text before is kept for the next key. The tokens at the cursor are at the same places."""
     columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
     found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
     names = [{each.text for each in offered if each.sort is Sort.COLUMN} for offered in found]

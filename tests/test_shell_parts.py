@@ -180,9 +180,16 @@ def test_secrets_are_hidden(text: str, hidden: str) -> None:
     assert hide_secrets(text) == hidden
 
 
-@given(st.text(max_size=80))
-def test_hiding_takes_any_text(text: str) -> None:
-    hide_secrets(text)
+@given(st.text(max_size=80) | _TRICKY)
+@example("SET a.password=x; SELECT 'b'")
+@example("'password' = 'hush")
+def test_what_is_hidden_stays_as_it_is(text: str) -> None:
+    assert hide_secrets(hide_secrets(text)) == hide_secrets(text)
+
+
+@given(st.text("abc '\"`;,.=()\n-/*$SETUPDATE", max_size=80))
+def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) -> None:
+    assert hide_secrets(text) == text
 
 
 # What is lost
