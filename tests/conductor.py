@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from threading import Event
-from typing import Final, TypeVar
+from threading import Event, local
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.manager import Manager
@@ -28,17 +29,19 @@ T = TypeVar("T")
 SECONDS: Final = 60.0  # whatever is not there by then hangs
 FAULTS: Final = {"HEALING": HEALING, "HOPELESS": HOPELESS}
 COMPLETE: Final = "COMPLETE"
-_HEAD_START_SECONDS: Final = 0.02
 _AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
 
 @dataclass
 class Conductor:
-    """An engine on a store and a disk, which may be ended and come back. ticks: order what happens."""
+    """An engine on a store and a disk, which may be ended and come back. ticks: order what happens. waiting: set when a
+    statement has ended, or waits for what another one does."""
 
     folder: Path
     engine: DiskEngine = field(default_factory=DiskEngine)
     ticks: Iterator[int] = field(default_factory=count)
+    threads: local = field(default_factory=local)
+    waiting: WeakKeyDictionary[Future[Item], Event] = field(default_factory=WeakKeyDictionary)
     opened: int = 0
 
     def __post_init__(self) -> None:
@@ -49,7 +52,26 @@ class Conductor:
         store = Store(self.path)
         manager = Manager(store, self.engine, QUICK)
         manager.start()
+        for owner, call in (
+            (manager.board, "wait"),
+            (manager.workers, "call"),
+            (manager.workers, "wait_idle"),
+            (self.engine, "_pass"),
+        ):
+            self._notice(owner, call)
         self.world = World(self.engine, manager, store)
+
+    def _notice(self, owner: object, call: str) -> None:
+        """Notice when a statement comes to a call that may wait for what another statement does."""
+        real = getattr(owner, call)
+
+        def noticed(*args: Any) -> Any:
+            waits: Event | None = getattr(self.threads, "waits", None)
+            if waits is not None:
+                waits.set()
+            return real(*args)
+
+        setattr(owner, call, noticed)
 
     def close(self) -> None:
         """The engine ends in order; the next one finds what it left."""
@@ -85,8 +107,8 @@ class Conductor:
             playing = [self._begin(text) for text in texts]
             reached(playing)
             second = [self._begin(text) for text in late]
-            if held:  # they come further so; whoever waits for the held call itself goes on behind it
-                wait(second, _HEAD_START_SECONDS)
+            for each in second if held else ():  # they come as far as they can without the held call
+                assert self.waiting[each].wait(SECONDS), "a statement neither ends nor waits"
             ended, bury = next(self.ticks), lambda: None
             if end == "kill":
                 bury = self.kill()
@@ -125,9 +147,10 @@ class Conductor:
             yield reached
 
     def _begin(self, text: str) -> Future[Item]:
-        world, started = self.world, Event()
+        world, started, waits = self.world, Event(), Event()
 
         def say() -> Item:
+            self.threads.waits = waits
             begin = next(self.ticks)
             started.set()
             if text.split()[0] in (*FAULTS, COMPLETE):
@@ -135,6 +158,8 @@ class Conductor:
             return Item(text, _answer(world, text), begin, next(self.ticks))
 
         saying = in_thread(say)
+        saying.add_done_callback(lambda _: waits.set())
+        self.waiting[saying] = waits
         assert started.wait(SECONDS), "no thread starts"
         return saying
 

@@ -19,6 +19,7 @@ from tests.engine_confs import CONF
 from tests.faults.source import Source
 from tests.kafka import Kafka, running_kafka
 from tests.postgres import Postgres, running_postgres
+from tests.searching import seed, use_profile
 from tools import class_archive
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ if TYPE_CHECKING:
 collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
 os.environ |= class_archive.environment()  # also for the processes that tests start
+use_profile()  # before a module makes settings of its own from it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give a search its seed, before Hypothesis asks for one."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = seed()
+
+
+def pytest_report_header() -> str:
+    return "property tests: gate" if seed() is None else f"property tests: search, JETSQL_SEED={seed()}"
 
 
 @pytest.fixture(scope="session")

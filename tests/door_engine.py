@@ -23,8 +23,9 @@ from jetsql.service.results import Result
 
 @dataclass
 class DoorSession:
-    """USE: another schema. SET: nothing. WAIT: until it is cancelled. ENDLESS: rows without an end. ARGS: the
-    parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as `FakeEngine`.
+    """USE: another schema. SET, DECLARE, CACHE, CREATE: nothing. WAIT: until it is cancelled. ENDLESS: rows without an
+    end. ARGS: the parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as
+    `FakeEngine`.
     """
 
     engine: DoorEngine
@@ -36,7 +37,7 @@ class DoorSession:
             case "USE":
                 self.current = rest
                 return Result((), iter(()))
-            case "SET":
+            case "SET" | "DECLARE" | "CACHE" | "CREATE":
                 return Result((), iter(()))
             case "WAIT":
                 self._wait()

@@ -17,7 +17,7 @@ from jetsql.errors import Place, StatementError
 from jetsql.jobs.commands import columns, execute
 from jetsql.jobs.engine import Engine
 from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status
+from jetsql.jobs.model import Job, Status, quoted_text
 from jetsql.jobs.settings import JobSettings
 from jetsql.jobs.store import Store
 from jetsql.jobs.tables import Table
@@ -49,14 +49,14 @@ def option(key: str, value: str, at: int = 20) -> OptionText:
 
 
 def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> CreateJob:
-    made = body()
     given = {
         "options": tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items())),
-        "text": f"CREATE JOB {job} AS {made.text}",
-        "body": made,
+        "body": body(),
         **changes,
     }
-    return CreateJob(name=name(job), **given)  # type: ignore[arg-type]
+    pairs = ", ".join(f"{quoted_text(key)} = {quoted_text(value)}" for key, value in (options or {}).items())
+    text = f"CREATE JOB {job} {f'OPTIONS ({pairs}) ' if pairs else ''}AS {given['body'].text}"  # type: ignore[attr-defined]
+    return CreateJob(name=name(job), **{"text": text, **given})  # type: ignore[arg-type]
 
 
 @dataclass

@@ -92,13 +92,15 @@ class Run:
 
 @dataclass
 class MemoryEngine:
-    """analysis: of every body. refused_confs: names of `spark.*` settings with the condition that each is refused with.
-    start_errors: raised by the next starts, in turn. quiet: runs commit nothing by themselves. graceful: what a stop
-    returns. hangs: an update is prepared until nobody wants it. snapshots: the batch in each. discarded: checkpoints of
-    versions. held: what the sink says of a trial's batch; None: it can't be asked. there, gone: members of the cluster,
-    see `join` and `leave`. cores_each: of a member; 0: not known."""
+    """analysis: of every body. scan: what EXPLAIN shows of Spark's plan. refused_confs: names of `spark.*` settings
+    with the condition that each is refused with. start_errors: raised by the next starts, in turn. quiet: runs
+    commit nothing by themselves. graceful: what a stop returns. hangs: an update is prepared until nobody wants it.
+    snapshots: the batch in each. discarded: checkpoints of versions. held: what the sink says of a trial's batch;
+    None: it can't be asked. there, gone: members of the cluster, see `join` and `leave`. cores_each: of a member;
+    0: not known."""
 
     analysis: Analysis = field(default_factory=analysis)
+    scan: str = ""
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
     recover_errors: list[Exception] = field(default_factory=list)
@@ -147,7 +149,7 @@ class MemoryEngine:
             raise self.no_real_time
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
-        return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n"
+        return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n{self.scan}"
 
     def start(self, job: Job, report: Report) -> None:
         self.newest = job

@@ -509,4 +509,4 @@ class Life:
 
     def snapshots_are_whole(self) -> None:
         for snapshot in self.snapshots.values():
-            assert self.folders.get(snapshot.id) == (snapshot.batch, snapshot.text)
+            assert self.folders.get(snapshot.id) == (snapshot.batch, snapshot.plan.options.get(OF, "v0"))

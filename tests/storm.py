@@ -1,7 +1,7 @@
 """Random statements from several threads, and what must hold of them in whatever order they came to be.
 
-The model is sequential and small: the history of each job must be a chain of steps, and a statement may only tell of a
-status that the job had between the statement's beginning and its end.
+The model is sequential and small: the history of each job must be a chain of steps, and a statement may only report a
+status that its job had between the statement's beginning and its end.
 """
 
 from __future__ import annotations
@@ -38,12 +38,21 @@ STATEMENTS: Final = (
 
 @dataclass(frozen=True)
 class Told:
-    """What a statement about one job said. rows: how long the store's history was before and after it."""
+    """What a statement about one job reported."""
 
     text: str
     job: str
     status: str
-    rows: tuple[int, int]
+    before: int  # the number of rows in the job's history when the statement began
+    after: int  # and when it had ended
+
+    def possible(self, history: Sequence[HistoryRow]) -> set[str]:
+        """Return the statuses that the job had while the statement ran.
+
+        A statement reads a job where it is shown, and that is one step after it is stored. So the status before the
+        newest row at the beginning is possible, too.
+        """
+        return {row.after.value for row in history[max(0, self.before - 2) : self.after]}
 
 
 def storm(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[Told]:
@@ -58,19 +67,21 @@ def _play(run: Run, store: Store, script: Sequence[str]) -> list[Told]:
 
 
 def _say(run: Run, store: Store, text: str) -> list[Told]:
-    before = _length(store)
+    before = _lengths(store)
     try:
         rows = run(text)
     except JetSQLError:
         return []
     if text.startswith("SHOW"):
         return []
-    after = _length(store)
-    return [Told(text, str(row[0]), str(row[2]), (before, after)) for row in rows if row[0] and row[2]]
+    after = _lengths(store)
+    about = [(str(row[0]), str(row[2])) for row in rows if row[0] and row[2]]
+    return [Told(text, job, status, before.get(job, 0), after[job]) for job, status in about]
 
 
-def _length(store: Store) -> int:
-    return sum(len(store.history(job.id)) for job in store.all_jobs())
+def _lengths(store: Store) -> dict[str, int]:
+    """Return the number of rows in the history of each job."""
+    return {job.id: len(store.history(job.id)) for job in store.all_jobs()}
 
 
 def faults(store: Store, told: Sequence[Told]) -> list[str]:
@@ -81,9 +92,9 @@ def faults(store: Store, told: Sequence[Told]) -> list[str]:
     found = [f"{name} lives twice" for name in set(names) if names.count(name) > 1]
     found += [words for job in jobs.values() for words in _broken(job, histories[job.id])]
     for one in told:
-        had = {row.after.value for row in histories[one.job]} | {"NOT_RUNNING"}
+        had = one.possible(histories[one.job])
         if one.status not in had:
-            found.append(f"{one.text!r} said {one.status}, and the job only was {sorted(had)}")
+            found.append(f"{one.text!r} reported {one.status}, and the job only was {sorted(had)} while it ran")
     return found
 
 

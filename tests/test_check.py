@@ -28,6 +28,7 @@ from jetsql.service.check import check
 from jetsql.service.check_report import words
 from jetsql.service.findings import Finding, Severity
 from jetsql.service.log_files import missing
+from tests.searching import examples
 
 OTHER = "0002-0000-0000-0001"
 V1 = Path(__file__).parent / "fixtures" / "store_v1.sql"
@@ -140,6 +141,16 @@ def holds(name: str, content: bytes) -> Damage:
     return lambda spark: (spark / name).write_bytes(content)
 
 
+def after_a_whole_state(name: str) -> Damage:
+    """A state of a batch that is not committed yet does not stand for the changes before it."""
+
+    def damage(spark: Path) -> None:
+        write(spark / "state" / "0" / "0" / "9_id-8-0.zip", "whole")
+        (spark / name).unlink()
+
+    return damage
+
+
 def rewritten(name: str, text: str) -> Damage:
     return lambda spark: write(spark / name, text)
 
@@ -167,6 +178,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks what batch 2 left there"),
     (gone("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
     (holds("state/0/0/2_id-1-0.changelog", b""), "state/0/0/2_id-1-0.changelog is empty"),
+    (after_a_whole_state("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
     (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "commits/2 names its state in a way that can't be read"),
 ]
 
@@ -238,7 +250,7 @@ def test_stretches_that_are_missing(present: set[int], first: int, last: int) ->
     assert all(len(stretch) > 0 for stretch in missing(present, first, last))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(data=st.data())
 def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st.DataObject) -> None:
     if not home.path.joinpath("jetsql.db").exists():
@@ -249,7 +261,9 @@ def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st
     path = data.draw(st.sampled_from(files))
     path.write_bytes(data.draw(st.binary(max_size=40) | st.text().map(lambda text: f"v1\n{text}".encode())))
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
-    check(home.path)
+    report = check(home.path)
+    assert report.jobs == 1
+    assert all(finding.where.startswith(str(spark)) for finding in report.findings)
 
 
 # --- rows on their way -----------------------------------------------------------------------------------------------
@@ -457,6 +471,26 @@ def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: py
         assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
     finally:
         lease.release()
+
+
+def test_what_only_the_second_look_finds_is_the_running_engines_doing(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    looks = iter([lambda: None, (spark / "commits" / "1").unlink])
+
+    def space(path: Path) -> shutil._ntuple_diskusage:
+        next(looks)()
+        return usage(path)
+
+    usage = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", space)
+    lease = Lease(home.path)
+    try:
+        assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
+    finally:
+        lease.release()
+    assert next(looks, None) is None
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

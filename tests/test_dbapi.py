@@ -209,9 +209,20 @@ def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: S
         assert [kind for kind, _ in connection.messages] == [dbapi.Warning]
 
 
-def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, server: Server) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "USE sales",
+        "SET a = b",
+        "DECLARE a INT",
+        "CACHE TABLE a",
+        "CREATE TEMPORARY VIEW a AS SELECT 1",
+        "CREATE OR REPLACE TEMP VIEW a AS SELECT 1",
+    ],
+)
+def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, server: Server, statement: str) -> None:
     cursor = connection.cursor()
-    cursor.execute("USE sales")
+    cursor.execute(statement)
     lose_sessions(server)
     for _ in range(2):
         with pytest.raises(dbapi.OperationalError, match="was not begun") as told:
@@ -344,6 +355,27 @@ def test_values_of_numpy_and_pandas() -> None:
     moment = {"type": "timestamp_ntz", "value": "2024-01-01T00:00:00"}
     values = [numpy.int64(1), numpy.float32(0.5), numpy.array([1, 2]), pandas.NaT, pandas.Timestamp("2024-01-01")]
     assert encode(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
+    with pytest.raises(StatementError, match="has nanoseconds") as caught:
+        encode([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
+    assert caught.value.hint == "Round it."
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2**31 - 1, "int"),
+        (2**31, "bigint"),
+        (-(2**31), "int"),
+        (-(2**31) - 1, "bigint"),
+        (2**63 - 1, "bigint"),
+        (2**63, "decimal(38,0)"),
+        (-(2**63), "bigint"),
+        (-(2**63) - 1, "decimal(38,0)"),
+        (10**38 - 1, "decimal(38,0)"),
+    ],
+)
+def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: str) -> None:
+    assert bound(encode([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
 
 
 @pytest.mark.parametrize(

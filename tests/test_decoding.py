@@ -17,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 
 from jetsql.client.decoding import Struct, decoder, read_line
 from jetsql.values import as_json
+from tests.searching import examples
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def typed_values(draw: st.DrawFn) -> tuple[Type, Any]:
 
 
 @given(typed_values())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 def test_every_value_comes_back(typed: tuple[Type, Any]) -> None:
     kind, value = typed
     back = through_the_wire(value, kind)

@@ -107,11 +107,6 @@ def test_names_are_shown_whatever_is_in_them(w: World) -> None:
     assert Scrape(w).value("jetsql_job_status", status="RUNNING", job=name) == 1
 
 
-def test_no_secret_is_told(w: World) -> None:
-    w.make("j", {"spark.example.password": "tops3cret"})
-    assert "tops3cret" not in Scrape(w).text
-
-
 def test_names_and_help_keep_to_the_conventions(w: World) -> None:
     commit(w, w.make("j"))
     for family in Scrape(w).families:

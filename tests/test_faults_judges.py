@@ -13,7 +13,7 @@ import pytest
 
 from jetsql.failpoints import POINTS
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Status
+from jetsql.jobs.model import Cause, Status
 from jetsql.jobs.store import Store
 from jobs_support import world
 from tests.faults.history import Deaths, store_faults
@@ -61,7 +61,7 @@ def test_a_death_in_a_migration_leaves_the_store_as_it_was(tmp_path: Path) -> No
 def facts(tmp_path: Path) -> Facts:
     source = Source(tmp_path / "numbers")
     source.add(3)
-    return Facts(source, (-1,))
+    return Facts(source, (-1,), {"renewed": 7, "once": 3})
 
 
 def judged(name: str, rows: list[tuple[int, ...]], facts: Facts) -> Loss:
@@ -98,8 +98,11 @@ def test_a_job_made_anew_has_everything_and_its_lives_before_whole_files(facts: 
     assert judged("renewed", newest[1:], facts) == Loss(1, 0)
     assert judged("renewed", [*newest, newest[0]], facts) == Loss(0, 1)
     assert judged("renewed", [], facts).lost == 60
-    assert judged("once", [(i, life) for i in range(10) for life in (1, 3)], facts) == Loss(0, 0)
-    assert judged("once", [(i, 1) for i in range(9)], facts) == Loss(1, 0)
+    assert judged("renewed", [(i, 2) for i in facts.source.ids()], facts) == Loss(60, 0)
+    twice = [(i, life) for i in range(10) for life in (1, 3)]
+    assert judged("once", twice, facts) == Loss(0, 0)
+    assert judged("once", twice[:-1], facts) == Loss(1, 0)
+    assert judged("once", [(i, 1) for i in range(10)], facts) == Loss(10, 0)
     assert judged("once", [], facts) == Loss(10, 0)
 
 
@@ -184,6 +187,17 @@ def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
         "the history of j jumps from 'suspended' to 'resumed'",
         "j is SUSPENDED, and its history ends with RUNNING",
     ]
+
+
+@pytest.mark.parametrize(("suspends", "title"), [("false", "failed"), ("true", "suspended by an error")])
+def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspends: str, title: str) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make(options={"suspendOnFailure": suspends})
+        w.engine.fail(job_id, Cause("The disk is full.", heals=False))
+        w.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
+        assert title in w.titles(job_id)
+    [fault] = store_faults(w.store.path, ())
+    assert fault.startswith("j met an error: ") and "The disk is full." in fault
 
 
 def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Golden files: tests/golden/*.sql are run as scripts, and what they show must be what the .out beside them holds.
 
-`JETSQL_GOLDEN=write pytest tests/test_golden.py` writes the .out files anew; read the difference before committing it.
+`JETSQL_GOLDEN=write pytest tests/test_golden.py` writes the .out files and fails; read the difference before you
+commit it.
 Scripts go on after a mistake, so that mistakes can be part of a story. Ids and times differ with every run: their
 digits are shown as `#`, of the same width, so that the columns of a table stay where they are.
 """
@@ -62,8 +63,10 @@ def test_story(story: Path, engine: Engine, tmp_path: Path) -> None:
     expected = story.with_suffix(".out")
     if os.environ.get("JETSQL_GOLDEN") == "write":
         expected.write_text(transcript.text(), encoding="utf-8")
+        pytest.fail(f"{expected.name} is written and not compared")
     assert transcript.text() == expected.read_text(encoding="utf-8")
 
 
 def test_every_golden_output_has_its_script() -> None:
+    assert STORIES
     assert {file.stem for file in GOLDEN.glob("*.out")} == {story.stem for story in STORIES}

@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -20,6 +21,7 @@ from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
 from jetsql.client.http import HttpDoor, NothingSent
 from jetsql.client.remote import RemoteEngine
+from jetsql.discovery import proof
 from jetsql.errors import EngineError, ReportedError
 from tests.conftest import until
 
@@ -288,6 +290,37 @@ def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
     assert TOKEN.encode() not in b"".join(heard)
 
 
+def test_the_token_stays_on_the_connection_that_was_proved() -> None:
+    """An engine that ends right after its proof leaves its address to another program."""
+    requests: list[tuple[str, str | None]] = []
+
+    class Handler(BaseHTTPRequestHandler):  # closes each connection after its response
+        def do_GET(self) -> None:
+            requests.append((self.command, self.headers["Authorization"]))
+            [nonce] = parse_qs(urlsplit(self.path).query)["nonce"]
+            content = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_POST(self) -> None:
+            requests.append((self.command, self.headers["Authorization"]))
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            with pytest.raises(NothingSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
+                RemoteEngine(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
+        finally:
+            listening.shutdown()
+            thread.join(30)
+    assert requests == [("GET", None)]
+
+
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
     with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
@@ -343,6 +376,15 @@ def test_nobody_there() -> None:
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
 
 
+def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(connection: HTTPConnection) -> None:
+        raise HTTPException
+
+    monkeypatch.setattr(HTTPConnection, "connect", refuse)
+    with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
+        HttpDoor("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
+
+
 def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
     with pytest.raises(NothingSent) as told:
         HttpDoor(shared.url, "another").ask("GET", "/v1/engine")
@@ -359,9 +401,12 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
 def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
     with serving(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
-        list(remote.run("COUNT 1").rows)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
     remote.cancel()
     remote.close()
+    with pytest.raises(NothingSent):
+        remote.run("COUNT 1")
 
 
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:

@@ -147,15 +147,17 @@ def test_a_batch_that_succeeds_during_suspend_ends_the_error_before_it(w: World)
 
 
 def test_a_batch_of_an_earlier_run_does_not_end_a_wait_for_what_is_new(w: World) -> None:
+    """WAIT FOR JOB ... UNTIL IDLE goes by these facts."""
     job_id = w.make()
-    waiting = w.in_background("WAIT FOR JOB j UNTIL IDLE")
+    before = w.manager.caught_up(w.job(job_id)).facts
     later = w.manager.clock() + 3600.0
     w.engine.tell(job_id, BatchCommitted(w.engine.run_id(job_id), 1, later, 1, 1.0, again=True))
-    w.engine.notice(job_id, "the one before it is through")
-    w.sql("SHOW JOB HISTORY j")
-    assert not waiting.done()
+    again = w.manager.caught_up(w.job(job_id)).facts
+    assert (again.batch_trigger, again.batch_told) == (before.batch_trigger, before.batch_told)
+    assert again.triggers_told == before.triggers_told + 1
     w.engine.commit(job_id, trigger_time=later)
-    assert waiting.result(20).rows[0][2] == "RUNNING"
+    newer = w.manager.caught_up(w.job(job_id)).facts
+    assert (newer.batch_trigger, newer.batch_told) == (later, before.triggers_told + 2)
 
 
 def test_settings_are_tried_before_anything_is_made_or_changed(w: World) -> None:

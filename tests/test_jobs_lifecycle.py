@@ -303,7 +303,17 @@ def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Sta
     assert after(RunFailed(RUN, HOPELESS), job(chosen=chosen)).job.status is status
 
 
-@pytest.mark.parametrize("condition", ["JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "JETSQL.JOB_CHANGED",
+        "JETSQL.SINK_CHANGED",
+        "JETSQL.SOURCE_CHANGED",
+        "JETSQL.CHECKPOINT_DAMAGED",
+        "JETSQL.JOB_IN_USE",
+        "JETSQL.FORMAT_NOT_READABLE",
+    ],
+)
 def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:
     changed = Cause("the view is another one", condition, heals=False)
     taken = after(StartFailed(RUN, changed), job(Status.STARTING, chosen={"suspendOnFailure": "false"}))
@@ -516,9 +526,9 @@ def test_no_checkpoint_gets_the_number_of_one_that_was_given_up() -> None:
 
 def test_a_snapshot_is_of_what_ran_when_it_was_copied() -> None:
     """The job may have gone on to another version while it was."""
-    copied = replace(version(), text="CREATE JOB j AS the old one")
+    copied = replace(version(), body=replace(version().body, text="the old one"))
     taken = after(SnapshotWritten(EXPORT, copied, 7, 1000), job())
-    assert taken.snapshot is not None and taken.snapshot.text == copied.text
+    assert taken.snapshot is not None and taken.snapshot.text == "the old one"
 
 
 def test_nothing_starts_while_the_engine_is_going() -> None:

@@ -132,7 +132,6 @@ def test_errors_that_may_heal_are_retried_until_there_is_progress(w: World) -> N
     job_id = w.make()
     w.engine.fail(job_id, HURT)
     job = w.wait_run(job_id, 2)
-    assert w.job(job_id).attempts in (0, 1)
     assert w.manager.board.wait(w.manager.view(job), lambda now: now.job.cause is None, 20.0).job.attempts == 0
     titles = w.titles(job_id)
     assert titles[titles.index("error") :][:2] == ["error", "retry"]

@@ -53,6 +53,7 @@ def test_typed_values() -> None:
     assert (options.trigger, options.output_mode) == (Trigger.AVAILABLE_NOW, OutputMode.UPDATE)
     assert (options.initial_snapshot, options.suspend_on_failure) == ("Before Noon", True)
     assert options.given["snapshotIntervalMillis"] == "250"
+    assert parsed(snapshotIntervalMillis=str(2**63 - 1)).snapshot_interval_millis == 2**63 - 1
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ def test_typed_values() -> None:
         ("snapshotIntervalMillis", "1_000", "Allowed: a positive whole number."),
         ("snapshotIntervalMillis", "1e3", "Allowed: a positive whole number."),
         ("snapshotIntervalMillis", "9" * 5000, "Allowed: a positive whole number."),
+        ("snapshotIntervalMillis", str(2**63), "Allowed: a positive whole number."),
         ("snapshotIntervalMillis", "²", "Allowed: a positive whole number."),
         ("restartAttempts", "", "Allowed: 0 or a positive whole number."),
         ("initialSnapshotName", " ", "Allowed: the name of a snapshot."),

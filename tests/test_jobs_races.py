@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
+from jetsql.jobs.board import View
 from jetsql.jobs.model import Cause, Status
 from jobs_support import World, world
 
@@ -196,14 +197,25 @@ def test_a_snapshot_that_goes_before_a_job_is_made_of_it(
 def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """What became of the snapshot is known a moment before the job is shown as it is then."""
     w.make()
-    real, dropping = w.manager.snapshot_names.tell, []
+    board = w.manager.board
+    tell, wait = w.manager.snapshot_names.tell, board.wait
+    told, looked = Event(), Event()
 
-    def tell(*args: Any) -> None:
-        real(*args)
-        w.manager.board.put(w.manager.board.live()[0])
-        wait(dropping, 0.2)
+    def watched_wait(view: View, reached: Callable[[View], bool], seconds: float) -> View:
+        def watched(now: View) -> bool:
+            found = reached(now)
+            if told.is_set():
+                looked.set()
+            return found
 
-    monkeypatch.setattr(w.manager.snapshot_names, "tell", tell)
-    with w.engine.gate("stop"):
-        dropping.append(w.in_background("DROP JOB j WITH SNAPSHOT s"))
-    assert dropping[0].result(20).rows[0][2] == "FAILED"
+        return wait(view, watched, seconds)
+
+    def tell_and_let_look(*args: Any) -> None:
+        tell(*args)
+        told.set()
+        board.put(board.live()[0])
+        assert looked.wait(20)
+
+    monkeypatch.setattr(board, "wait", watched_wait)
+    monkeypatch.setattr(w.manager.snapshot_names, "tell", tell_and_let_look)
+    assert w.said("DROP JOB j WITH SNAPSHOT s")[0] == "FAILED"

@@ -16,7 +16,7 @@ from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.model import Job, Snapshot, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
-from jetsql.jobs.retention import DAY, beyond
+from jetsql.jobs.retention import DAY, Retention, beyond
 from jetsql.jobs.store import Store
 from jobs_support import QUICK, World, body, world
 from memory_engine import MemoryEngine, analysis
@@ -83,6 +83,27 @@ def test_thousands_go_at_once(tmp_path: Path) -> None:
         store.forget([f"{number:04}-0000-0000-0001" for number in range(3000)])
         keep(store, ended(1, 1.0))
         store.forget([f"{number:04}-0000-0000-0001" for number in range(3000)])
+        assert names(store) == []
+
+
+def test_a_job_that_a_statement_waits_for_stays_until_the_next_time(tmp_path: Path) -> None:
+    """Though it has no files left, for which alone it would stay, too."""
+    used, later, forgotten = {ended(1, 1.0).id}, list[float](), list[str]()
+    with closing(Store(tmp_path / "jetsql.db")) as store:
+        keep(store, ended(1, 1.0), ended(2, 1.0))
+        retention = Retention(
+            store,
+            NONE,
+            lambda: DAY,
+            lambda at, work: later.append(at),
+            lambda job_id: job_id in used,
+            lambda job_id, event: None,
+            forgotten.extend,
+        )
+        retention.look_after()
+        assert (names(store), forgotten, len(later)) == (["job 1"], [ended(2, 1.0).id], 1)
+        used.clear()
+        retention.look_after()
         assert names(store) == []
 
 

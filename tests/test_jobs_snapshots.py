@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError, Event
 
 import pytest
 
 from jetsql.errors import StatementError
+from jetsql.jobs.board import View
 from jetsql.jobs.model import Cause, Status
-from jobs_support import World, create, world
+from jetsql.jobs.snapshot_names import NamesInUse, Writing, still_needed
+from jobs_support import World, create, in_thread, name, world
 from memory_engine import MemoryEngine, analysis
+from test_jobs_lifecycle import job
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
@@ -188,8 +194,85 @@ def test_a_snapshot_stays_while_a_new_job_has_not_got_its_copy(w: World) -> None
         )
         w.engine.wait_entered("start")
         assert "just starting from" in w.refused("DROP SNAPSHOT s").message
+        assert "just starting from" in w.refused("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
     making.result(20)
     assert w.said("DROP SNAPSHOT s")[1] == "Dropped."
+
+
+def test_a_snapshot_that_is_replaced_stays_for_a_new_job_that_copies_it(tmp_path: Path) -> None:
+    engine = MemoryEngine()
+    with world(tmp_path, engine) as w:
+        w.make()
+        w.sql("CREATE SNAPSHOT s FOR JOB j")
+        [replaced] = engine.snapshots
+        with engine.gate("copy_state"):
+            replacing = w.in_background("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
+            engine.wait_entered("copy_state")
+            with engine.gate("start"):
+                making = in_thread(lambda: w.run(create("k", {"initialSnapshotName": "s"})))
+                engine.wait_entered("start")
+                engine.gates["copy_state"].set()
+                replacing.result(20)
+                assert replaced in engine.snapshots
+            making.result(20)
+    with world(tmp_path, engine) as w:
+        assert replaced not in engine.snapshots and len(engine.snapshots) == 1
+
+
+def test_a_copy_that_gets_no_name_is_deleted(w: World) -> None:
+    w.make()
+    w.make("k")
+    w.sql("CREATE SNAPSHOT t FOR JOB k")
+    [other] = w.store.snapshots()
+    with w.engine.gate("copy_state"):
+        writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
+        w.engine.wait_entered("copy_state")
+        w.store.add_snapshot(replace(other, id="another", name="s"))
+    with pytest.raises(StatementError) as caught:
+        writing.result(20)
+    assert caught.value.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
+    assert set(w.engine.snapshots) == {other.id}
+
+
+def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Meeting(dict[str, Writing]):
+        """Looking for a name waits for the other statement, where that one can look too."""
+
+        def __contains__(self, key: object) -> bool:
+            found = super().__contains__(key)
+            with suppress(BrokenBarrierError):
+                both.wait(0.2)
+            return found
+
+    both, in_use = Barrier(2), NamesInUse()
+    monkeypatch.setattr(in_use, "_names", Meeting())
+    leave = Event()
+
+    def hold() -> bool:
+        try:
+            with in_use.held(name("s")):
+                assert leave.wait(20)
+            return True
+        except StatementError:
+            leave.set()
+            return False
+
+    assert sorted(each.result(20) for each in [in_thread(hold), in_thread(hold)]) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({}, True),
+        ({"checkpoint": 1}, False),
+        ({"established": True}, False),
+        ({"status": Status.RUNNING}, False),
+        ({"origin": "another"}, False),
+    ],
+)
+def test_a_snapshot_is_needed_until_a_new_job_has_its_copy(changes: dict[str, object], needed: bool) -> None:
+    made = replace(job(Status.NOT_RUNNING, established=False), **{"origin": "s", **changes})
+    assert still_needed("s", [View(made)]) == (made if needed else None)
 
 
 def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:

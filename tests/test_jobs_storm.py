@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from jetsql.errors import EngineError
 from jetsql.jobs.model import Cause, Status
 from jobs_support import World, world
-from tests.storm import STATEMENTS, faults, storm
+from tests.searching import examples
+from tests.storm import STATEMENTS, Told, faults, storm
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 FAULTS = {
@@ -45,9 +46,9 @@ def play(w: World, text: str) -> Sequence[Sequence[object]]:
     return ()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck), print_blob=True)
 @given(st.lists(st.lists(TEXTS, min_size=3, max_size=10), min_size=2, max_size=4))
-def test_whatever_is_said_at_once_could_have_been_said_in_some_order(scripts: list[list[str]]) -> None:
+def test_statements_at_the_same_time_report_statuses_that_their_jobs_had_meanwhile(scripts: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, world(Path(folder)) as w:
         w.sql(written(STATEMENTS[0], "a"))
         told = storm(lambda text: play(w, text), w.store, scripts, 60.0)
@@ -59,6 +60,20 @@ def test_whatever_is_said_at_once_could_have_been_said_in_some_order(scripts: li
             assert w.manager.view(job).job.status is job.status
         kept = {snapshot.id for snapshot in w.store.snapshots()}
         assert kept <= set(w.engine.snapshots)
+
+
+def test_a_status_of_before_or_after_the_statement_is_seen(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make("a")
+        w.sql("SUSPEND JOB a")
+        after = len(w.store.history(job_id))
+        w.sql("RESUME JOB a")
+        w.wait_status(job_id, Status.RUNNING)
+        later = len(w.store.history(job_id))
+        assert faults(w.store, [Told("SUSPEND JOB a", job_id, "SUSPENDED", 2, after)]) == []
+        for status, before in (("FAILED", 0), ("SUSPENDED", later)):
+            [fault] = faults(w.store, [Told("RESUME JOB a", job_id, status, before, later)])
+            assert fault.startswith(f"'RESUME JOB a' reported {status}, and the job only was [")
 
 
 def settled(w: World) -> bool:

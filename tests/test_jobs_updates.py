@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.compatibility import carry_over
+from jetsql.jobs.compatibility import Verdict, carry_over
 from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, OutputMode, Plan, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
@@ -211,6 +211,7 @@ def in_zone(zone: str) -> CapturedSession:
 BATCH = analysis(streaming=False, modes={})
 A, B, LIMIT = source("a"), source("b"), "state 0: GlobalLimit; 5: int"
 FOUR = {"spark.sql.shuffle.partitions": "4"}
+TOKYO = {"spark.sql.session.timeZone": "Asia/Tokyo"}
 
 REFUSALS = [
     (plan(), plan(BATCH), "reads no stream"),
@@ -227,6 +228,7 @@ REFUSALS = [
     (plan(counting(COUNT)), replace(plan(counting(COUNT)), output_mode=OutputMode.UPDATE), "from append to update"),
     (plan(), plan(processingGuarantee="none"), "from exactlyOnce to none"),
     (plan(counting(LIMIT)), plan(counting(LIMIT), **FOUR), "LIMIT"),
+    (plan(counting(COUNT)), plan(counting(COUNT), **TOKYO), "from UTC to Asia/Tokyo"),
 ]
 
 
@@ -244,6 +246,16 @@ def test_what_changes_though_the_state_goes_on() -> None:
     spread = carry_over(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
     assert spread.reasons == () and spread.changes == ("the state is spread over 4 partitions",)
     assert carry_over(plan(), replace(plan(), interval_millis=5)).reasons == ()
+
+
+def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
+    moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
+    assert carry_over(plan(counting(COUNT), **TOKYO), moved) == Verdict()
+
+
+def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
+    old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
+    assert carry_over(old, new) == Verdict(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_version_is_stored_whole(w: World) -> None:

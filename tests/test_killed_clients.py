@@ -1,5 +1,9 @@
-"""Clients that are killed in the middle of their statements: the engine's jobs, and its threads, are none the worse."""
+"""Clients that are killed in the middle of their statements: the engine's jobs, and its threads, are none the worse.
 
+JETSQL_SEED: the seed that a failure has shown, to play its chances again.
+"""
+
+import os
 import random
 import subprocess
 import sys
@@ -23,14 +27,25 @@ CLIENTS, AT_ONCE = 12, 3
 class SlowEngine(MemoryEngine):
     """Each call takes a while, so that statements have a middle to be killed in."""
 
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._chance = random.Random(seed)
+
     def _pass(self, call: str, about: object = None) -> None:
         super()._pass(call, about)  # type: ignore[arg-type]
-        time.sleep(random.random() * 0.02)
+        time.sleep(self._chance.random() * 0.02)
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), engine=SlowEngine())
+def seed() -> int:
+    seed = int(os.environ.get("JETSQL_SEED") or random.randrange(1_000_000))
+    sys.stdout.write(f"JETSQL_SEED={seed}\n")  # shown when the test fails
+    return seed
+
+
+@pytest.fixture
+def engine(tmp_path: Path, seed: int) -> Iterator[Managed]:
+    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), engine=SlowEngine(seed))
     yield engine
     engine.close()
 
@@ -54,9 +69,7 @@ def kill_clients(server: Server, seed: int) -> None:
             clients.clear()
 
 
-def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed) -> None:
-    seed = random.randrange(1_000_000)
-    sys.stdout.write(f"seed {seed}\n")  # shown when it fails
+def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
     with serving(engine) as server:
         kill_clients(server, seed)
         until(lambda: not len(server.door.running))

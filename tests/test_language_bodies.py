@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 from jetsql.errors import Place, StatementError
 from jetsql.language import find_function, find_name, parse
 from jetsql.language.statements import Body, CreateJob, Verb
+from tests.searching import examples
 
 
 def body(text: str) -> Body:
@@ -150,7 +151,7 @@ def test_a_second_insert_is_refused_but_a_column_of_that_name_is_not() -> None:
 GAPS = some.sampled_from([" ", "\n", "  ", "\n\n", " -- c\n", "/* c */", "\t", "\r\n"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(some.lists(GAPS, min_size=9, max_size=9), some.booleans())
 def test_lines_and_what_follows_into_always_hold(gaps: list[str], common: bool) -> None:
     a, b, c, d, e, f, g, h, i = gaps

@@ -8,6 +8,7 @@ from hypothesis import strategies as some
 
 from jetsql.errors import StatementError
 from jetsql.language import Expected, Slot, completions, parse
+from tests.searching import examples
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_every_statement_can_be_written_from_the_first_word_on() -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(some.data())
 def test_following_the_completions_gives_a_statement(data: some.DataObject) -> None:
     """Whoever always takes what is offered ends in a statement that parses."""
@@ -107,7 +108,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         assert "exclude each other" in error.message or not expected.ends, text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(some.text(max_size=30) | some.text(alphabet="CREATE JOB`'\"(=-/*;.x", max_size=30))
 def test_any_prefix_has_an_answer(prefix: str) -> None:
     for text in (prefix, f"ALTER JOB {prefix}"):

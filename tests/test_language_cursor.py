@@ -12,6 +12,7 @@ from jetsql.shell.completion_columns import in_scope
 from jetsql.shell.completion_sql import position_at
 from jetsql.shell.entries import command_end
 from jetsql.shell.names import Known, Names, TableKey, TableName
+from tests.searching import examples
 
 NAMES = Names(
     tables={"default": (TableName("t"), TableName("u"))},
@@ -57,7 +58,7 @@ def seen_anew(text: str, cursor: int) -> Any:
     return seen(text, cursor)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(_LONG, _EDITS)
 def test_what_was_read_before_changes_nothing(text: str, edits: list[Edit]) -> None:
     found = []

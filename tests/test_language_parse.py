@@ -27,6 +27,7 @@ from jetsql.language.statements import (
     WaitForJob,
     WaitGoal,
 )
+from tests.searching import examples
 
 
 def rejected(text: str) -> StatementError:
@@ -303,7 +304,7 @@ WORDS = (
 ).split(" ")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(some.lists(some.sampled_from(WORDS), max_size=14).map(" ".join) | some.text(max_size=60))
 def test_nothing_but_statement_errors_is_raised(text: str) -> None:
     for candidate in (text, f"CREATE JOB j AS {text}", f"ALTER JOB {text}", f"BEGIN {text}"):

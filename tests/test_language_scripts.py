@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 
 from jetsql.errors import Place, StatementError
 from jetsql.language import Substituted, split, substitute
+from tests.searching import examples
 
 
 def texts(script: str) -> list[str]:
@@ -128,7 +129,7 @@ STATEMENTS = some.sampled_from(
 NOTHING = some.sampled_from(["", " ", "\n", " -- ;\n", "/* ; /* ; */ */", "\t;", " ;; "])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(some.lists(some.tuples(NOTHING, STATEMENTS, NOTHING), max_size=8))
 def test_what_is_joined_is_split_again(parts: list[tuple[str, str, str]]) -> None:
     script = "".join(f"{before}{statement}{behind};" for before, statement, behind in parts)
@@ -138,7 +139,7 @@ def test_what_is_joined_is_split_again(parts: list[tuple[str, str, str]]) -> Non
 SIGNS = some.text(alphabet="ab ;'\"`\\\n-/*+$rR{}:?.()é\x00", max_size=60) | some.text(max_size=40)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(SIGNS)
 def test_nothing_gets_lost_between_fragments(script: str) -> None:
     position = 0
@@ -152,7 +153,7 @@ def test_nothing_gets_lost_between_fragments(script: str) -> None:
     assert not split(script[position:])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(SIGNS)
 def test_a_fragment_is_its_own_only_statement(script: str) -> None:
     for fragment in split(script):
@@ -217,7 +218,7 @@ def test_a_text_without_variables_maps_to_itself() -> None:
     assert Substituted("SELECT 1").original_place(Place(2, 5)) == Place(2, 5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     some.lists(some.sampled_from(["${a}", "${b}", "${c:-d}", "$${", " ", "x", "'", "\n", "-- z\n", "é"]), max_size=12)
 )

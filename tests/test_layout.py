@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from jetsql.cells import cut, padded, width, wrapped
 from jetsql.jobs.tables import Column
-from jetsql.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells
+from jetsql.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells, roomy
 
 TEXTS = some.lists(some.sampled_from([*'ab 東京é🚀{}":,', "👩‍🚀", "e\u0301"]), max_size=40).map("".join)
 JOB = (Column("id"), Column("name"), Column("rows_per_second", "double"), Column("last_error"))
@@ -106,6 +106,14 @@ def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
         "          | SELECT a, b FROM",
         "          | STREAM s",
     ]
+
+
+def test_room_for_longer_values_is_taken_where_the_screen_has_it() -> None:
+    layout = made()
+    wider = roomy(layout, 1000)
+    assert wider.width > layout.width
+    assert roomy(layout, wider.width) == wider
+    assert roomy(layout, wider.width - 1) == layout
 
 
 def test_columns_grow_by_more_than_they_have_to() -> None:

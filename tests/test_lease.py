@@ -40,8 +40,12 @@ def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: Lease, tmp_p
 
 
 def test_a_home_is_free_again_afterwards(tmp_path: Path) -> None:
-    Lease(tmp_path).release()
-    Lease(tmp_path).release()
+    first = Lease(tmp_path)
+    assert refusal(tmp_path).condition == "JETSQL.HOME_IN_USE"
+    first.release()
+    second = Lease(tmp_path)
+    assert refusal(tmp_path).condition == "JETSQL.HOME_IN_USE"
+    second.release()
 
 
 @pytest.mark.parametrize("name", ["engine.lock", "engine.owner"])

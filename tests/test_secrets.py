@@ -53,7 +53,7 @@ def test_jobs_write_with_it_and_read_with_it(sql: Sql, postgres: Postgres, table
     assert sorted(sql("SELECT * FROM joined")) == [(1, "a"), (2, "b")]
 
 
-def test_what_was_written_is_shown_and_the_secret_is_not(sql: Sql, table: str, file: Path) -> None:
+def test_what_is_shown_of_a_table_and_its_job_lacks_the_secret_alone(sql: Sql, table: str, file: Path) -> None:
     sql("CREATE JOB into_it AS INSERT INTO kept SELECT * FROM STREAM events")
     told = [
         *sql("DESCRIBE JOB EXTENDED into_it"),
@@ -64,6 +64,9 @@ def test_what_was_written_is_shown_and_the_secret_is_not(sql: Sql, table: str, f
         *sql("SHOW CREATE TABLE kept"),
     ]
     assert PASSWORD not in str(told)
+    assert "INSERT INTO kept SELECT * FROM STREAM events" in str(told)
+    [(text,)] = sql("SHOW CREATE TABLE kept")
+    assert "'password' = '*********(redacted)'" in text and "'user' = 'ann'" in text
     log = sql.engine.home / "engine.log"
     assert PASSWORD not in log.read_text(encoding="utf-8", errors="replace")
 

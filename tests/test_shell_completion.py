@@ -13,6 +13,7 @@ from jetsql.shell.command_table import COMMANDS, Argument
 from jetsql.shell.completion import complete
 from jetsql.shell.completion_commands import argument_at
 from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from tests.searching import examples
 
 NAMES = Names(
     schema="default",
@@ -150,6 +151,7 @@ WHOLE = [
     ("CREATE JOB x AS INSERT INTO r|", ""),
     ("CREATE JOB x AS INSERT INTO big_orders (|", "id, total"),
     ("CREATE JOB x AS INSERT INTO big_orders (id, |", "total"),
+    ("CREATE JOB x AS INSERT INTO big_orders (ID, |", "total"),
     ("CREATE JOB x AS INSERT INTO big_orders (id, t|) SELECT 1, 2", "total"),
     ("CREATE JOB x AS SINK INTO orders SELECT c| FROM STREAM orders", "customer, case, cast"),
     ("CREATE JOB x AS INSERT INTO orders SELECT * FROM STREAM b|", "big_orders"),
@@ -487,7 +489,7 @@ _PIECES = some.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(some.lists(_PIECES, max_size=25).map(" ".join) | some.text(max_size=40), some.integers(0, 200))
 def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
     """Whatever stands there: no error, and what is offered begins as what it would replace."""
@@ -498,8 +500,21 @@ def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
         assert each.text.strip("'\"`").lower().startswith(written) or each.display.lower().startswith(written)
 
 
-@pytest.mark.parametrize(("marked", "offered"), WHOLE)
-def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str, offered: str) -> None:
-    if "`broken" in marked or "-- fr" in marked or marked.endswith(("/* fr|", "$$ fr|")):
-        return
+_ON_ONE_LINE = [
+    marked
+    for marked, _ in WHOLE
+    if not ("`broken" in marked or "-- fr" in marked or marked.endswith(("/* fr|", "$$ fr|")))
+]
+
+
+def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
+    """What was read of the text before is kept for the next key. The tokens at the cursor are at the same places."""
+    columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
+    found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
+    names = [{each.text for each in offered if each.sort is Sort.COLUMN} for offered in found]
+    assert names == [{"id", "customer", "amount", "address"}, {"id", "total"}]
+
+
+@pytest.mark.parametrize("marked", _ON_ONE_LINE)
+def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str) -> None:
     assert texts(marked) == texts(f"SELECT 1;\n{marked}")

@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit import PromptSession
 from prompt_toolkit.document import Document
@@ -98,12 +98,26 @@ def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> Non
     assert expected in classes(text)
 
 
+@pytest.mark.parametrize(
+    ("line_end", "expected"),
+    [
+        ("\n", [("comment", "-- a\\"), ("comment", "FROM t")]),
+        ("\r\n", [("comment", "-- a\\"), ("keyword", "FROM")]),
+    ],
+)
+def test_only_a_backslash_right_before_the_line_feed_continues_a_comment(
+    line_end: str, expected: list[tuple[str, str]]
+) -> None:
+    assert classes(f"-- a\\{line_end}FROM t") == expected
+
+
 _TRICKY = st.lists(
     st.sampled_from([*"ar '\"`\n\r\\${世", "--", "/*", "*/", "/*+", "$t$", "1e"]),
     max_size=40,
 ).map("".join)
 
 
+@example(["--\\\r\na"])
 @given(st.lists(_TRICKY, min_size=1, max_size=4))
 def test_lines_are_coloured_as_the_whole_text_is(texts: list[str]) -> None:
     lexer = SqlLexer()
@@ -171,10 +185,16 @@ def test_secrets_are_hidden(text: str, hidden: str) -> None:
     assert hide_secrets(text) == hidden
 
 
-@given(st.text(max_size=80))
-def test_hiding_takes_any_text(text: str) -> None:
-    once = hide_secrets(text)
-    assert hide_secrets(once) == once
+@given(st.text(max_size=80) | _TRICKY)
+@example("SET a.password=x; SELECT 'b'")
+@example("'password' = 'hush")
+def test_what_is_hidden_stays_as_it_is(text: str) -> None:
+    assert hide_secrets(hide_secrets(text)) == hide_secrets(text)
+
+
+@given(st.text("bc '\"`;,.=()\n-/*$SETUPDE", max_size=80))
+def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) -> None:
+    assert hide_secrets(text) == text
 
 
 # What is lost

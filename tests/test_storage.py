@@ -84,7 +84,7 @@ def test_a_start_that_died_between_its_notes_is_made_good(tmp_path: Path) -> Non
 
 def test_whose_it_is_can_not_be_read(tmp_path: Path) -> None:
     files = Files({f"{HDFS}/jetsql-home.json": "[1"})
-    refused(tmp_path / "home", HDFS, files)
+    assert f"{HDFS}/jetsql-home.json" in refused(tmp_path / "home", HDFS, files).message
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"place": 1}', "{"])

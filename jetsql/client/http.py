@@ -11,7 +11,7 @@ import socket
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from hmac import compare_digest
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, NotConnected
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -130,7 +130,7 @@ class HttpDoor:
         """
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
-        connection.auto_open = 0  # another connection would have to be looked at anew
+        connection.auto_open = 0  # `http.client` must not open another one, behind which another program may listen
         answer = connection.getresponse()
         told = answer.read(_HEALTH_BYTES)
         if not compare_digest(_shown_proof(told).encode(errors="replace"), proof(self._token, nonce).encode()):
@@ -198,6 +198,9 @@ def _unknown_name(url: str) -> NothingSent:
 def _lost(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
         return NothingSent(condition, f"No engine answers at {url}: {_words(error)}.", hint="Is it running?")
+    if isinstance(error, NotConnected):  # see `auto_open`
+        words = f"The connection to the engine at {url} ended before the request was sent."
+        return NothingSent("ENGINE_NOT_REACHABLE", words, hint="Is it running?")
     if isinstance(error, TimeoutError):
         return EngineError(condition, f"The engine at {url} took too long to answer.")
     return EngineError(
@@ -208,8 +211,8 @@ def _lost(url: str, condition: str, error: BaseException) -> EngineError:
 
 
 def _words(error: BaseException) -> str:
-    told = error.strerror if isinstance(error, OSError) else None
-    return str(told or error or type(error).__name__)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error) or type(error).__name__
 
 
 def _is_alive(connection: HTTPConnection) -> bool:

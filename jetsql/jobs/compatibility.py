@@ -13,6 +13,7 @@ from typing import Final
 
 from jetsql.jobs.confs import WITH_STATE
 from jetsql.jobs.model import Analysis, Guarantee, OutputMode, Plan, Source
+from jetsql.jobs.secrets import hide_in_text
 
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
@@ -21,12 +22,11 @@ SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 class Verdict:
     """What becomes of the state. Phrases without a full stop.
 
-    reasons: why it can't be carried over; empty when it can. changes: what else will be different. from_scratch: no
-    state is kept because neither plan asks for it.
+    from_scratch: no state is kept because neither plan asks for it.
     """
 
-    reasons: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why the state cannot be carried over, without secrets; empty when it can
+    changes: tuple[str, ...] = ()  # what else will be different
     from_scratch: bool = False
 
 
@@ -39,7 +39,8 @@ def carry_over(old: Plan, new: Plan) -> Verdict:
     if Guarantee.NONE in (old.guarantee, new.guarantee):
         return Verdict((_scratch(old, new),))
     reasons = (*_source_reasons(old, new), *_operator_reasons(old, new), *_mode_reasons(old, new))
-    return Verdict((*reasons, *_conf_reasons(old, new)), tuple(_changes(old, new)))
+    shown = tuple(map(hide_in_text, (*reasons, *_conf_reasons(old, new))))
+    return Verdict(shown, tuple(_changes(old, new)))
 
 
 def _kinds(old: Plan, new: Plan) -> str:

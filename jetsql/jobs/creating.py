@@ -25,7 +25,7 @@ from jetsql.jobs.proposing import check_reachable, plan_of
 from jetsql.jobs.replacing import JobEnded, replace_job
 from jetsql.jobs.results import Result, what_words
 from jetsql.jobs.scaling import waiting_words
-from jetsql.jobs.secrets import hide_in_text, show
+from jetsql.jobs.secrets import hide, show
 from jetsql.jobs.snapshots import find_snapshot
 from jetsql.jobs.starts import beginning
 from jetsql.jobs.tables import Table
@@ -102,7 +102,7 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
             "STATE_NOT_COMPATIBLE",
             f"The job can't start from the snapshot {snapshot.name} of job {snapshot.job_name}: {'; '.join(reasons)}.",
             place=place,
-            hint=f"It was taken of: {hide_in_text(' '.join(snapshot.text.split()))}",
+            hint=f"It was taken of: {hide(' '.join(snapshot.text.split()), snapshot.plan.options)}",
         )
     return snapshot
 

@@ -29,8 +29,8 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     plan = plan_of(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
     begin = tuple(_beginning(manager, create, options, plan))
-    text = "\n".join((*decisions(plan), *begin, "", hide(spark, plan.options).rstrip()))
-    return Table(PLAN_COLUMNS, ((text,),))
+    text = "\n".join((*decisions(plan), *begin, "", spark.rstrip()))
+    return Table(PLAN_COLUMNS, ((hide(text, plan.options),),))
 
 
 def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:

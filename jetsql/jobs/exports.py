@@ -36,7 +36,7 @@ def snapshot_of(job: Job, event: SnapshotWritten, moment: Moment) -> Snapshot:
         name=event.export.name,
         job=job.id,
         job_name=job.name,
-        text=event.of.text,
+        text=event.of.body.text,
         plan=event.of.plan,
         batch=event.batch,
         size_bytes=event.size_bytes,

@@ -16,7 +16,7 @@ from jetsql.jobs.manager import Manager
 from jetsql.jobs.metrics import Measure, Totals
 from jetsql.jobs.model import Job, RunId, Snapshot, Status, Trigger, name_key
 from jetsql.jobs.results import why_words
-from jetsql.jobs.secrets import hide_in_text
+from jetsql.jobs.secrets import hide
 from jetsql.jobs.tables import Cell, Column, Table, Value
 from jetsql.language.statements import Name, ShowJobs, ShowSnapshots
 
@@ -173,5 +173,5 @@ def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
         snapshot.size_bytes,
         snapshot.created,
         max(0, int(now - snapshot.created)),
-        hide_in_text(snapshot.text),
+        hide(snapshot.text, snapshot.plan.options),
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -262,8 +263,8 @@ class Manager:
         delays = settings.retry_first_seconds, settings.retry_most_seconds
         there = self._membership
         taken = step(job, event, Moment(self.clock(), *delays, not self._open, there.members, there.cores))
-        options = taken.job.plan.options
-        shown = replace(taken, words=hide(taken.words, options))
+        options = _options_of_versions(job, taken.job)
+        shown = replace(taken, words=_hidden_text(taken.words, options))
         cause = taken.job.cause
         if cause is None or cause is job.cause:
             return shown
@@ -349,11 +350,22 @@ def _log_error(done: Future[None]) -> None:
         _LOG.error("An event was lost", exc_info=error)
 
 
-def _hidden(cause: Cause, options: Mapping[str, str]) -> Cause:
-    """The cause without the secrets of a job's options."""
-    return replace(
-        cause, message=hide(cause.message, options), where=hide(cause.where, options), hint=hide(cause.hint, options)
-    )
+def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ...]:
+    """Return the options of every version that a step can report on: an error of a version that is given up names the
+    secrets of that version."""
+    versions = (before, before.previous, before.proposed, after)
+    return tuple(version.plan.options for version in versions if version is not None)
+
+
+def _hidden_text(text: str, options: Iterable[Mapping[str, str]]) -> str:
+    """Return the text without the secrets of any of the options."""
+    return reduce(hide, options, text)
+
+
+def _hidden(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:
+    """Return the cause without the secrets of any of the options."""
+    message, where, hint = (_hidden_text(text, options) for text in (cause.message, cause.where, cause.hint))
+    return replace(cause, message=message, where=where, hint=hint)
 
 
 def _facts(facts: Facts, event: Event, taken: Step) -> Facts:

@@ -251,8 +251,9 @@ class Export:
 class Snapshot:
     """A named copy of a job's state, whole and apart from the job.
 
-    id: names its folder. job, job_name, text, plan, versions, defaults: of the job when it was taken. batch: the newest
-    committed batch that it holds, None before the first. created: seconds since the epoch.
+    id: names its folder. job, job_name, plan, versions, defaults: of the job when it was taken. text: the job's body;
+    older releases kept the whole statement. batch: the newest committed batch that it holds, None before the
+    first. created: seconds since the epoch.
     """
 
     id: str

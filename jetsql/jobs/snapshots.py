@@ -18,6 +18,7 @@ from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Export, Job, Snapshot, name_key
 from jetsql.jobs.moves import why
 from jetsql.jobs.results import Result, no_job
+from jetsql.jobs.secrets import hide
 from jetsql.jobs.snapshot_names import Writing, being_written, check_not_needed, still_needed
 from jetsql.jobs.tables import Table
 from jetsql.jobs.updates import version_of
@@ -106,7 +107,8 @@ def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Sna
     except JetSQLError as error:
         raise _at(error, name) from error
     except Exception as error:  # the engine tells what any error of its own means
-        raise _failed(manager.view(job).job, name, why(manager.workers.cause(error))) from error
+        words = hide(why(manager.workers.cause(error)), job.plan.options)
+        raise _failed(manager.view(job).job, name, words) from error
     try:
         taken = manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
     except BaseException:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from jetsql.errors import StatementError
-from jetsql.jobs.board import View
+from jetsql.jobs.board import Facts, View
 from jetsql.jobs.lookup import find
 from jetsql.jobs.manager import Manager
 from jetsql.jobs.model import Status, Trigger
@@ -69,32 +69,48 @@ def _batch(number: int) -> _Wait:
     return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
 
 
-def _idle(manager: Manager, view: View, begun: float) -> _Wait:
-    """A batch holds all that was there when its trigger began, unless sources are limited or it ends by the clock; one
-    that began after the statement is enough then. Output that waits for a watermark comes a batch later, so those jobs
-    have to fall idle.
+@dataclass(frozen=True)
+class IdleGoal:
+    """Everything that was there when WAIT FOR JOB ... UNTIL IDLE began is committed."""
 
-    When the clock has been set back behind that beginning, times tell nothing: then the second trigger that is told
-    from now on counts, since only the first can have begun before.
-    """
-    analysis = view.job.plan.analysis
-    told = view.facts.triggers_told
-    endless = any(source.endless for source in analysis.sources)
-    limited = any(source.rate_limited for source in analysis.sources)
-    by_clock = view.job.plan.trigger is Trigger.REAL_TIME
-    whole_batches = not limited and not by_clock and (endless or not analysis.dated_output)
+    begun: float  # when the statement began, seconds since the epoch
+    triggers_told: int  # the number of triggers that the job's runs had reported by then
+    batch_is_enough: bool  # a trigger that commits rows leaves none of the rows that it found
 
-    def reached(view: View) -> bool:
-        facts = view.facts
+    @staticmethod
+    def of(view: View, begun: float) -> IdleGoal:
+        """Return the goal for a job as it is when the statement begins.
+
+        A batch holds all that was there when its trigger began, unless sources are limited or the batch ends by the
+        clock. Output that waits for a watermark comes a batch later, so such a job has to fall idle.
+        """
+        analysis = view.job.plan.analysis
+        endless = any(source.endless for source in analysis.sources)
+        limited = any(source.rate_limited for source in analysis.sources)
+        by_clock = view.job.plan.trigger is Trigger.REAL_TIME
+        batch_is_enough = not limited and not by_clock and (endless or not analysis.dated_output)
+        return IdleGoal(begun, view.facts.triggers_told, batch_is_enough)
+
+    def reached(self, facts: Facts, now: float) -> bool:
+        """Return whether a trigger that began after the statement found nothing more. now: seconds since the epoch.
+
+        When the clock was set back to before the statement began, times prove nothing. Then the second trigger that
+        is reported after the statement began counts, because only the first can have begun before it.
+        """
         triggers = [(facts.idle_trigger, facts.idle_told)]
-        if whole_batches:
+        if self.batch_is_enough:
             triggers.append((facts.batch_trigger, facts.batch_told))
-        set_back = manager.clock() < begun
+        set_back = now < self.begun
         return any(
-            time is not None and (time >= begun or (set_back and number >= told + 2)) for time, number in triggers
+            time is not None and (time >= self.begun or (set_back and number >= self.triggers_told + 2))
+            for time, number in triggers
         )
 
-    return _Wait(reached, "everything that was there to be committed", watch_idle=True)
+
+def _idle(manager: Manager, view: View, begun: float) -> _Wait:
+    goal = IdleGoal.of(view, begun)
+    words = "everything that was there to be committed"
+    return _Wait(lambda view: goal.reached(view.facts, manager.clock()), words, watch_idle=True)
 
 
 def _until(manager: Manager, view: View, wait: _Wait, seconds: float) -> View:

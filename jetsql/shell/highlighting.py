@@ -102,16 +102,19 @@ def _line(within: str, line: str) -> _Line:
         pieces.append((_class(last, text[last.stop : last.stop + 1]), text[max(last.start, skipped) : last.stop]))
         at = max(last.stop, skipped)
     pieces = [piece for piece in [*pieces, ("", text[at:])] if piece[1]]
-    open_ = _left_open(last)
+    open_ = _left_open(last, len(text))
     return _Line(pieces, open_, len(pieces) - 1 if open_ and last is not None and last.start >= skipped else None)
 
 
-def _left_open(last: Token | None) -> str:
-    """What the next line is within, when this is the last token of the line."""
+def _left_open(last: Token | None, end: int) -> str:
+    """Return the opening of what the next line is within, or an empty string. last: the last token of the line that
+    ends at offset `end`."""
     if last is None:
         return ""
     if last.kind is Kind.COMMENT:
-        return "--\\" if last.text.startswith("--") and last.text.endswith("\\") else ""
+        # A carriage return ends a comment, so a backslash continues it only at the very end of the line.
+        continued = last.text.startswith("--") and last.text.endswith("\\") and last.stop == end
+        return "--\\" if continued else ""
     if last.kind is not Kind.OPEN:
         return ""
     opening = _OPENING.match(last.text)

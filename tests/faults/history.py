@@ -93,5 +93,6 @@ def _history_faults(job: Job, history: tuple[HistoryRow, ...]) -> Iterator[str]:
             yield f"the history of {job.name} jumps from {one.title!r} to {next_one.title!r}"
     if history[-1].after is not job.status:
         yield f"{job.name} is {job.status.value}, and its history ends with {history[-1].after.value}"
-    if any(row.title in ("error", "suspended by an error", "failed") for row in history):
-        yield f"{job.name} met an error: {next(row.words for row in history if 'error' in row.title)}"
+    errors = [row.words for row in history if row.title in ("error", "suspended by an error", "failed")]
+    if errors:
+        yield f"{job.name} met an error: {errors[0]}"

@@ -6,7 +6,7 @@ What is lost and what is there twice is counted by comparing bags of rows, so a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,10 +20,11 @@ TOO = 1_000_000  # what the second job into the same table adds to its ids
 
 @dataclass(frozen=True)
 class Facts:
-    """What the expected rows follow from. inserted: ids that others put into the table `copy`."""
+    """What the expected rows follow from."""
 
     source: Source
-    inserted: tuple[int, ...]
+    inserted: tuple[int, ...]  # ids that others put into the table `copy`
+    last_lives: Mapping[str, int]  # by name, the newest life of each job that is made again and again
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _whole(facts: Facts) -> Iterable[Row]:
 
 def _lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
-    newest = max((life for _, life in found), default=0)
+    newest = facts.last_lives["renewed"]
     wanted: Rows = Counter((i, newest) for i in facts.source.ids())
     files = {(i // ROWS_A_FILE, life) for i, life in found if life != newest}
     wanted.update((minute * ROWS_A_FILE + n, life) for minute, life in files for n in range(ROWS_A_FILE))
@@ -127,7 +128,7 @@ def _lives(found: Rows, facts: Facts) -> Loss:
 
 def _once(found: Rows, facts: Facts) -> Loss:
     """A batch job is made several times, and each life copies the same ten rows."""
-    lives = {life for _, life in found} or {0}
+    lives = {life for _, life in found} | {facts.last_lives["once"]}
     wanted: Rows = Counter((i, life) for life in lives for i in range(10))
     return Loss.of(wanted - found, found - wanted)
 

@@ -134,7 +134,7 @@ class Matrix:
             self._tell(err)
             return
         told = json.loads(out)
-        facts = Facts(self._source, (*self._inserted, *LAST_INSERTED))
+        facts = Facts(self._source, (*self._inserted, *LAST_INSERTED), told["last_lives"])
         self._outcome.polls = told["polls"]
         for kind in self._scenario.kinds:
             found = Counter(map(tuple, told["found"].get(kind.name, ())))

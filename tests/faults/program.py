@@ -10,6 +10,7 @@ in their tables.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ from jetsql import failpoints
 from jetsql.jobs.codec import decode
 from jetsql.service.embedded import EmbeddedEngine
 from tests.engine_confs import CONF
-from tests.faults.jobs import tables
+from tests.faults.jobs import PASSING, Kind, tables
 from tests.faults.open_session import OpenSession
 from tests.faults.rounds import LAST_LIVES, SCENARIOS, Round, Scenario
 from tests.faults.source import Source
@@ -73,7 +74,14 @@ class Start:
             session.expect(dict(self._wanted()))
         kinds = [kind for kind in self.scenario.kinds if not kind.topic]
         found = {kind.name: self.rows(f"SELECT {kind.read} FROM {kind.table}") for kind in kinds}
-        return {"found": found, "polls": session.polls}
+        return {"found": found, "polls": session.polls, "last_lives": {kind.name: self._life(kind) for kind in PASSING}}
+
+    def _life(self, kind: Kind) -> int:
+        """Return the life of the newest job of this kind: the last one is not made where an older one still lives."""
+        [(text,)] = self.rows(f"SHOW CREATE JOB {kind.name}")
+        found = re.search(r"SELECT id, (\d+),", str(text))
+        assert found is not None, text
+        return int(found[1])
 
     def _bring_to_life(self) -> None:
         while any(status in _UNDER_WAY for _, _, status, *_ in self.rows("SHOW JOBS")):

@@ -1,0 +1,24 @@
+"""The writer thread of the jobs: operations and timers one after another."""
+
+from __future__ import annotations
+
+from threading import Event
+
+from jetsql.jobs.writer import Writer
+
+
+def test_a_timer_is_due_after_its_seconds_though_the_clock_was_set_back() -> None:
+    now = [5_000.0]
+    writer = Writer(lambda: now[0])
+    due = Event()
+
+    def begin() -> None:
+        writer.at(now[0] + 0.01, due.set)
+        now[0] -= 3_600.0
+
+    writer.start()
+    try:
+        writer.ask(begin).result(20)
+        assert due.wait(20)
+    finally:
+        writer.close()

@@ -1,0 +1,38 @@
+"""Results as lines: how rows are put together, and what is closed when the reader leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+
+from jetsql.jobs.tables import Column
+from jetsql.live import Live, LiveBatch, LiveMode
+from jetsql.service.results import Result
+from jetsql.service.wire import lines
+
+
+def test_each_line_holds_about_64_kib_of_rows() -> None:
+    text = "x" * 1000
+    result = Result((Column("text", "string"),), ((text,) for _ in range(200)))
+    _, *pieces, end = list(lines(result))
+    assert json.loads(end) == {"end": {"rows": 200}}
+    assert [row for piece in pieces for row in json.loads(piece)["rows"]] == [[text]] * 200
+    assert len(pieces) == 4
+    assert all(64 * 1024 <= len(piece) < 66 * 1024 for piece in pieces[:-1])
+
+
+def test_a_reader_that_leaves_closes_the_live_batches() -> None:
+    closed = []
+
+    def batches() -> Generator[LiveBatch, None, None]:
+        try:
+            yield LiveBatch(0, iter([(1,)]))
+            yield LiveBatch(1, iter([(2,)]))
+        finally:
+            closed.append(True)
+
+    kept = batches()  # so that nothing but the answer's end can close it
+    answer = lines(Result((Column("n", "int"),), iter(()), Live(LiveMode.APPEND, kept)))
+    assert [json.loads(next(answer)) for _ in range(2)][1] == {"rows": [[1]]}
+    answer.close()
+    assert closed == [True]
