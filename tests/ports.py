@@ -16,6 +16,10 @@ _NEEDS_SECRET = b"Expected SaslMessage"
 _CALL = b"c\np0\napply\nsSHOW JOBS\ne\n"
 _WRONG_TOKEN = b"A\nnot the token\ne\n"
 _REFUSED = b"!xn\n"
+# SASL as Thrift has it: start PLAIN, then the user's name and a wrong password.
+_LOGIN = b"\x01\0\0\0\x05PLAIN" + b"\x02\0\0\0\x09\0me\0wrong"
+_WRONG_LOGIN = b"Error validating the login"
+_ACCUMULATOR_TOKEN = 64  # more bytes than it has: a right one would be acknowledged
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,16 @@ def kind(listener: Listener) -> str:
         return "Spark web UI: 401"
     if http.startswith(b"HTTP/1.1 403"):
         return "web pages of master or worker: 403"
+    if _WRONG_LOGIN in ask(listener.port, _LOGIN):
+        return "Thrift: login required"
     if _NEEDS_SECRET in call_rpc(listener.port):
         return "Spark RPC or blocks: secret required"
     if listener.program == "java" and call_java(listener.port).startswith(b"!x"):
         return "Py4J gateway: token required"
     if listener.program == "python" and refuses_calls(listener.port):
         return "Py4J callbacks: token required"
+    if listener.program == "python" and ask(listener.port, b"x" * _ACCUMULATOR_TOKEN) == b"":
+        return "Python accumulators: token required"
     return "unknown"
 
 

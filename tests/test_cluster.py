@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +12,31 @@ from pyspark.sql import SparkSession
 
 from jetsql import cli
 from jetsql.engine import cluster, startup
-from jetsql.engine.startup import SparkStart, on_loopback
+from jetsql.engine.authentication import driver_confs, on_loopback
+from jetsql.engine.launch import SparkStart
 from jetsql.errors import EngineError
+from jetsql.private_files import open_to_others, write_private
 
 Becomes = Callable[..., tuple[list[str], dict[str, str]]]
 
 
 class Became(BaseException):
     """The process is another one from here on."""
+
+
+@pytest.fixture(autouse=True)
+def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file with the secret of the user's cluster."""
+    file = tmp_path / "config" / "cluster.secret"
+    write_private_below(file, "a secret of enough characters")
+    monkeypatch.setenv("JETSQL_CLUSTER_SECRET_FILE", str(file))
+    monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
+    return file
+
+
+def write_private_below(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_private(file, text)
 
 
 @pytest.fixture
@@ -41,35 +57,122 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
     monkeypatch.setattr(cluster, "check_address", lambda *where: None)
     monkeypatch.setattr(startup, "_MASTER_SECONDS", 0.2)
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     return called
+
+
+def settings(words: list[str]) -> dict[str, str]:
+    """Return the settings in the private file that Spark's process reads."""
+    file = Path(words[words.index("--properties-file") + 1])
+    assert not open_to_others(file) and not open_to_others(file.parent)
+    pairs = (line.partition("=") for line in file.read_text(encoding="ascii").splitlines())
+    return {key: value.encode().decode("unicode_escape") for key, _, value in pairs}
 
 
 def test_a_master_is_on_loopback_unless_a_host_is_given(becomes: Becomes) -> None:
     words, environment = becomes("master")
-    assert words == [
-        "org.apache.spark.deploy.master.Master", "--webui-port", "0", "--host", "127.0.0.1", "--port", "7077",
-    ]  # fmt: skip
-    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1" and Path(environment["SPARK_HOME"], "jars").is_dir()
-    words, environment = becomes("master", "--host", "10.0.0.7", "--port", "7078")
-    assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"] and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
+    assert words[:4] == ["org.apache.spark.deploy.master.Master", "--webui-port", "0", "--properties-file"]
+    assert words[5:] == ["--host", "127.0.0.1", "--port", "7077"] and Path(environment["SPARK_HOME"], "jars").is_dir()
+    words, _ = becomes("master", "--host", "10.0.0.7", "--port", "7078")
+    assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"]
 
 
-def test_a_master_that_notes_what_it_knows(
-    becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPARK_DAEMON_JAVA_OPTS", "-Dx=1")
-    _, environment = becomes("master", "--recovery-dir", str(tmp_path / "of mine"))
-    recovery = ["-Dspark.deploy.recoveryMode=FILESYSTEM", f"-Dspark.deploy.recoveryDirectory={tmp_path}/of mine"]
-    told = shlex.split(environment["SPARK_DAEMON_JAVA_OPTS"])
-    assert set(recovery) < set(told) and told[-1] == "-Dx=1"  # what the user says holds
-    _, environment = becomes("master")
-    assert not any("recovery" in word for word in shlex.split(environment["SPARK_DAEMON_JAVA_OPTS"]))
+def test_a_master_that_notes_what_it_knows(becomes: Becomes, tmp_path: Path) -> None:
+    words, _ = becomes("master", "--recovery-dir", str(tmp_path / "of mine"))
+    recovery = {"recoveryMode": "FILESYSTEM", "recoveryDirectory": f"{tmp_path}/of mine", "recoveryTimeout": "20s"}
+    assert {f"spark.deploy.{name}": value for name, value in recovery.items()}.items() <= settings(words).items()
+    words, _ = becomes("master")
+    assert not any("recovery" in name for name in settings(words))
 
 
 def test_a_master_listens_where_it_says_or_not_at_all(becomes: Becomes) -> None:
     """Spark's would take the next port that is free, where no member looks for it."""
-    _, environment = becomes("master")
-    assert "-Dspark.port.maxRetries=0" in shlex.split(environment["SPARK_DAEMON_JAVA_OPTS"])
+    words, _ = becomes("master")
+    assert settings(words)["spark.port.maxRetries"] == "0"
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_processes_of_a_cluster_are_closed_to_strangers(command: list[str], becomes: Becomes) -> None:
+    words, environment = becomes(*command)
+    found = settings(words)
+    assert (found["spark.authenticate"], found["spark.master.rest.enabled"]) == ("true", "false")
+    assert found["spark.authenticate.secret"] == "a secret of enough characters"
+    assert found["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"  # with a key that nobody knows: no pages
+    assert found["spark.master.ui.decommission.allow.mode"] == "DENY" and found["spark.ui.killEnabled"] == "false"
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert not any("secret of enough" in word for word in (*words, *environment.values()))
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_web_pages_are_there_when_they_are_asked_for(command: list[str], becomes: Becomes) -> None:
+    words, environment = becomes(*command, "--web-ui", "10.0.0.7")
+    assert "spark.ui.filters" not in settings(words) and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
+    assert settings(words)["spark.ui.killEnabled"] == "false"
+
+
+def test_what_leaves_the_machine_is_encrypted(becomes: Becomes) -> None:
+    for command in (["master", "--host", "10.0.0.7"], ["join", "spark://10.0.0.7:7077"]):
+        found = settings(becomes(*command)[0])
+        assert found["spark.network.crypto.enabled"] == "true" and found["spark.network.crypto.saslFallback"] == "false"
+    assert "spark.network.crypto.enabled" not in settings(becomes("join", "spark://127.0.0.1:7077")[0])
+
+
+def test_what_the_user_sets_for_spark_holds(becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.ui.killEnabled true\n", encoding="utf-8")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    words, _ = becomes("master")
+    assert Path(words[words.index("--properties-file") + 1]).read_text().endswith("spark.ui.killEnabled true\n")
+
+
+def test_the_first_master_makes_the_secret(becomes: Becomes, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "secret"
+    made = settings(becomes("master", "--secret-file", str(file))[0])["spark.authenticate.secret"]
+    assert len(made) >= 43 and file.read_text(encoding="utf-8").strip() == made
+    assert not open_to_others(file) and not open_to_others(file.parent)
+    again = settings(becomes("join", "spark://127.0.0.1:7077", "--secret-file", str(file))[0])
+    assert again["spark.authenticate.secret"] == made
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_a_secret_that_others_can_read_is_refused(
+    command: list[str], secret: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    monkeypatch.setattr(cluster, "check_address", lambda *where: None)
+    secret.chmod(0o644)
+    assert cli.main(command) == 3
+    assert f"chmod 600 {secret}" in capsys.readouterr().err
+    write_private_below(secret, "short")
+    assert cli.main(command) == 3
+    assert "has 5 characters" in capsys.readouterr().err
+
+
+def test_a_member_needs_the_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    assert cli.main(["join", "spark://127.0.0.1:7077", "--secret-file", str(tmp_path / "none")]) == 3
+    told = capsys.readouterr().err
+    assert f"from {tmp_path / 'none'}: No such file" in told and "--secret-file" in told
+
+
+def test_an_engine_needs_the_secret_of_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    with pytest.raises(EngineError, match=r"The secret of the cluster at spark://10\.0\.0\.7:7077 is missing"):
+        driver_confs("spark://10.0.0.7:7077", {}, None)
+    assert driver_confs("spark://10.0.0.7:7077", {"spark.authenticate": "false"}, None) == {}
+    own = {"spark.authenticate.secret": "theirs"}
+    assert driver_confs("spark://10.0.0.7:7077", own, None) == {"spark.authenticate": "true"}
+
+
+@pytest.mark.parametrize("master", ["local[*]", "yarn", "k8s://https://10.0.0.7:6443"])
+def test_spark_makes_the_secret_itself_where_it_can(master: str) -> None:
+    assert driver_confs(master, {}, None) == {"spark.authenticate": "true"}
+
+
+def test_a_member_is_reached_where_it_reaches_the_master() -> None:
+    assert cluster.own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
+    assert cluster.own_address("spark://no-such-host.invalid:7077") is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1", "no-such-host.invalid"])
@@ -111,12 +214,21 @@ def test_what_is_no_size_is_wrong_usage(size: str, capsys: pytest.CaptureFixture
 
 
 def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> None:
-    given = ("--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path))
+    given = ("--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path / "work"))
     words, environment = becomes("join", "spark://127.0.0.1:7077", *given)
-    assert words[-9:] == ["--host", "127.0.0.1", "--cores", "2", "--memory", "2g", *given[-2:], "spark://127.0.0.1:7077"]
-    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
-    words, environment = becomes("join", "spark://10.0.0.7:7077")
-    assert "--host" not in words and "--cores" not in words and "SPARK_LOCAL_IP" not in environment
+    assert words[-9:] == [
+        "--host",
+        "127.0.0.1",
+        "--cores",
+        "2",
+        "--memory",
+        "2g",
+        *given[-2:],
+        "spark://127.0.0.1:7077",
+    ]
+    assert environment["SPARK_LOCAL_DIRS"] == given[-1]
+    words, _ = becomes("join", "spark://10.0.0.7:7077")
+    assert "--cores" not in words and "10.0.0.7" not in words
     assert Path(words[words.index("--work-dir") + 1]).is_dir()  # never within the installed package
 
 
@@ -151,9 +263,7 @@ def test_without_java_it_is_said(
     assert "Java 17" in capsys.readouterr().err
 
 
-def test_a_member_tells_that_no_master_answers_and_waits(
-    becomes: Becomes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_member_tells_that_no_master_answers_and_waits(becomes: Becomes, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         url = f"spark://127.0.0.1:{master.getsockname()[1]}"
         becomes("join", url)
@@ -162,7 +272,9 @@ def test_a_member_tells_that_no_master_answers_and_waits(
     assert words[-1] == url and f"No master answers at {url.removeprefix('spark://')} (" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("master_at", ["spark://127.0.0.1:0,{}", "k8s://https://{}", "k8s://{}", "k8s://http://{}/path"])
+@pytest.mark.parametrize(
+    "master_at", ["spark://127.0.0.1:0,{}", "k8s://https://{}", "k8s://{}", "k8s://http://{}/path"]
+)
 @pytest.mark.parametrize("listens", [True, False])
 def test_an_engine_tells_that_no_master_answers(
     listens: bool, master_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +283,7 @@ def test_an_engine_tells_that_no_master_answers(
         raise RuntimeError("requirement failed: whatever it was")
 
     monkeypatch.setattr(startup, "check_java", lambda: None)
+    monkeypatch.setattr(startup, "launch_jvm", lambda *given: None)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", falls_over)
     with socket.create_server(("127.0.0.1", 0)) as master:
         address = f"127.0.0.1:{master.getsockname()[1]}"

@@ -61,6 +61,8 @@ def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
 def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
     assert any("in memory" in text for text in told["warnings"])
     assert any("FIFO" in text for text in told["warnings"])
+    assert any("spark.authenticate=true" in text for text in told["warnings"])
+    assert not any("spark.ui.enabled" in text for text in told["warnings"])  # theirs is off
 
 
 def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.datastructures import Headers
 
 from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
@@ -271,5 +272,6 @@ def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("jetsql.service.access.hmac.compare_digest", compare)
     access = Access(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
-    assert [access._knows_token(f"Bearer {token}") for token in tokens] == [False, False, False, False, True]
+    shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]
+    assert [access.knows_token(headers) for headers in shown] == [False, False, False, False, True]
     assert compared == [token.encode() for token in tokens]

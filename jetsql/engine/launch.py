@@ -98,6 +98,7 @@ def java_options(start: SparkStart) -> str:
         "jetsql.log": str(start.log),
         "derby.system.home": str(start.home),
         "derby.stream.error.file": str(start.home / "derby.log"),
+        "derby.storage.useDefaultFilePermissions": "false",  # its files are readable by their owner only
     }
     flags = (
         # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.

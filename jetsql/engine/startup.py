@@ -276,4 +276,14 @@ def shortcomings(spark: Session) -> list[str]:
             "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
             " spark.scheduler.mode=FAIR to share the cores."
         )
+    if conf.get("spark.authenticate", "false") != "true":
+        found.append(
+            "Every user who reaches the ports of this session's Spark can run code in it. Build the session with"
+            " spark.authenticate=true."
+        )
+    if conf.get("spark.ui.enabled", "true") == "true":
+        found.append(
+            "Spark's web UI of this session shows statements with their literals to everybody who reaches its port."
+            " Build the session with spark.ui.enabled=false."
+        )
     return found
