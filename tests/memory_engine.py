@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event, RLock
 
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.cluster_member import Member, MemberStatus
 from jetsql.jobs.engine import (
     BatchCommitted,
     CopiedState,
@@ -26,7 +27,6 @@ from jetsql.jobs.engine import (
     SinkNoticed,
     UserSession,
 )
-from jetsql.jobs.members import Member, MemberStatus
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import (
     Analysis,

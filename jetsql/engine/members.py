@@ -9,8 +9,8 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm import bridge
+from jetsql.jobs.cluster_member import Member, MemberStatus
 from jetsql.jobs.engine import MembersTold
-from jetsql.jobs.members import Member, MemberStatus
 
 _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 

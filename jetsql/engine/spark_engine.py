@@ -44,6 +44,7 @@ from jetsql.engine.unwanted import ended_when
 from jetsql.engine.vigil import Vigil
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.cluster_member import Member
 from jetsql.jobs.compatibility import replaced_under
 from jetsql.jobs.engine import (
     CopiedState,
@@ -56,7 +57,6 @@ from jetsql.jobs.engine import (
     SinkNoticed,
     UserSession,
 )
-from jetsql.jobs.members import Member
 from jetsql.jobs.model import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.moves import joined, sentence
 from jetsql.jobs.tracking import between_topics, tracks_beside

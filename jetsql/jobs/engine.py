@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from jetsql.jobs.members import Member
+from jetsql.jobs.cluster_member import Member
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Analysis, Cause, Job, Plan, RunId, Version
 from jetsql.language.statements import Body
