@@ -261,9 +261,17 @@ def test_loopback_has_several_names(shared: Server, host: str) -> None:
 
 
 def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
-    assert request(server, "GET", "/healthz", Authorization="").status == 200
+    up = request(server, "GET", "/healthz", Authorization="")
+    assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
     engine.closed = True
-    assert request(server, "GET", "/healthz", Authorization="").status == 503
+    down = request(server, "GET", "/healthz", Authorization="")
+    assert (down.status, json.loads(down.content)) == (503, {"status": "down"})
+
+
+def test_metrics_count_the_sessions_and_the_running_statements(server: Server, remote: RemoteEngine) -> None:
+    list(remote.run("COUNT 1").rows)
+    shown = request(server, "GET", "/metrics")
+    assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
 
 
 def test_who_listens_must_know_the_token_before_it_is_sent() -> None:

@@ -160,7 +160,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
         "inner function": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_total"], 60),
         "survived": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_here"], 60),
         "hangs": worker.Task("shop.py", "is_open", never, ["test_shop.py::test_hangs"], 1),
-        "no mutant": worker.Task("shop.py", "is_open", SOURCE, ["test_shop.py"], 60),
+        "no mutant": worker.Task("shop.py", "is_open", SOURCE, ["test_shop.py::test_total"], 60),
     }
     ended = subprocess.run(
         [sys.executable, "-m", "tools.mutation.worker", "shop"],

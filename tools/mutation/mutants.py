@@ -52,7 +52,7 @@ class File:
         self.text = path.read_text(encoding="utf-8")
         self._statements = list(_statements(ast.parse(self.text)))
         self._module, mutations, _, _ = create_mutations(self.name, self.text)
-        self._mutations = [each for each in mutations if each.contained_by_top_level_function and not _is_prose(each)]
+        self._mutations = [each for each in mutations if _is_in_function(each) and not _is_prose(each)]
 
     def __len__(self) -> int:
         return len(self._mutations)
@@ -130,10 +130,18 @@ def _sides(diff: Iterable[str]) -> tuple[str, str]:
     return before, after
 
 
+def _is_in_function(mutation: Mutation) -> bool:
+    """Return whether a mutation changes a function. What a module or class does when it is imported runs only once."""
+    return isinstance(mutation.contained_by_top_level_function, libcst.FunctionDef)
+
+
 def _is_prose(mutation: Mutation) -> bool:
-    """Return whether a mutation changes the words of a text for people: a plain string with a space."""
+    """Return whether a mutation changes the words of a text for people, a plain string with a space, or the name of the
+    encoding, whose case does not matter."""
     node = mutation.original_node
-    return isinstance(node, libcst.SimpleString) and " " in str(node.evaluated_value)
+    return isinstance(node, libcst.SimpleString) and (
+        " " in str(node.evaluated_value) or node.evaluated_value == "utf-8"
+    )
 
 
 def files(root: Path) -> list[File]:

@@ -8,6 +8,7 @@ tests start; afterwards it is restored, and what is left of these processes is k
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import os
@@ -23,6 +24,8 @@ import psutil
 import pytest
 
 _OPTIONS: Final = ("-q", "-m", "not spark", "-p", "no:cacheprovider")
+LOG: Final = "mutation.log"
+"""The file of what the tests write, in the folder of the process."""
 _MARK: Final = "JETSQL_MUTANT"
 _POLL_SECONDS: Final = 0.01
 _LATER_SECONDS: Final = 3600
@@ -57,15 +60,25 @@ class Verdict:
     """The last characters that the tests wrote."""
 
 
+class _Only:
+    """A plugin that runs these tests only. Arguments of pytest cannot name every test: some have odd names."""
+
+    def __init__(self, tests: set[str]) -> None:
+        self._tests = tests
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid in self._tests]
+
+
 def main() -> None:
-    log = Path("mutation.log").resolve()
+    log = Path(LOG).resolve()
     verdicts = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
     os.dup2(1, 2)
-    _import_all(sys.argv[1:])
-    collected = pytest.main(["--collect-only", *_OPTIONS])
+    collected = pytest.main(["--collect-only", *_OPTIONS])  # first: pytest refuses plugins that it did not import
     if collected != 0:
-        raise SystemExit(f"The tests cannot be collected: pytest ended with {int(collected)}, see {log}.")
+        raise SystemExit(f"The tests cannot be collected: pytest ended with {int(collected)}.")
+    _import_all(sys.argv[1:])
     for number, line in enumerate(sys.stdin):
         os.truncate(log, 0)
         code = _judge(Task(**json.loads(line)), f"{os.getpid()}.{number}")
@@ -108,7 +121,8 @@ def _run(task: Task, original: str) -> None:
     try:
         os.setsid()
         if original == task.text or _patch(task):
-            code = int(pytest.main(["-x", "--tb=line", *_OPTIONS, *task.tests]))
+            files = dict.fromkeys(test.partition("::")[0] for test in task.tests)
+            code = int(pytest.main(["-x", "--tb=line", "--timeout=15", *_OPTIONS, *files], [_Only(set(task.tests))]))
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -126,7 +140,25 @@ def _patch(task: Task) -> bool:
     if code is None or code.co_freevars != function.__code__.co_freevars:
         return False
     function.__code__ = code
+    _patch_defaults(function, ast.parse(task.text), task.function.split("."))
     return True
+
+
+def _patch_defaults(function: FunctionType, body: ast.AST, names: list[str]) -> None:
+    """Give the parameters the constants that are their defaults in the mutated text."""
+    node = body
+    for name in names:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        node = [each for each in ast.iter_child_nodes(node) if isinstance(each, kinds) and each.name == name][-1]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    values = list(function.__defaults__ or ())
+    for index, default in enumerate(node.args.defaults):
+        if isinstance(default, ast.Constant):
+            values[index] = default.value
+    function.__defaults__ = tuple(values) or None
+    for parameter, keyword in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if isinstance(keyword, ast.Constant):
+            function.__kwdefaults__[parameter.arg] = keyword.value
 
 
 def _code(module: CodeType, like: CodeType) -> CodeType | None:
