@@ -156,6 +156,8 @@ def test_how_values_are_written(value: object, written: str) -> None:
 
 
 def test_a_struct_knows_the_names_of_its_members() -> None:
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        Struct(["id", "at"], [1]).as_dict()
     value = Struct(["id", "at"], [1, None])
     assert value.as_dict() == {"id": 1, "at": None}
     assert repr(value) == "Struct(id=1, at=None)"

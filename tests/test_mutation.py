@@ -25,8 +25,8 @@ class Shop:
         )
 
 
-def is_open(hour: int) -> bool:
-    if hour < 8:
+def is_open(hour: int, *, begin: int = 8) -> bool:
+    if hour < begin:
         print("closed until eight")
         return False
     return True
@@ -49,12 +49,12 @@ def mutants(path: Path) -> list[Mutant]:
 
 
 def test_a_mutant_names_its_function_and_its_change(source: Path) -> None:
-    [mutant] = [each for each in mutants(source) if "hour <= 8" in each.text]
-    assert mutant.identity == Identity("shop.py is_open", "if hour < 8:", "if hour <= 8:")
+    [mutant] = [each for each in mutants(source) if "hour <= begin" in each.text]
+    assert mutant.identity == Identity("shop.py is_open", "if hour < begin:", "if hour <= begin:")
     assert mutant.function == "is_open"
-    assert list(mutant.lines) == [SOURCE.splitlines().index("    if hour < 8:") + 1]
-    assert "-    if hour < 8:\n+    if hour <= 8:" in mutant.diff
-    assert mutant.text == SOURCE.replace("hour < 8", "hour <= 8")
+    assert list(mutant.lines) == [SOURCE.splitlines().index("    if hour < begin:") + 1]
+    assert "-    if hour < begin:\n+    if hour <= begin:" in mutant.diff
+    assert mutant.text == SOURCE.replace("hour < begin", "hour <= begin")
 
 
 def test_a_change_in_an_inner_function_belongs_to_the_method_around_it(source: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_words_of_messages_are_not_mutated(source: Path) -> None:
 
 
 def test_an_explained_mutant_is_found_where_its_function_has_moved(source: Path) -> None:
-    known = Identity("shop.py is_open", "if hour < 8:", "if hour <= 8:")
+    known = Identity("shop.py is_open", "if hour < begin:", "if hour <= begin:")
     source.write_text('"""A shop."""\n\n' + SOURCE, encoding="utf-8")
     assert known in {each.identity for each in mutants(source)}
     assert stale([known], [File(source.parent, source)]) == []
@@ -89,8 +89,8 @@ def test_an_explained_mutant_is_found_where_its_function_has_moved(source: Path)
     "identity",
     [
         Identity("shop.py is_open", "if hour < 9:", "if hour <= 9:"),
-        Identity("shop.py is_closed", "if hour < 8:", "if hour <= 8:"),
-        Identity("bank.py is_open", "if hour < 8:", "if hour <= 8:"),
+        Identity("shop.py is_closed", "if hour < begin:", "if hour <= begin:"),
+        Identity("bank.py is_open", "if hour < begin:", "if hour <= begin:"),
     ],
 )
 def test_an_explained_mutant_that_does_not_exist_is_stale(source: Path, identity: Identity) -> None:
@@ -151,12 +151,14 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
         "    while not shop.is_open(9): pass\n",
         encoding="utf-8",
     )
-    below = SOURCE.replace("hour < 8", "hour <= 8")
+    below = SOURCE.replace("hour < begin", "hour <= begin")
     sums = SOURCE.replace("price + 1", "price - 1")
+    late = SOURCE.replace("begin: int = 8", "begin: int = 9")
     never = SOURCE.replace("return True", "return False")
     tasks = {
         "killed here": worker.Task("shop.py", "is_open", below, ["test_shop.py::test_here"], 60),
         "killed there": worker.Task("shop.py", "is_open", below, ["test_shop.py::test_there"], 60),
+        "default": worker.Task("shop.py", "is_open", late, ["test_shop.py::test_here"], 60),
         "inner function": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_total"], 60),
         "survived": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_here"], 60),
         "hangs": worker.Task("shop.py", "is_open", never, ["test_shop.py::test_hangs"], 1),
@@ -182,6 +184,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
     [
         ("killed here", 1),
         ("killed there", 1),
+        ("default", 1),
         ("inner function", 1),
         ("survived", 0),
         ("hangs", worker.TIMEOUT),

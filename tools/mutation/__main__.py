@@ -13,12 +13,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
+import psutil
 
 from tools.mutation import mutants, reach, worker
 from tools.mutation.mutants import File, Mutant
@@ -88,10 +90,12 @@ class Workers:
             raise click.ClickException(f"A process that runs the tests ended with {process.wait()}:\n{output}")
         return worker.Verdict(**json.loads(line))
 
-    def close(self) -> None:
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for process in self.processes:
-            process.kill()
-            process.wait()
+            kill(process)
 
 
 def environment(tree: Path) -> dict[str, str]:
@@ -105,12 +109,28 @@ def copy(tree: Path) -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", "jetsql", "tests", "tools"], cwd=tree, check=True)
 
 
-def measure(tree: Path, folder: Path) -> subprocess.Popen[bytes]:
-    """Begin to run all tests once and to note what they reach."""
-    sources = [tree / "jetsql" / package for package in mutants.PACKAGES]
-    noted = reach.prepare(folder, sources)
+@contextmanager
+def measuring(tree: Path, folder: Path) -> Iterator[None]:
+    """Run all tests once, next to what is done in this context, and note what they reach. Tests may fail."""
+    noted = reach.prepare(folder, [tree / "jetsql" / package for package in mutants.PACKAGES])
     command = [sys.executable, "-m", "pytest", "-p", "tools.mutation.reach", "-n", "3", "--dist", "worksteal", *_TESTS]
-    return subprocess.Popen(command, cwd=tree, env=environment(tree) | noted)
+    process = subprocess.Popen(command, cwd=tree, env=environment(tree) | noted)
+    try:
+        yield
+        if process.wait() not in (0, 1):
+            raise click.ClickException(f"The tests cannot be run: pytest ended with {process.returncode}.")
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kill a process and all that it has started; it may have ended."""
+    if process.poll() is None:
+        for each in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended by itself
+                each.kill()
+        process.kill()
+    process.wait()
 
 
 class Test:
@@ -228,29 +248,19 @@ def main() -> None:
     seconds = float(os.environ.get("JETSQL_MUTATION_SECONDS", _SECONDS))
     seed = int(os.environ.get("JETSQL_MUTATION_SEED", random.SystemRandom().randrange(1_000_000)))
     click.echo(f"mutation test: seed {seed} (JETSQL_MUTATION_SEED), {seconds:g} s (JETSQL_MUTATION_SECONDS)")
-    with tempfile.TemporaryDirectory(prefix="jetsql-mutation-") as name:
-        folder = Path(name)
-        trees = [folder / f"tree{number}" for number in range(_WORKERS)]
+    with tempfile.TemporaryDirectory(prefix="jetsql-mutation-") as folder:
+        trees = [Path(folder) / f"tree{number}" for number in range(_WORKERS)]
         for tree in trees:
             copy(tree)
-        measuring = measure(trees[0], folder)
-        sources = mutants.files(ROOT)
-        missing = mutants.stale(mutants.explained(), sources)
-        for identity in missing:
-            click.echo(
-                f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}"
-            )
-        if measuring.wait() not in (0, 1):
-            raise click.ClickException(f"The tests cannot be run: pytest ended with {measuring.returncode}.")
-        reached = reach.Reach(folder, trees[0])
+        with measuring(trees[0], Path(folder)):
+            sources = mutants.files(ROOT)
+            missing = mutants.stale(mutants.explained(), sources)
+        reached = reach.Reach(Path(folder), trees[0])
         test = Test(sources, reached, seed, began + seconds)
-        workers = Workers(
-            trees, [file.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in sources]
-        )
-        try:
+        with Workers(trees, [file.module for file in sources]) as workers:
             test.run(workers)
-        finally:
-            workers.close()
+    for identity in missing:
+        click.echo(f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}")
     met = report(test.judged, sum(map(len, sources)), reached.failed)
     sys.exit(0 if met and not missing else 1)
 

@@ -54,6 +54,10 @@ class File:
         self._module, mutations, _, _ = create_mutations(self.name, self.text)
         self._mutations = [each for each in mutations if _is_in_function(each) and not _is_prose(each)]
 
+    @property
+    def module(self) -> str:
+        return self.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
     def __len__(self) -> int:
         return len(self._mutations)
 

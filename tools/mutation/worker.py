@@ -156,9 +156,11 @@ def _patch_defaults(function: FunctionType, body: ast.AST, names: list[str]) -> 
         if isinstance(default, ast.Constant):
             values[index] = default.value
     function.__defaults__ = tuple(values) or None
+    keywords = dict(function.__kwdefaults__ or {})
     for parameter, keyword in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         if isinstance(keyword, ast.Constant):
-            function.__kwdefaults__[parameter.arg] = keyword.value
+            keywords[parameter.arg] = keyword.value
+    function.__kwdefaults__ = keywords
 
 
 def _code(module: CodeType, like: CodeType) -> CodeType | None:
