@@ -329,6 +329,42 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
     assert requests == [("GET", None)]
 
 
+@contextmanager
+def dying(answer: bytes) -> Iterator[str]:
+    """Serve one connection as an engine that proves itself, and that ends in the middle of its next answer."""
+
+    def serve(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            nonce = connection.recv(65536).split(b"nonce=")[1].split()[0].decode()
+            shown = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(shown), shown))
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join(30)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+        b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 99\r\n\r\n{",
+    ],
+    ids=["before the answer", "in the answer", "in an error"],
+)
+def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
+    with dying(answer) as url, pytest.raises(EngineError) as lost:
+        HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
+    assert not isinstance(lost.value, NothingSent)
+
+
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
     with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
