@@ -359,10 +359,20 @@ def dying(answer: bytes) -> Iterator[str]:
     ids=["before the answer", "in the answer", "in an error"],
 )
 def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
-    with dying(answer) as url, pytest.raises(EngineError) as lost:
-        HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
+    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
+        door.ask("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
     assert not isinstance(lost.value, NothingSent)
+
+
+def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
+    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door:
+        lines = door.stream("/v1/sql", {})
+        assert next(lines) == b"{}\n"
+        with pytest.raises(EngineError) as lost:
+            list(lines)
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
 
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
