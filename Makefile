@@ -1,6 +1,6 @@
 # Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
-# except that `make test` and `make faults` install PostgreSQL with apt where it is missing (tools/prepare says so
-# before it does).
+# except that `make test`, `make test-all` and `make faults` install PostgreSQL with apt where it is missing
+# (tools/prepare says so before it does).
 
 PYTHON := .venv/bin/python
 # These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
@@ -9,13 +9,14 @@ FAST := -m "not spark" -n 3 --dist worksteal
 AT_ONCE := 0
 SPARK := -m spark -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo demo-orders demo-scaling test test-fast test-clients bench faults clean environment
+.PHONY: help demo demo-orders demo-scaling test test-all test-fast test-clients bench faults clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
 	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
 	@echo "make test          all tests"
+	@echo "make test-all      make test, then a mutation test (a quarter of an hour), then make faults"
 	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
@@ -41,6 +42,10 @@ test:
 	@tools/prepare java postgresql
 	@-$(PYTHON) -m tools.class_archive
 	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK) && exit $$fast
+
+test-all: test
+	@$(PYTHON) -m tools.mutation
+	@$(MAKE) --no-print-directory faults
 
 test-fast:
 	@tools/prepare

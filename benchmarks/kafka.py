@@ -1,6 +1,6 @@
 """Streams through Kafka as jobs, beside the same by hand with PySpark, in one engine and on one broker.
 
-    latency    from producer to consumer, in batches and in real-time mode
+    latency    from when a row is due to its consumer, in batches and in real-time mode
     drain      rows a second from a topic through a filter and projection into a topic
     files      the same into files
     counts     a count per user and minute into a keyed topic
@@ -8,7 +8,8 @@
     recovery   how long no rows come after kill -9
 
 Without a part, all of them. By hand once with the connector's defaults, once with the settings that tables USING kafka
-have. What is compared runs in turn, and a ratio is of runs that stood side by side.
+have. What is compared runs in turn, and a ratio is of runs that stood side by side. All ways have to write the same
+rows, or the benchmark fails; into a keyed topic, the same newest row of each key.
 """
 
 from __future__ import annotations

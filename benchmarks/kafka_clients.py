@@ -4,9 +4,10 @@
     python -m benchmarks.kafka_clients receive SERVERS TOPIC FIRST COUNTED LAST
 
 Both say READY when their client is connected; they begin when their input ends a line. Each message is JSON with a
-number (`id`) and the time it was sent (`at`, nanoseconds since the epoch). `receive` tells, as JSON, how many of the
-ids from COUNTED to LAST came and how many did not, how often one came twice, the longest time without any (s), and
-the sorted milliseconds from `at` until it had them.
+number (`id`) and the time it was due (`at`, nanoseconds since the epoch): a message that the producer sends late has
+the same `at`, so that its delay counts. `receive` tells, as JSON, how many of the ids from COUNTED to LAST came and how
+many did not, how often one came twice, the longest time without any (s), and the sorted milliseconds from `at` until it
+had them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, Producer, TopicPartition
@@ -21,6 +23,25 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaException, Producer, Topi
 _CONNECT_SECONDS: Final = 30.0
 _IDLE_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 0.001
+_SECOND: Final = 1_000_000_000  # in nanoseconds
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The times at which messages are due: evenly spaced, the first one interval after the start."""
+
+    began: int
+    """Nanoseconds since the epoch."""
+    rate: int
+    """Messages a second."""
+
+    def due_by(self, now: int) -> int:
+        """Return how many messages are due at this time."""
+        return max(0, (now - self.began) * self.rate // _SECOND)
+
+    def due_at(self, number: int) -> int:
+        """Return when a message is due, counted from 0: the first nanosecond at which `due_by` counts it."""
+        return self.began - (-(number + 1) * _SECOND // self.rate)
 
 
 def message(number: int, at: int) -> bytes:
@@ -29,21 +50,22 @@ def message(number: int, at: int) -> bytes:
 
 
 def send(servers: str, topic: str, rate: int, count: int, first: int) -> None:
-    """Send messages evenly, each when it is due; those that are late go at once."""
+    """Send messages evenly, each when it is due and with that time; those that are late immediately."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": "all"})
     partitions = len(producer.list_topics(topic, _CONNECT_SECONDS).topics[topic].partitions)
     _say("READY")
     sys.stdin.readline()
-    began, sent = time.perf_counter(), 0
+    schedule, sent = Schedule(time.time_ns(), rate), 0
     while sent < count:
-        due = min(count, int((time.perf_counter() - began) * rate))
-        for number in range(first + sent, first + due):
-            producer.produce(topic, message(number, time.time_ns()), partition=number % partitions)
+        due = min(count, schedule.due_by(time.time_ns()))
+        for number in range(sent, due):
+            value = message(first + number, schedule.due_at(number))
+            producer.produce(topic, value, partition=(first + number) % partitions)
         sent = max(sent, due)
         producer.poll(0)
         time.sleep(_PAUSE_SECONDS)
     left = producer.flush(_CONNECT_SECONDS)
-    _say(json.dumps({"sent": count - left, "seconds": time.perf_counter() - began}))
+    _say(json.dumps({"sent": count - left, "seconds": (time.time_ns() - schedule.began) / _SECOND}))
 
 
 def receive(servers: str, topic: str, first: int, counted: int, last: int) -> None:

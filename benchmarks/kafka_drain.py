@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
+from benchmarks.contents import require_equal
 from benchmarks.kafka_streams import (
     AT_LEAST_ONCE,
     BY_HAND,
@@ -36,15 +35,13 @@ class Contest:
         self._into_files = into_files
 
     def run(self, rounds: int, warm_ups: int) -> dict[Way, list[Drained]]:
-        """Each round begins with another way. Raises ClickException when the ways do not come to the same rows."""
+        """Run the rounds, each of which begins with another way. Raises ClickException when two ways of a round wrote
+        different rows; of a keyed query, other newest rows of a key."""
         found: dict[Way, list[Drained]] = {way: [] for way in self._ways}
         for number in range(-warm_ups, rounds):
             first = number % len(self._ways)
             runs = {way: self._drain(way) for way in (*self._ways[first:], *self._ways[:first])}
-            counts = {run.rows_out for run in runs.values()}
-            if len(counts) > 1 and not self._query.keyed:
-                told = ", ".join(f"{way.name}: {run.rows_out}" for way, run in runs.items())
-                raise click.ClickException(f"The ways wrote different numbers of rows: {told}.")
+            require_equal({way.name: run.written for way, run in runs.items()})
             for way, run in runs.items() if number >= 0 else ():
                 found[way].append(run)
             say(f"round {number + 1 if number >= 0 else 'before'}: {self._told(runs)}")

@@ -1,4 +1,4 @@
-"""How long a row takes from its producer to a consumer, through a job and through the same stream by hand."""
+"""How long a row takes to its consumer, from when it is due, through a job and through the same stream by hand."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Latency:
 
 def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple[str, ...], by_hand: bool) -> None:
     """Measure each mode at each rate, and tell at once what was found."""
-    say(f"latency: milliseconds from producer to consumer in a warm engine, {seconds} s after {_WARM_UP_SECONDS} s")
+    say(f"latency: milliseconds from due to consumer in a warm engine, {seconds} s after {_WARM_UP_SECONDS} s")
     lines: list[tuple[Any, ...]] = []
     _warm_up(streams, by_hand)
     for name in names or tuple(MODES):
@@ -91,13 +91,13 @@ def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple
 
 
 def _warm_up(streams: Streams, by_hand: bool) -> None:
-    """Both ways, untold: what comes first would pay for all code that is compiled in its time."""
+    """Run both ways for the same time without reporting them, so that Java has compiled the code of both."""
     source = streams.source("warm")
     with streams.flowing_job("warmed", MODES["0ms"].job, source):
         _measure(streams, source, "warmed", _FIRST_RATE, _FIRST_SECONDS)
     if by_hand:
         with streams.flowing_by_hand("warmedh", MODES["0ms"].trigger, {}, source):
-            _measure(streams, source, "warmedh", _FIRST_RATE, 1)
+            _measure(streams, source, "warmedh", _FIRST_RATE, _FIRST_SECONDS)
 
 
 def _told(line: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
+from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, confs_by_hand
 
 if TYPE_CHECKING:
@@ -83,13 +84,16 @@ SAME_SETTINGS: Final = Way("by hand, same settings", settings=True)
 
 @dataclass(frozen=True)
 class Drained:
-    """One run over all that was there. busy: seconds of its batches. whole: from the statement, or `start()`, to its
-    end. cpu: seconds of the engine's process, all of its threads. rows_out: what it wrote."""
+    """One run over all that was there."""
 
     busy: float
+    """Seconds of its batches."""
     whole: float
+    """Seconds from the statement, or from `start()`, to its end."""
     cpu: float
-    rows_out: int
+    """Processor seconds of the engine's process, all of its threads."""
+    written: Contents
+    """The rows that it wrote; of a keyed query, the newest of each key."""
 
 
 class Streams:
@@ -139,7 +143,7 @@ class Streams:
             else:
                 busy = self._drain_by_hand(way, query, source, name, into_files)
             whole, used = time.perf_counter() - began, self._cpu() - cpu
-            return Drained(busy, whole, used, self._count(name, way, into_files))
+            return Drained(busy, whole, used, self._written(name, way, query, into_files))
 
     @contextmanager
     def _sink(self, name: str, query: Query, files: bool, topic: bool) -> Iterator[None]:
@@ -232,12 +236,15 @@ class Streams:
         times = self._process.cpu_times()
         return float(times.user + times.system)
 
-    def _count(self, name: str, way: Way, into_files: bool) -> int:
+    def _written(self, name: str, way: Way, query: Query, into_files: bool) -> Contents:
         if into_files and way.job is not None:
-            rows: Any = self._bench.engine.spark.table(name)
-        elif into_files:
-            rows = self._hand.read.parquet(str(self._folder(name)))
-        else:
-            options = {**self._servers(), **_READING, "subscribe": name}
-            rows = self._hand.read.format("kafka").options(**options).load()
-        return int(rows.count())
+            return contents(self._bench.engine.spark.table(name))
+        if into_files:
+            return contents(self._hand.read.parquet(str(self._folder(name))))
+        options = {**self._servers(), **_READING, "subscribe": name}
+        messages = self._hand.read.format("kafka").options(**options).load()
+        parsed = messages.selectExpr("key", "offset", f"from_json(CAST(value AS STRING), '{query.columns}') AS row")
+        if query.keyed:  # how often a key is updated depends on the batches; messages of one key share a partition
+            parsed.createOrReplaceTempView("updates")
+            parsed = self._hand.sql("SELECT max_by(row, offset) AS row FROM updates GROUP BY key")
+        return contents(parsed.select("row.*"))

@@ -4,7 +4,8 @@ Both run in one JVM over the same files with the same limits of a batch, shuffle
 of what is there (availableNow), each into an empty table or folder. The time is that of the whole: from the statement,
 or from `start()`, until everything is committed; a workload takes some ten seconds, so that starting counts for little,
 as it does in a job that runs for days. A pair is one run of each; which goes first changes from pair to pair,
-so that neither always finds the warmer machine. The rows that came out are compared too.
+so that neither always finds the warmer machine. Afterwards, outside the measured time, the rows of both are compared by
+number and digest; the benchmark fails when they differ.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import click
 
+from benchmarks.contents import Contents, contents, require_equal
 from benchmarks.engines import Bench, bench, confs_by_hand
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 
@@ -76,10 +78,10 @@ _NAMES = [load.name for load in WORKLOADS]
 
 @dataclass(frozen=True)
 class Measured:
-    """One run. rows_out: what it wrote."""
+    """One run."""
 
     seconds: float
-    rows_out: int
+    written: Contents
 
 
 class Contest:
@@ -115,9 +117,9 @@ class Contest:
         )
         run(f"WAIT FOR JOB {self._name} UNTIL COMPLETED")
         seconds = time.perf_counter() - began
-        [(rows,)] = run(f"SELECT count(*) FROM sink_{self._name}")
+        written = contents(self._bench.engine.spark.table(f"sink_{self._name}"))
         run(f"DROP TABLE sink_{self._name}")
-        return Measured(seconds, rows)
+        return Measured(seconds, written)
 
     def hand(self) -> Measured:
         folder = self._bench.folder / self._name
@@ -127,10 +129,10 @@ class Contest:
         writer = self._by_hand().writeStream.format("parquet").outputMode("append").trigger(availableNow=True)
         writer.option("checkpointLocation", str(checkpoint)).start(str(sink)).awaitTermination()
         seconds = time.perf_counter() - began
-        rows = self._hand.read.parquet(str(sink)).count()
+        written = contents(self._hand.read.parquet(str(sink)))
         shutil.rmtree(sink)
         shutil.rmtree(checkpoint)
-        return Measured(seconds, rows)
+        return Measured(seconds, written)
 
     def _by_hand(self) -> Any:
         load = self._workload
@@ -160,15 +162,14 @@ class Pair:
 
 
 def pairs(contest: Contest, warm_ups: int, count: int) -> Iterator[Pair]:
-    """Raises ClickException when the two do not come to the same rows."""
+    """Yield the pairs that count. Raises ClickException when the two runs of a pair wrote different rows."""
     for number in range(-warm_ups, count):
         if number % 2:
             hand = contest.hand()
             pair = Pair(contest.job(), hand)
         else:
             pair = Pair(contest.job(), contest.hand())
-        if pair.job.rows_out != pair.hand.rows_out:
-            raise click.ClickException(f"The job wrote {pair.job.rows_out} rows, by hand it were {pair.hand.rows_out}.")
+        require_equal({"job": pair.job.written, "by hand": pair.hand.written})
         if number >= 0:
             yield pair
 

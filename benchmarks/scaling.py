@@ -8,9 +8,10 @@ the members' cores busy, so on a machine of two cores the engine takes its part 
 more than two processes do, which is measured beside it. In `waiting` each row holds a member's task and no core, as one
 does that asks another system: that is what a second member gives where cores are not what is short. `ms of a batch of
 1 row` is what every batch takes whatever its rows do, and a second member makes that no shorter: large batches gain
-more by it than small ones (--rows). `join to member` is from the start of `jetsql join`; `to use` too, to the first
-batch that such a job's next run has committed, without the delay that the engine waits for more members; `kill to next`
-from `kill -9` of a member to the first batch of the next run.
+more by it than small ones (--rows). `join to member` is the time from the start of `jetsql join` until the engine lists
+the member. `join to use` ends with the first batch that the next run of such a job has committed; it contains the 10 s
+that the engine waits for more members. `kill to next` is the time from `kill -9` of a member to the first batch of the
+next run.
 
 idle, many (with two members): `batch ms` is of small jobs that have a new row each second, all at once. What idle jobs
 take is the processor time of the engine (its Python and its Spark) with jobs that look into a file table each second

@@ -15,7 +15,6 @@ from benchmarks.engines import Bench
 from benchmarks.reporting import Goal, figure, figures, middle, table, text
 from tools.cluster import Cluster, wait_until
 
-DELAY_SECONDS: Final = 10.0  # the engine's own, for members that follow one another
 _TWICE: Final = Goal(least=1.8)
 _SPLITS: Final = 2  # of a batch: one for each member that there will be, and more would only cost more
 _SPLITS_OPTION: Final = "'numpartitions'"  # in Spark's own spelling it is a statistic to Hive's metastore, and dropped
@@ -57,15 +56,19 @@ class Gain:
 
 @dataclass(frozen=True)
 class Members:
-    """most: what two processes at once do on this machine, as often as one alone. batch_millis: of a batch of one
-    row, with two members. there_seconds: from the start of a member until it is one."""
+    """What members give, and how long changes of them take."""
 
     gains: tuple[Gain, ...]
     most: float
+    """How much more two processes do on this machine than one."""
     batch_millis: float
-    there_seconds: float
+    """Of a batch of one row, with two members."""
     join_seconds: float
+    """Seconds from the start of a member until the engine lists it."""
+    use_seconds: float
+    """Seconds from the start of a member to the first batch of the run that uses it, with the engine's delay."""
     kill_seconds: float
+    """Seconds from `kill -9` of a member to the first batch of the next run."""
 
 
 def loads(rows: int) -> tuple[Load, ...]:
@@ -160,15 +163,15 @@ def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members
         ones.append(worker.rate())
         worker.suspend()
     small = Worker(engine, Load("small", "", "value", rows=1, splits=1), seconds)
-    there: list[float] = []
+    joined: list[float] = []
 
     def second() -> None:
         began = time.perf_counter()
         join(spark)
         await_members(engine, 2)
-        there.append(time.perf_counter() - began)
+        joined.append(time.perf_counter() - began)
 
-    join_seconds = small.seconds_to_next_run(second) - DELAY_SECONDS
+    use_seconds = small.seconds_to_next_run(second)
     batch_millis = small.batch_millis()
     small.suspend()
     twos = []
@@ -182,7 +185,7 @@ def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members
     for worker in (*workers, small):
         worker.drop()
     gains = tuple(Gain(load.told, one, two) for load, one, two in zip(given, ones, twos, strict=True))
-    return Members(gains, most, batch_millis, there[0], join_seconds, kill_seconds)
+    return Members(gains, most, batch_millis, joined[0], use_seconds, kill_seconds)
 
 
 def _two_at_once() -> float:
@@ -215,8 +218,14 @@ def await_members(engine: Bench, count: int) -> None:
 def report_members(found: Members) -> None:
     columns = (text("what the job does"), *figures("rows/s, 1 member", "2 members", "times"), text("goal"))
     table(columns, map(_gain, found.gains))
-    names = ("2 processes do, times", "ms of a batch of 1 row", "join to member, s", "to use, s", "kill to next, s")
-    seconds = (found.there_seconds, found.join_seconds, found.kill_seconds)
+    names = (
+        "2 processes do, times",
+        "ms of a batch of 1 row",
+        "join to member, s",
+        "join to use, s",
+        "kill to next, s",
+    )
+    seconds = (found.join_seconds, found.use_seconds, found.kill_seconds)
     table(figures(*names), [(figure(found.most, 2), figure(found.batch_millis, 0), *(figure(e, 1) for e in seconds))])
 
 

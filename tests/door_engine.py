@@ -124,7 +124,8 @@ class DoorEngine:
         return Result((Column("name"), Column("said")), iter([("j", text)]))
 
     def exposition(self, sessions: int, statements: int) -> Exposition:
-        return Exposition(f"jetsql_sessions {sessions}\n".encode(), "text/plain; version=1.0.0; charset=utf-8")
+        lines = f"jetsql_sessions {sessions}\njetsql_statements {statements}\n"
+        return Exposition(lines.encode(), "text/plain; version=1.0.0; charset=utf-8")
 
     def pulses(self) -> tuple[Pulse, ...]:
         return tuple(self.jobs_now)

@@ -24,10 +24,11 @@ from jetsql.jobs.store import Store
 from jetsql.jobs.store_file import VERSION
 from jetsql.lease import Lease
 from jetsql.service import check as module
+from jetsql.service import check_checkpoints
 from jetsql.service.check import check
 from jetsql.service.check_report import words
 from jetsql.service.findings import Finding, Severity
-from jetsql.service.log_files import missing
+from jetsql.service.log_files import json_lines, missing
 from tests.searching import examples
 
 OTHER = "0002-0000-0000-0001"
@@ -93,6 +94,23 @@ def test_jobs_without_state_to_keep_need_no_files(home: Home) -> None:
     home.job("new", id="0002-0000-0000-0001", established=False, batch=None)
     home.job("none", id="0003-0000-0000-0001", options={"processingGuarantee": "none"})
     assert found(home) == []
+
+
+@pytest.mark.parametrize("name", ["offsets/1", "commits/0"])
+def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
+    home: Home, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    job = home.job(batch=8)
+    gone = home.checkpoint(home.spark(job), batches=9) / name
+
+    def deleting(path: Path) -> object:
+        if path == gone:
+            path.unlink()
+        return json_lines(path)
+
+    monkeypatch.setattr(check_checkpoints, "json_lines", deleting)
+    assert found(home) == []
+    assert not gone.exists()
 
 
 def test_a_job_that_has_found_nothing_yet(home: Home) -> None:

@@ -391,7 +391,7 @@ def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: st
         (["\ud800"], "UTF-8"),
         ({"a b": 1}, "no name of a parameter"),
         ([1, 2, 3], "3 parameters, and the statement has 2 markers"),
-        ([Typed([1], "array<int>")], "can't be given another type"),
+        ([Typed([1], "array<int>")], "A list can't be given another type"),
         ([Typed("1", "array<int>")], "array, map or struct alone"),
     ],
 )

@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from jetsql.client.decoding import Struct, decoder, read_line
+from jetsql.jobs.tables import Column
+from jetsql.service.results import Result
+from jetsql.service.wire import lines
 from jetsql.values import as_json
 from tests.searching import examples
 
@@ -155,7 +158,20 @@ def test_how_values_are_written(value: object, written: str) -> None:
     assert as_json(value) == written
 
 
+@pytest.mark.parametrize(("kind", "written"), [("variant", '"[1]"'), ("decimal(3,1)", "1.5"), ("string", '"[1]"')])
+def test_a_row_on_the_wire_is_written_by_the_types_of_its_columns(kind: str, written: str) -> None:
+    class Variant:
+        def __str__(self) -> str:
+            return "[1]"
+
+    value = {"variant": Variant(), "decimal(3,1)": Decimal("1.5"), "string": "[1]"}[kind]
+    _, row, _ = b"".join(lines(Result((Column("v", kind),), iter([(value,)])))).decode().splitlines()
+    assert row == f'{{"rows":[[{written}]]}}'
+
+
 def test_a_struct_knows_the_names_of_its_members() -> None:
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        Struct(["id", "at"], [1]).as_dict()
     value = Struct(["id", "at"], [1, None])
     assert value.as_dict() == {"id": 1, "at": None}
     assert repr(value) == "Struct(id=1, at=None)"

@@ -15,6 +15,7 @@ from jetsql.jobs.engine import BatchCommitted
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Cause, Status
 from jetsql.service.exposition import exposition
+from jetsql.version import VERSION
 from jobs_support import World, world
 
 
@@ -56,6 +57,7 @@ def commit(w: World, job_id: str, **measured: object) -> None:
 def test_an_engine_without_jobs(w: World) -> None:
     scrape = Scrape(w)
     assert scrape.value("jetsql_engine_up") == 1
+    assert scrape.value("jetsql_engine_info", version=VERSION) == 1
     assert scrape.value("jetsql_sessions") == 3
     assert scrape.value("jetsql_statements") == 2
     assert [scrape.value("jetsql_jobs", status=status.value) for status in Status] == [0] * len(Status)

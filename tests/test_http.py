@@ -261,9 +261,17 @@ def test_loopback_has_several_names(shared: Server, host: str) -> None:
 
 
 def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
-    assert request(server, "GET", "/healthz", Authorization="").status == 200
+    up = request(server, "GET", "/healthz", Authorization="")
+    assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
     engine.closed = True
-    assert request(server, "GET", "/healthz", Authorization="").status == 503
+    down = request(server, "GET", "/healthz", Authorization="")
+    assert (down.status, json.loads(down.content)) == (503, {"status": "down"})
+
+
+def test_metrics_count_the_sessions_and_the_running_statements(server: Server, remote: RemoteEngine) -> None:
+    list(remote.run("COUNT 1").rows)
+    shown = request(server, "GET", "/metrics")
+    assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
 
 
 def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
@@ -319,6 +327,52 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
             listening.shutdown()
             thread.join(30)
     assert requests == [("GET", None)]
+
+
+@contextmanager
+def dying(answer: bytes) -> Iterator[str]:
+    """Serve one connection as an engine that proves itself, and that ends in the middle of its next answer."""
+
+    def serve(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            nonce = connection.recv(65536).split(b"nonce=")[1].split()[0].decode()
+            shown = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(shown), shown))
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join(30)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+        b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 99\r\n\r\n{",
+    ],
+    ids=["before the answer", "in the answer", "in an error"],
+)
+def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
+    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
+        door.ask("GET", "/v1/engine")
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
+    assert not isinstance(lost.value, NothingSent)
+
+
+def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
+    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door:
+        lines = door.stream("/v1/sql", {})
+        assert next(lines) == b"{}\n"
+        with pytest.raises(EngineError) as lost:
+            list(lines)
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
 
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:

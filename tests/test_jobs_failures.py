@@ -48,6 +48,19 @@ def test_the_history_says_what_where_and_what_to_do(w: World) -> None:
     )
 
 
+def test_the_history_says_that_a_job_failed_and_why_it_was_not_tried_again(w: World) -> None:
+    options = {"restartAttempts": "0", "suspendOnFailure": "false"}
+    job_id = w.make("j", options)
+    w.engine.fail(job_id, FULL)
+    w.wait_status(job_id, Status.FAILED)
+    newest = w.store.history(job_id)[-1]
+    assert (newest.title, newest.words) == (
+        "failed",
+        "Batch 7 failed at file:/tables/out: There is no space left: No space left on device. No restarts are allowed."
+        " So the job failed. Free some space there.",
+    )
+
+
 def test_the_history_tells_each_restart_until_it_recovers(w: World) -> None:
     job_id = w.make("j", {"restartAttempts": "2"})
     w.engine.fail(job_id, FULL)

@@ -149,6 +149,11 @@ def test_jobs_that_note_how_far_they_are_beside_their_batches(
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))
 SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Replay.NO)))
+PLAIN_JDBC = analysis(sink=replace(JDBC, system="SQLite", transactional=False))
+SPREAD = analysis(sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), varying="Repartition spreads rows at will")
+SPREAD_ELSEWHERE = replace(SPREAD, sink=replace(SPREAD.sink, system="Kafka at h:9092"))
+NO_TRANSACTION = "SQLite takes no batch together with its number, so a repeated batch is in it twice"
+SPREAD_TWICE = "Repartition spreads rows at will, so parts of it may be there twice"
 
 
 @pytest.mark.parametrize(
@@ -161,6 +166,10 @@ SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Re
         (BY_CLOCK, None, Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
         (BY_CLOCK, "atLeastOnce", Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
         (SOCKET, "none", Guarantee.NONE, "from scratch"),
+        (PLAIN_JDBC, None, Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
+        (PLAIN_JDBC, "atLeastOnce", Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
+        (SPREAD, None, Guarantee.AT_LEAST_ONCE, SPREAD_TWICE),
+        (SPREAD, "atLeastOnce", Guarantee.AT_LEAST_ONCE, SPREAD_TWICE),
     ],
 )
 def test_delivery_and_why(of: Analysis, asked: str | None, guarantee: Guarantee, reason: str) -> None:
@@ -174,6 +183,34 @@ def test_more_than_the_source_gives_is_refused_at_the_option() -> None:
     assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
     assert error.place == at_value("processingGuarantee", "exactlyOnce")
     assert "source rate" in error.message
+
+
+@pytest.mark.parametrize(
+    ("of", "message", "hint"),
+    [
+        (
+            PLAIN_JDBC,
+            "exactlyOnce is not possible: db.public.t is in SQLite, and that takes no batch together with its number in"
+            " one transaction.",
+            "Ask for 'atLeastOnce'.",
+        ),
+        (
+            SPREAD,
+            "exactlyOnce into topic is not possible: Repartition spreads rows at will.",
+            "Leave that out of the query, or ask for 'atLeastOnce'.",
+        ),
+        (
+            SPREAD_ELSEWHERE,
+            "exactlyOnce into Kafka at h:9092 is not possible: Repartition spreads rows at will.",
+            "Leave that out of the query, or ask for 'atLeastOnce'.",
+        ),
+    ],
+)
+def test_more_than_the_sink_gives_is_refused_at_the_option(of: Analysis, message: str, hint: str) -> None:
+    error = refused(of, processingGuarantee="exactlyOnce")
+    assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
+    assert error.place == at_value("processingGuarantee", "exactlyOnce")
+    assert (error.message, error.hint) == (message, hint)
 
 
 def test_a_source_that_cannot_be_replayed() -> None:

@@ -43,6 +43,12 @@ def test_what_is_older_than_a_minute_counts_no_more() -> None:
     assert rates([], NOW) == (0.0,) * RATES
 
 
+def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
+    shown = rates([batch(990.0, 0), batch(990.001, 100)], NOW)
+    assert [index for index, rate in enumerate(shown) if rate] == [RATES - 5]
+    assert rows_of(shown) == pytest.approx(100)
+
+
 def test_a_measure_of_several_batches_stands_for_its_span() -> None:
     assert rates([batch(980.0, 100, span=10)], NOW)[-11:-4] == (0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 0.0)
 

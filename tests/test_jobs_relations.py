@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.jobs.engine import BatchCommitted
+from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Cause, Status
 from jetsql.jobs.relations import RELATIONS, rows
 from jetsql.jobs.tables import Cell
@@ -59,6 +61,19 @@ def test_values_are_of_their_columns_types(relation: object, jobs: World) -> Non
     for row in found:
         for cell, column in zip(row, relation.columns, strict=True):  # type: ignore[attr-defined]
             assert cell is None or IS_OF[column.type](cell), (column, cell)
+
+
+def test_a_running_job_has_its_lag_and_totals_and_an_ended_one_has_none(jobs: World) -> None:
+    made = jobs.make("orders")
+    time = jobs.manager.clock()
+    measure = Measure(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
+    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
+    jobs.sql("WAIT FOR JOB orders UNTIL BATCH 7")
+    [running] = table(jobs, "jobs")
+    assert "5" in str(running["lag"]) and running["late_rows"] == 4
+    jobs.sql("SUSPEND JOB orders")
+    [suspended] = table(jobs, "jobs")
+    assert suspended["lag"] is None
 
 
 def test_all_jobs_are_there_newest_first_with_what_show_jobs_shows(jobs: World) -> None:

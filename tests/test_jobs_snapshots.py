@@ -182,7 +182,8 @@ def test_a_snapshot_that_is_not_there(w: World) -> None:
         w.run(create("k", {"initialSnapshotName": "fridya"}))
     assert caught.value.hint == "Did you mean friday?" and caught.value.place is not None
     assert w.refused("DROP SNAPSHOT fridya").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
-    assert "nothing to drop" in str(w.said("DROP SNAPSHOT IF EXISTS fridya")[1])
+    nothing = (None, "fridya", None, "There is no snapshot named fridya; nothing to drop.")
+    assert w.sql("DROP SNAPSHOT IF EXISTS fridya").rows == (nothing,)
 
 
 def test_a_snapshot_stays_while_a_new_job_has_not_got_its_copy(w: World) -> None:

@@ -187,10 +187,14 @@ def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_pa
 def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
-    error = w.refused(
-        "CREATE OR REPLACE JOB j OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT a FROM STREAM src"
+    text = "CREATE OR REPLACE JOB j OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT a FROM STREAM src"
+    error = w.refused(text)
+    assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+    assert error.place is not None and error.place.start == text.index("'s'")
+    assert error.explanation == (
+        "Job j is there already and goes on with its own state, not with that of a snapshot."
+        " Leave the option out; or DROP JOB first, or use another name."
     )
-    assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE" and error.place is not None
 
 
 def plan(of: Analysis | None = None, **options: str) -> Plan:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.client.engines import state
 from jetsql.errors import EngineError
 from jetsql.lease import Lease, check_place, make_home
 
@@ -29,6 +30,17 @@ def test_a_second_engine_is_told_who_the_first_is(lease: Lease, tmp_path: Path) 
     assert refused.condition == "JETSQL.HOME_IN_USE"
     assert str(tmp_path) in refused.message
     assert f"the process {os.getpid()}" in refused.message
+
+
+@pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])
+def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: bool, found: str) -> None:
+    assert state(tmp_path) is None
+    held = Lease(tmp_path, service)
+    try:
+        assert state(tmp_path) == found
+    finally:
+        held.release()
+    assert state(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])

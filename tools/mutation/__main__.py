@@ -1,0 +1,276 @@
+"""The mutation test itself: measure which tests reach what, judge a sample of mutants, and report."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import psutil
+
+from tools.mutation import mutants, reach, worker
+from tools.mutation.mutants import File, Mutant
+
+ROOT: Final = Path(__file__).parents[2]
+GOAL: Final = 95.0
+_SECONDS: Final = 900.0
+_WORKERS: Final = 2
+# These look at the source, drive a terminal, or kill processes: they take long and notice no mutant that others miss.
+_NOT_RUN: Final = ("test_architecture", "test_shell_screens", "test_shell_terminal", "test_faults_writer")
+_TESTS: Final = (
+    *("-q", "-m", "not spark", "-p", "no:cacheprovider", "--timeout=60"),
+    *(f"--ignore=tests/{name}.py" for name in _NOT_RUN),
+)
+_NOT_COPIED: Final = (".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist")
+_TESTS_SECONDS: Final = 15.0  # of the tests of one mutant, as they took when they were measured; the fastest are taken
+_LIMIT_SECONDS: Final = 10.0
+_LIMIT_TIMES: Final = 4.0
+_CONTROL_EVERY: Final = (
+    25  # after so many mutants, tests run without one, to see that it is the mutant that they notice
+)
+
+
+class Outcome(Enum):
+    KILLED = "killed"
+    TIMEOUT = "timed out"
+    SURVIVED = "survived"
+    EXPLAINED = "explained"
+    UNREACHED = "not reached"
+    UNFIT = "not run"
+
+
+@dataclass
+class Judged:
+    """What became of the mutants."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    unreached: Counter[str] = field(default_factory=Counter)
+    """How many mutants of each place no test reaches."""
+    survivors: list[tuple[Mutant, int]] = field(default_factory=list)
+    """The mutants that no test noticed, and how many tests tried."""
+
+    @property
+    def score(self) -> float:
+        """Return the percentage of the mutants that are killed or explained."""
+        good = sum(self.outcomes[each] for each in (Outcome.KILLED, Outcome.TIMEOUT, Outcome.EXPLAINED))
+        return 100.0 * good / max(1, good + self.outcomes[Outcome.SURVIVED])
+
+
+class Workers:
+    """Processes that judge mutants, each in a copy of the project."""
+
+    def __init__(self, trees: Sequence[Path], modules: Sequence[str]) -> None:
+        command = [sys.executable, "-m", "tools.mutation.worker", *modules]
+        self._trees = trees
+        self.processes = [
+            subprocess.Popen(
+                command, cwd=tree, env=environment(tree), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            for tree in trees
+        ]
+
+    def judge(self, number: int, task: worker.Task) -> worker.Verdict:
+        """Let one of the processes judge a mutant."""
+        process = self.processes[number]
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(vars(task)) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            output = (self._trees[number] / worker.LOG).read_text(encoding="utf-8", errors="replace")
+            raise click.ClickException(f"A process that runs the tests ended with {process.wait()}:\n{output}")
+        return worker.Verdict(**json.loads(line))
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self.processes:
+            kill(process)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """Return the environment in which tests and the processes that they start import the code of a tree."""
+    return {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+
+
+def copy(tree: Path) -> None:
+    """Copy the project, and compile it."""
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "jetsql", "tests", "tools"], cwd=tree, check=True)
+
+
+@contextmanager
+def measuring(tree: Path, folder: Path, deadline: float) -> Iterator[None]:
+    """Run all tests once, next to what is done in this context, and note what they reach. Tests may fail."""
+    noted = reach.prepare(folder, [tree / "jetsql" / package for package in mutants.PACKAGES])
+    command = [sys.executable, "-m", "pytest", "-p", "tools.mutation.reach", "-n", "3", "--dist", "worksteal", *_TESTS]
+    process = subprocess.Popen(command, cwd=tree, env=environment(tree) | noted)
+    try:
+        yield
+        if process.wait(max(1.0, deadline - time.monotonic())) not in (0, 1):
+            raise click.ClickException(f"The tests cannot be run: pytest ended with {process.returncode}.")
+    except subprocess.TimeoutExpired as error:
+        raise click.ClickException("The tests did not end in time; give more JETSQL_MUTATION_SECONDS.") from error
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kill a process and all that it has started; it may have ended."""
+    if process.poll() is None:
+        for each in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended by itself
+                each.kill()
+        process.kill()
+    process.wait()
+
+
+class Test:
+    """A sample of mutants in the order of a seed, judged one after the other until the time is over."""
+
+    def __init__(self, sources: Sequence[File], reached: reach.Reach, seed: int, deadline: float) -> None:
+        self._sources = sources
+        self._reached = reached
+        self._explained = mutants.explained()
+        self._random = random.Random(seed)
+        self._deadline = deadline
+        self._lock = threading.Lock()
+        self._order = self._shuffled()
+        self._failed: list[BaseException] = []
+        self.judged = Judged()
+
+    def run(self, workers: Workers) -> None:
+        """Judge until the time is over, with all workers at once. Raises what went wrong in one of them."""
+        threads = [threading.Thread(target=self._work, args=(workers, each)) for each in range(len(workers.processes))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self._failed:
+            raise self._failed[0]
+
+    def _shuffled(self) -> Iterator[tuple[int, Mutant]]:
+        numbers = [(file, number) for file in self._sources for number in range(len(file))]
+        self._random.shuffle(numbers)
+        for count, (file, number) in enumerate(numbers):
+            yield count, file.mutant(number)
+
+    def _work(self, workers: Workers, number: int) -> None:
+        try:
+            while not self._failed and time.monotonic() < self._deadline:
+                with self._lock:
+                    following = next(self._order, None)
+                if following is None:
+                    return
+                self._judge(workers, number, *following)
+        except BaseException as error:
+            self._failed.append(error)
+
+    def _judge(self, workers: Workers, number: int, count: int, mutant: Mutant) -> None:
+        tests = self._tests(mutant)
+        if not tests:
+            outcome = Outcome.UNREACHED
+        elif mutant.identity in self._explained:
+            outcome = Outcome.EXPLAINED
+        else:
+            if count % _CONTROL_EVERY == _CONTROL_EVERY - 1:
+                self._control(workers, number, mutant, tests)
+            outcome = self._outcome(workers.judge(number, self._task(mutant, mutant.text, tests)))
+        with self._lock:
+            self.judged.outcomes[outcome] += 1
+            if outcome is Outcome.UNREACHED:
+                self.judged.unreached[mutant.identity.place] += 1
+            if outcome is Outcome.SURVIVED:
+                self.judged.survivors.append((mutant, len(tests)))
+                click.echo(f"survived {len(tests)} tests: {mutant.identity.place}\n{mutant.diff}\n")
+
+    def _tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests to run: as many as fit into the time, the fastest first, but one at least."""
+        taken: list[str] = []
+        seconds = 0.0
+        for test in self._reached.tests(mutant.file, mutant.lines):
+            seconds += self._reached.seconds[test]
+            if taken and seconds > _TESTS_SECONDS:
+                break
+            taken.append(test)
+        return taken
+
+    def _task(self, mutant: Mutant, text: str, tests: list[str]) -> worker.Task:
+        usual = sum(self._reached.seconds[test] for test in tests)
+        return worker.Task(mutant.file, mutant.function, text, tests, _LIMIT_SECONDS + _LIMIT_TIMES * usual)
+
+    def _control(self, workers: Workers, number: int, mutant: Mutant, tests: list[str]) -> None:
+        [original] = [file.text for file in self._sources if file.name == mutant.file]
+        verdict = workers.judge(number, self._task(mutant, original, tests))
+        if verdict.code != 0:
+            raise click.ClickException(f"Tests fail without a mutant, so nothing can be said:\n{verdict.output}")
+
+    @staticmethod
+    def _outcome(verdict: worker.Verdict) -> Outcome:
+        match verdict.code:
+            case 0:
+                return Outcome.SURVIVED
+            case worker.TIMEOUT:
+                return Outcome.TIMEOUT
+            case worker.UNFIT | 5:  # 5: the name of the test is another one each time
+                return Outcome.UNFIT
+            case 4:
+                raise click.ClickException(f"The tests of a mutant cannot be run:\n{verdict.output}")
+            case _:
+                return Outcome.KILLED
+
+
+def report(judged: Judged, total: int, failed: list[str]) -> bool:
+    """Print the result. Returns whether the goal is reached."""
+    for place, count in sorted(judged.unreached.items()):
+        click.echo(f"not reached by these tests: {place} ({count})")
+    for test in failed:
+        click.echo(f"not used, since it failed without a mutant: {test}")
+    words = ", ".join(f"{judged.outcomes[outcome]} {outcome.value}" for outcome in Outcome)
+    click.echo(f"{sum(judged.outcomes.values())} of {total} mutants: {words}")
+    met = judged.score >= GOAL
+    click.echo(
+        f"mutation score: {judged.score:.1f} % killed or explained, goal >= {GOAL:g} % {'met' if met else 'MISSED'}"
+    )
+    return met
+
+
+def main() -> None:
+    began = time.monotonic()
+    seconds = float(os.environ.get("JETSQL_MUTATION_SECONDS", _SECONDS))
+    seed = int(os.environ.get("JETSQL_MUTATION_SEED", random.SystemRandom().randrange(1_000_000)))
+    click.echo(f"mutation test: seed {seed} (JETSQL_MUTATION_SEED), {seconds:g} s (JETSQL_MUTATION_SECONDS)")
+    with tempfile.TemporaryDirectory(prefix="jetsql-mutation-") as folder:
+        trees = [Path(folder) / f"tree{number}" for number in range(_WORKERS)]
+        for tree in trees:
+            copy(tree)
+        with measuring(trees[0], Path(folder), began + seconds):
+            sources = mutants.files(ROOT)
+            missing = mutants.stale(mutants.explained(), sources)
+        reached = reach.Reach(Path(folder), trees[0])
+        test = Test(sources, reached, seed, began + seconds)
+        with Workers(trees, [file.module for file in sources]) as workers:
+            test.run(workers)
+    for identity in missing:
+        click.echo(f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}")
+    met = report(test.judged, sum(map(len, sources)), reached.failed)
+    sys.exit(0 if met and not missing else 1)
+
+
+if __name__ == "__main__":
+    main()
