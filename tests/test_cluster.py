@@ -165,9 +165,13 @@ def test_an_engine_needs_the_secret_of_its_cluster(tmp_path: Path, monkeypatch: 
     assert driver_confs("spark://10.0.0.7:7077", own, None) == {"spark.authenticate": "true"}
 
 
-@pytest.mark.parametrize("master", ["local[*]", "yarn", "k8s://https://10.0.0.7:6443"])
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "yarn", "k8s://https://10.0.0.7:6443"])
 def test_spark_makes_the_secret_itself_where_it_can(master: str) -> None:
     assert driver_confs(master, {}, None) == {"spark.authenticate": "true"}
+
+
+def test_a_master_that_spark_does_not_know_is_left_to_its_words() -> None:
+    assert driver_confs("local[x]", {}, None) == {}
 
 
 def test_a_member_is_reached_where_it_reaches_the_master() -> None:

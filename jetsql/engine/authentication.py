@@ -21,6 +21,8 @@ from jetsql.private_files import private_folder, write_private
 _ON_LOOPBACK: Final = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
 _STANDALONE: Final = "spark://"
 _LOCAL_CLUSTER: Final = "local-cluster["
+# The masters for which Spark makes a secret itself; it refuses all but these and standalone ones.
+_MAKES_SECRET: Final = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|yarn|k8s://.*")
 _ON: Final = "spark.authenticate"
 _SECRET: Final = "spark.authenticate.secret"
 _SECRET_BYTES: Final = 32
@@ -64,8 +66,10 @@ def driver_confs(master: str, conf: Mapping[str, str], given: Path | None) -> di
         return {}
     if master.startswith(_LOCAL_CLUSTER):
         return {_ON: "true", _SECRET: secrets.token_urlsafe(_SECRET_BYTES)}
-    if not master.startswith(_STANDALONE) or _SECRET in conf:
+    if _MAKES_SECRET.fullmatch(master) or _SECRET in conf:
         return {_ON: "true"}
+    if not master.startswith(_STANDALONE):
+        return {}
     file = secret_file(given)
     if given is None and not file.exists():
         raise EngineError(
