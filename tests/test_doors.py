@@ -72,7 +72,7 @@ def test_connections_without_the_token_lock_nobody_out(engine: RunningEngine) ->
             stack.enter_context(half_open(port, count))
         shown = jetsql(engine.home, "-e", "SELECT 'honest'")
         assert "honest" in shown.stdout, shown.stderr
-        for name, program in (("beeline", "beeline.py"), ("spark-connect", "spark_connect.py")):
+        for name, program in (("beeline-crowded", "beeline.py"), ("connect-crowded", "spark_connect.py")):
             assert [step for step in tried(Client(name, program), engine) if not step.ok] == []
         files, _ = psutil.Process(engine.pid).rlimit(psutil.RLIMIT_NOFILE)
         assert files > 1024  # 256 statements at once need more
