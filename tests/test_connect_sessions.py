@@ -20,7 +20,7 @@ from tests.conftest import until
 pytestmark = pytest.mark.spark
 
 TOKEN = "sesame"
-ENDLESS = "CACHE TABLE endless AS SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
+ENDLESS = "SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 HALF_A_HEAD = b"\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82"  # HEADERS of stream 1, which CONTINUATION should end
@@ -58,7 +58,7 @@ def running(client: SparkConnectClient, tag: str) -> Iterator[list[str]]:
     def run() -> None:
         client.add_tag(tag)
         with pytest.raises(PySparkException) as error:
-            client.execute_command(SQL(ENDLESS).command(client))
+            value(client, ENDLESS)
         failed.append(str(error.value.getCondition()))
 
     thread = threading.Thread(target=run)

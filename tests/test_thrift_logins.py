@@ -156,5 +156,6 @@ def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> No
         assert other.close_session(session) == "ERROR_STATUS"
         assert owner.value("SELECT 'still here'") == "still here"
         assert owner.cancel(running) == "SUCCESS_STATUS"
+        owner.execute("UNCACHE TABLE IF EXISTS endless")
         owner.close()
         other.close()
