@@ -25,6 +25,7 @@ from jetsql.engine.topics import ask_topic
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model import quoted_text
 from jetsql.jobs.tables import Cell, Column, Table
+from jetsql.language import STATEMENT_FILTER
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
 
     running = RunningStatements()
     questions = (_Question(columns), _Numbered(rows, running), running, _Question(relation), _Question(topic))
-    bridge(spark).connect(*questions)
+    bridge(spark).connect(STATEMENT_FILTER, *questions)
     return running
 
 

@@ -16,7 +16,10 @@ from jetsql.language.tokens import Token
 LEAD: Final = 7
 
 _VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
-_ONLY_OURS: Final = frozenset({"SUSPEND", "RESUME", "RESTART", "WAIT"})
+_ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
+# What the statements with Spark's verbs are about.
+_OBJECTS: Final = ("JOB", "SNAPSHOT")
+_SHOWN: Final = (*_OBJECTS, "MEMBER")
 # First words of Spark's own statements: none of them is a slip of the pen for one of ours (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -39,6 +42,19 @@ SYNONYMS: Final = {
     "AWAIT": "WAIT",
 }
 
+# A comment ends at its first */ unless another one begins before that.
+_COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
+_GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
+_OUR_WORD: Final = rf"(?:(?:{'|'.join(_ONLY_OURS)}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
+_BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
+STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
+"""A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
+
+It spares Spark's own statements the call from Java to Python: one of our words has to be among the first `LEAD` tokens,
+anywhere in a block, or a comment within a comment in front of it. Statements whose only word of ours is misspelled do
+not match, and Spark reports those.
+"""
+
 
 def is_ours(lead: Sequence[Token]) -> bool:
     """Whether a statement that begins with these tokens (up to `LEAD`, without comments) is JetSQL's to answer."""
@@ -49,7 +65,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
         return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
-        return _near(_word(lead, object_at), "JOB", "SNAPSHOT")
+        return _near(_word(lead, object_at), *_OBJECTS)
     if verb == "SHOW":
         return _is_our_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):
@@ -63,7 +79,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
         return _near(_word(lead, 2), "JOB")
-    return _near(second, "JOB", "SNAPSHOT", "MEMBER")
+    return _near(second, *_SHOWN)
 
 
 def _describes_table(rest: Sequence[Token]) -> bool:

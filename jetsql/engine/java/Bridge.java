@@ -27,15 +27,16 @@ public class Bridge {
     Sessions.renewState(session);
   }
 
-  public void connect(BiFunction describe, BiFunction execute, Consumer cancel, BiFunction rows, BiFunction topic) {
-    Extension.connect(describe, execute);
+  public void connect(
+      String filter, BiFunction describe, BiFunction execute, Consumer cancel, BiFunction rows, BiFunction topic) {
+    Extension.connect(filter, describe, execute);
     Calls.connect(cancel);
     LiveTables.connect(rows);
     KafkaAsked.connect(topic);
   }
 
   public void disconnect() {
-    connect(null, null, null, null, null);
+    connect(null, null, null, null, null, null);
     Members.forget();
   }
 

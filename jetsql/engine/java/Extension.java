@@ -8,7 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.QueryContext;
 import org.apache.spark.sql.AnalysisException;
@@ -37,18 +36,21 @@ import scala.jdk.javaapi.CollectionConverters;
  * Parsing has no side effect. The answer to one of our statements is a command, which Spark runs exactly once, whichever
  * client sent it. What we don't know goes to Spark's parser untouched.
  *
- * The engine (Python) answers through two functions of (session, text), which are null while no engine is open:
+ * A regular expression from the engine (Python) spares Spark's own statements the call to it. The engine answers through
+ * two functions of (session, text). All three are null while no engine is open:
  *   describe: null for a statement that is not ours, else {"columns": DDL}, or an error;
  *   execute:  {"columns": DDL, "rows": [[...]]}, or an error; it can be cancelled, see `Calls`.
  * An error is {"error": {message, condition, sqlstate, line, position}}, or the Throwable itself when it came from Spark.
  */
 public class Extension {
   static final ObjectMapper JSON = new ObjectMapper();
+  private static volatile Pattern filter;
   private static volatile BiFunction describe;
   private static volatile BiFunction execute;
 
   /** Tie the statements to an engine; nulls untie them. */
-  public static void connect(BiFunction describeStatement, BiFunction executeStatement) {
+  public static void connect(String statementFilter, BiFunction describeStatement, BiFunction executeStatement) {
+    filter = statementFilter == null ? null : Pattern.compile(statementFilter, Pattern.UNICODE_CHARACTER_CLASS);
     describe = describeStatement;
     execute = executeStatement;
   }
@@ -77,7 +79,8 @@ public class Extension {
   /** The command for a statement of ours; null for everything else. */
   static LogicalPlan command(Object session, String text) {
     BiFunction engine = describe;
-    if (engine == null || !Statements.mayBeOurs(text)) return null;
+    Pattern ours = filter;
+    if (engine == null || ours == null || !ours.matcher(text).lookingAt()) return null;
     try {
       return Statements.command(session, text, engine);
     } catch (Exception e) {
@@ -86,21 +89,6 @@ public class Extension {
   }
 
   static class Statements {
-    private static final Pattern LEADING_NOISE = Pattern.compile("\\A(?:\\s+|--[^\\n]*|/\\*(?:[^*]|\\*(?!/))*+\\*/)*+");
-    private static final Pattern OUR_NOUNS =
-        Pattern.compile("\\b(?:jobs?|snapshots?)\\b", Pattern.CASE_INSENSITIVE);
-    private static final Pattern BLOCK = Pattern.compile("(?:\\w+\\s*:\\s*)?begin\\b", Pattern.CASE_INSENSITIVE);
-    private static final int HEAD = 400;
-
-    /** A cheap look that spares Spark's own statements the way to Python: our nouns stand near the beginning. */
-    static boolean mayBeOurs(String text) {
-      Matcher noise = LEADING_NOISE.matcher(text);
-      int start = noise.find() ? noise.end() : 0;
-      Matcher block = BLOCK.matcher(text).region(start, text.length());
-      int stop = block.lookingAt() ? text.length() : Math.min(text.length(), start + HEAD);
-      return OUR_NOUNS.matcher(text).region(start, stop).find();
-    }
-
     static LogicalPlan command(Object session, String text, BiFunction describe) throws Exception {
       JsonNode answer = Answers.of(Calls.ask(describe, session, text));
       if (answer == null) return null;
