@@ -42,7 +42,7 @@ class Disk:
 
 
 def reads(table: str) -> Analysis:
-    return analysis(sources=(source(table),), fingerprint=(f"reads {table}",), stateful=True)
+    return analysis(sources=(source(table),), stateful=True)
 
 
 @dataclass

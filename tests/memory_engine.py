@@ -70,7 +70,6 @@ def analysis(**changes: object) -> Analysis:
             OutputMode.UPDATE: None,
             OutputMode.COMPLETE: "Complete output mode not supported when there are no streaming aggregations",
         },
-        fingerprint=("reads spark_catalog.default.src",),
     )
     return replace(made, **changes)
 

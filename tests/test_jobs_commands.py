@@ -14,7 +14,7 @@ from jetsql.jobs.board import View
 from jetsql.jobs.commands import columns
 from jetsql.jobs.events import Step, UserEvent
 from jetsql.jobs.lookup import like
-from jetsql.jobs.model import Cause, Job, OutputMode, Replay, SinkKind, Status, Trigger
+from jetsql.jobs.model import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
 from jetsql.jobs.tables import Table
 from jetsql.language import parse
 from jobs_support import QUICK, World, create, world
@@ -250,7 +250,7 @@ def test_describe_tells_everything(w: World) -> None:
     more = facts(w.sql("DESCRIBE JOB EXTENDED j"))
     assert more.items() >= shown.items()
     assert more["session spark.sql.session.timeZone"] == "UTC"
-    assert more["fingerprint 1"] == "reads spark_catalog.default.src"
+    assert more["fingerprint 1"] == "source 0: parquet spark_catalog.default.src file:/tables/spark_catalog.default.src"
     assert (more["run"], more["newest batch"], more["version of spark"]) == ("1", "0", "0")
 
 
@@ -299,7 +299,7 @@ def test_the_history_is_told_in_words(w: World) -> None:
 
 def test_explain_tells_the_plan_and_makes_nothing(w: World) -> None:
     counts = analysis(
-        aggregates=True, stateful=True, dated_output=False, fingerprint=("state 0: counts by carrier",),
+        aggregates=True, stateful=True, dated_output=False, operators=(Operator("Aggregate", "by carrier"),),
         sink=sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),
         modes={OutputMode.APPEND: "not without a watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )  # fmt: skip
@@ -310,7 +310,7 @@ def test_explain_tells_the_plan_and_makes_nothing(w: World) -> None:
     for part in (
         "Job:         streaming", "Source:      spark_catalog.default.src (parquet", "rows are updated by carrier",
         "Delivery:    exactly once: ", "Trigger:     interval: every 1000 ms", "Output mode: update",
-        "State:       state 0: counts by carrier", "== Formatted Physical Plan ==",
+        "State:       state 0: Aggregate; by carrier", "== Formatted Physical Plan ==",
     ):  # fmt: skip
         assert part in text
     assert w.sql("SHOW ALL JOBS").rows == ()

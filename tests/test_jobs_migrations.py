@@ -6,6 +6,7 @@ completed job.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -19,7 +20,7 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.migrations import STEPS
-from jetsql.jobs.model import Status, Trigger
+from jetsql.jobs.model import Operator, Status, Trigger
 from jetsql.jobs.store import Store
 from jetsql.jobs.store_file import VERSION
 from jobs_support import world
@@ -86,6 +87,23 @@ def test_the_store_as_it_was_is_kept_beside_it(path: Path) -> None:
     Store(path).close()
     assert copy.stat().st_mtime_ns == made
     assert sorted(file.name for file in path.parent.iterdir()) == ["jetsql.db", "jetsql.db.version-1"]
+
+
+def test_operators_become_data(path: Path) -> None:
+    facts = ["source 0: parquet src file:/src", "state 0: Aggregate; a: int; '; ': string", "state 1: Distinct"]
+    with closing(sqlite3.connect(path)) as connection:
+        for job_id, text in connection.execute("SELECT id, record FROM jobs").fetchall():
+            record = json.loads(text)
+            record["plan"]["analysis"]["fingerprint"] = facts
+            record["previous"] = {key: record[key] for key in ("text", "body", "plan")}
+            connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
+        connection.commit()
+    with closing(Store(path)) as store:
+        for job in store.all_jobs():
+            assert job.previous is not None
+            for plan in (job.plan, job.previous.plan):
+                assert plan.analysis.operators == (Operator("Aggregate", "a: int; '; ': string"), Operator("Distinct"))
+                assert plan.analysis.state_facts == tuple(facts[1:])
 
 
 def test_its_jobs_go_on(path: Path) -> None:

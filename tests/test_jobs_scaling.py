@@ -35,7 +35,7 @@ from jetsql.jobs.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, RunId, Status, StopGoal
+from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, Operator, RunId, Status, StopGoal
 from jetsql.jobs.moves import Moment
 from jetsql.jobs.scaling import Reaction
 from memory_engine import analysis
@@ -358,8 +358,8 @@ def test_without_any_member_every_job_waits() -> None:
 # --- state that is spread over more cores ----------------------------------------------------------------------------
 
 CUT = {"spark.sql.shuffle.partitions": "2"}
-COUNTS = analysis(stateful=True, fingerprint=("reads src", "state Aggregate by a"))
-LIMITED = analysis(stateful=True, fingerprint=("reads src", "state GlobalLimit 10"))
+COUNTS = analysis(stateful=True, operators=(Operator("Aggregate", "a: int"),))
+LIMITED = analysis(stateful=True, operators=(Operator("GlobalLimit", "10: int"),))
 CHOSEN = {"spark.sql.shuffle.partitions": "3"}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
-from jetsql.jobs.model import Cause, Status
+from jetsql.jobs.model import Cause, Operator, Status
 from jetsql.jobs.snapshot_names import NamesInUse, Writing, still_needed
 from jobs_support import World, create, in_thread, name, world
 from memory_engine import MemoryEngine, analysis
@@ -168,7 +168,7 @@ def test_a_job_starts_from_a_snapshot_beside_the_original(w: World) -> None:
 def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
-    w.engine.analysis = analysis(fingerprint=("state 0: Aggregate; a: int",), stateful=True)
+    w.engine.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
     with pytest.raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE" and caught.value.place is not None

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Analysis, Cause, Job, OutputMode, Snapshot, Status
+from jetsql.jobs.model import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.store import Store
@@ -258,11 +258,11 @@ JOBS = st.builds(
     text=st.text(),
     body=st.just(body()),
     plan=st.builds(
-        lambda modes, fingerprint, confs: replace(
-            PLAN, analysis=replace(PLAN.analysis, modes=modes, fingerprint=fingerprint), spark_confs=confs
+        lambda modes, operators, confs: replace(
+            PLAN, analysis=replace(PLAN.analysis, modes=modes, operators=operators), spark_confs=confs
         ),
         modes=st.dictionaries(st.sampled_from(OutputMode), st.none() | st.text()),
-        fingerprint=st.lists(st.text()).map(tuple),
+        operators=st.lists(st.builds(Operator, st.text(), st.text())).map(tuple),
         confs=st.dictionaries(st.text(), st.text()),
     ),
     submitted=st.floats(allow_nan=False),
@@ -305,7 +305,7 @@ def test_records_of_other_releases() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"streaming": 1}, {"sources": {}}, {"sink": None}, {"fingerprint": [1]}, {"modes": {"once": None}}]
+    "change", [{"streaming": 1}, {"sources": {}}, {"sink": None}, {"operators": [1]}, {"modes": {"once": None}}]
 )
 def test_wrong_types_are_malformed(change: dict[str, object]) -> None:
     record = {**json.loads(encode(analysis())), **change}

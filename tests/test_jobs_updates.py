@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.compatibility import Verdict, carry_over
-from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, OutputMode, Plan, Status
+from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
 from jetsql.jobs.options import parse_options
 from jetsql.jobs.planning import make_plan
 from jetsql.jobs.tables import Table
@@ -20,8 +20,8 @@ from jobs_support import World, body, option, world
 from memory_engine import MemoryEngine, analysis, sink, source
 
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
-COUNT = "state 0: Aggregate; source0.a: int; count(1): bigint"
-SUM = "state 0: Aggregate; source0.a: int; sum(source0.b): bigint"
+COUNT = Operator("Aggregate", "source0.a: int; count(1): bigint")
+SUM = Operator("Aggregate", "source0.a: int; sum(source0.b): bigint")
 
 
 @pytest.fixture
@@ -203,9 +203,9 @@ def plan(of: Analysis | None = None, **options: str) -> Plan:
     return make_plan(of or analysis(), parse_options(texts), made.verb, None)
 
 
-def counting(*facts: str, **changes: object) -> Analysis:
+def counting(*operators: Operator, **changes: object) -> Analysis:
     modes = {OutputMode.APPEND: None, OutputMode.UPDATE: None, OutputMode.COMPLETE: None}
-    return analysis(fingerprint=("source 0: src", *facts), stateful=bool(facts), modes=modes, **changes)
+    return analysis(operators=operators, stateful=bool(operators), modes=modes, **changes)
 
 
 def in_zone(zone: str) -> CapturedSession:
@@ -213,7 +213,7 @@ def in_zone(zone: str) -> CapturedSession:
 
 
 BATCH = analysis(streaming=False, modes={})
-A, B, LIMIT = source("a"), source("b"), "state 0: GlobalLimit; 5: int"
+A, B, LIMIT = source("a"), source("b"), Operator("GlobalLimit", "5: int")
 FOUR = {"spark.sql.shuffle.partitions": "4"}
 TOKYO = {"spark.sql.session.timeZone": "Asia/Tokyo"}
 
@@ -255,6 +255,12 @@ def test_what_changes_though_the_state_goes_on() -> None:
 def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
     moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
     assert carry_over(plan(counting(COUNT), **TOKYO), moved) == Verdict()
+
+
+def test_a_column_named_after_a_limit_is_no_limit() -> None:
+    counts = Operator("Aggregate", "source0.GlobalLimit: int; count(1): bigint")
+    verdict = carry_over(plan(counting(counts)), plan(counting(counts), **FOUR))
+    assert verdict == Verdict(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import RunHindered
-from jetsql.jobs.model import CapturedSession, Cause
+from jetsql.jobs.model import CapturedSession, Cause, Operator
 from jetsql.jobs.relations import RELATIONS, rows
 from jetsql.jobs.secrets import HIDDEN
 from jetsql.language.statements import ExplainCreateJob
@@ -52,7 +52,7 @@ FACTS = {
         "default",
         {"fs.example.secret.key": f"{SECRET}conf", "fs.example.url": url("conf-url"), "fs.example.size": "7"},
     ),
-    "fingerprint": (f"reads {url('fingerprint')}", f"state 0: Aggregate of {url('operator')}"),
+    "operators": (Operator("Aggregate", f"of {url('operator')}"),),
     "stateful": True,
 }
 
@@ -110,7 +110,7 @@ PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
     "SHOW JOB HISTORY": (shown("SHOW JOB HISTORY j"), 6, "is no password for jdbc:shop://"),
     "SHOW SNAPSHOTS": (shown("SHOW SNAPSHOTS"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
     # Source, sink, the state's operator, and Spark's plan with two.
-    "EXPLAIN CREATE JOB": (explained, 5, "Aggregate of jdbc:shop://"),
+    "EXPLAIN CREATE JOB": (explained, 5, "Aggregate; of jdbc:shop://"),
     # As SHOW JOBS and SHOW CREATE JOB.
     "jetsql.jobs": (in_relation("jobs"), 9, "at jdbc:shop://***@host/shop again."),
     "jetsql.snapshots": (in_relation("snapshots"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
@@ -138,7 +138,7 @@ def test_every_relation_is_among_the_places() -> None:
     ("changed", "hidden", "words"),
     [
         ({"sources": (source(location=url("moved")),)}, 2, "is at another place"),
-        ({"fingerprint": (f"state 0: Aggregate of {url('other')}",)}, 2, "what its state is made of"),
+        ({"operators": (Operator("Aggregate", f"of {url('other')}"),)}, 2, "what its state is made of"),
     ],
 )
 @pytest.mark.parametrize("explain", [False, True])

@@ -23,7 +23,7 @@ from jetsql.engine.sinks.dialects import dialect_of
 from jetsql.engine.sinks.rehearsal import ask
 from jetsql.engine.topics import Topic
 from jetsql.errors import Place, StatementError
-from jetsql.jobs.model import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
 from jetsql.language.statements import Body, Verb
 
@@ -100,8 +100,8 @@ def _columns_differ(error: PySparkException) -> str:
 
 def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
-    stateful = tuple(facts.get("stateful", ()))
-    dated = bool(stateful) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
+    operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
+    dated = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
         streaming=facts["streaming"],
         sources=sources,
@@ -109,10 +109,10 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         session=captured,
         modes=modes,
         aggregates=bool(facts.get("aggregates")),
-        stateful=bool(stateful),
+        stateful=bool(operators),
         dated_output=dated,
-        fingerprint=_fingerprint(sources, stateful) if facts["streaming"] else (),
-        varying=_varying(facts, sources, bool(stateful)),
+        operators=operators,
+        varying=_varying(facts, sources, bool(operators)),
     )
 
 
@@ -127,11 +127,6 @@ def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool)
 def _reason(text: str | None) -> str | None:
     """Spark's refusal of an output mode, without condition and SQLSTATE."""
     return None if text is None else plain_message(text.partition("] ")[2] or text, "").rstrip(".")
-
-
-def _fingerprint(sources: tuple[Source, ...], stateful: tuple[str, ...]) -> tuple[str, ...]:
-    read = tuple(f"source {n}: {source.format} {source.name} {source.location}" for n, source in enumerate(sources))
-    return read + tuple(f"state {n}: {text}" for n, text in enumerate(stateful))
 
 
 def _source(entry: dict[str, Any]) -> Source:

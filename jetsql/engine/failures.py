@@ -172,7 +172,8 @@ def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> 
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
-    cause = Cause(message, condition, state, batch, heals(condition), kind)
+    where = _file_of(best) if condition.startswith("FAILED_READ_FILE") else ""
+    cause = Cause(message, condition, state, batch, heals(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
 
@@ -182,6 +183,11 @@ def _chain(throwable: object) -> Iterator[object]:
     while each is not None:
         yield each
         each = each.getCause()  # type: ignore[attr-defined]
+
+
+def _file_of(throwable: object) -> str:
+    """Return the file that an error of Spark names."""
+    return str(throwable.getMessageParameters().get("path") or "")  # type: ignore[attr-defined]
 
 
 def _kind(throwable: object) -> str:

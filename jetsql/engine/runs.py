@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
@@ -319,13 +320,20 @@ def held_back(progress: dict[str, Any]) -> str:
 
 
 def _ended(parts: RunParts, cause: Cause) -> RunFailed | RestartWanted:
-    """A table beside the stream that was overwritten is a reason to begin again with what it is now, not a failure."""
+    """Report the end of a run; a side table that was overwritten is a reason to restart with its new rows."""
     missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
-        location and location.partition(":")[2].lstrip("/") in cause.message for location in parts.static_locations
+        _is_within(cause.where, location) for location in parts.static_locations
     )
-    moved = (
-        cause.condition == "JETSQL.JOB_CHANGED" and "beside its stream" in cause.message and "replaced" in cause.message
-    )
-    if missing or moved:
+    if missing or cause.condition == "JETSQL.SIDE_TABLE_REPLACED":
         return RestartWanted(parts.id, cause.message)
     return RunFailed(parts.id, cause)
+
+
+def _is_within(file: str, folder: str) -> bool:
+    """Return whether a file is in a folder. file: a URL, encoded. folder: a Hadoop path, plain."""
+    return _path(unquote(file)).startswith(f"{_path(folder)}/")
+
+
+def _path(url: str) -> str:
+    """Return the path of a URL with one slash or with three behind its scheme."""
+    return url.partition(":")[2].strip("/")

@@ -82,7 +82,7 @@ def _key(source: Source) -> str:
 
 
 def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
-    then, now = old.analysis.operators, new.analysis.operators
+    then, now = old.analysis.state_facts, new.analysis.state_facts
     if then == now:
         return
     if not now:
@@ -134,7 +134,7 @@ def repartitioned(old: Plan, new: Plan) -> int | None:
 def stays_cut(plan: Plan) -> bool:
     """Whether its state can't be spread over another number of partitions: that of a LIMIT, which Spark fails with
     half-way and without a way back. A result that is given out whole each time has its LIMIT without state."""
-    limited = any("GlobalLimit" in fact for fact in plan.analysis.operators)
+    limited = any(operator.kind == "GlobalLimit" for operator in plan.analysis.operators)
     return limited and plan.output_mode is not OutputMode.COMPLETE
 
 

@@ -55,7 +55,7 @@ def decisions(plan: Plan) -> Iterator[str]:
     if plan.analysis.streaming:
         yield f"Trigger:     {trigger_words(plan)}"
         yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
-        yield f"State:       {'; '.join(plan.analysis.operators) or 'none'}"
+        yield f"State:       {'; '.join(plan.analysis.state_facts) or 'none'}"
 
 
 def source_words(source: Source) -> str:

@@ -13,12 +13,14 @@ Imported only when a migration is due.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from alembic.operations import Operations
@@ -65,5 +67,28 @@ def _snapshots(operations: Operations) -> None:
     )
 
 
+def _operators(operations: Operations) -> None:
+    """Version 3: the stateful operators of a query as data, where the version before had sentences."""
+    connection = operations.get_bind()
+    for table in ("jobs", "snapshots"):
+        update = sa.text(f"UPDATE {table} SET record = :record WHERE id = :id")
+        for record_id, text in connection.execute(sa.text(f"SELECT id, record FROM {table}")).all():
+            try:
+                changed = _with_operators(json.loads(text))
+            except (ValueError, TypeError, KeyError, AttributeError):
+                continue  # the store reports a damaged record when it is read
+            connection.execute(update, {"id": record_id, "record": json.dumps(changed, ensure_ascii=False)})
+
+
+def _with_operators(record: dict[str, Any]) -> dict[str, Any]:
+    for version in (record, record.get("proposed"), record.get("previous")):
+        if version is not None:
+            analysis = version["plan"]["analysis"]
+            states = (re.fullmatch(r"state \d+: (.*)", fact, re.DOTALL) for fact in analysis.pop("fingerprint", ()))
+            operators = (state[1].partition("; ") for state in states if state)
+            analysis["operators"] = [{"kind": kind, "meaning": meaning} for kind, _, meaning in operators]
+    return record
+
+
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[Step]] = (_snapshots,)
+STEPS: Final[Sequence[Step]] = (_snapshots, _operators)

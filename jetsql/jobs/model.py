@@ -125,6 +125,17 @@ class Sink:
 
 
 @dataclass(frozen=True)
+class Operator:
+    """A stateful operator of a query."""
+
+    kind: str  # the class of the node in Spark's plan, such as Aggregate
+    meaning: str = ""  # its expressions down to the sources' columns, with their types
+
+    def __str__(self) -> str:
+        return f"{self.kind}; {self.meaning}" if self.meaning else self.kind
+
+
+@dataclass(frozen=True)
 class CapturedSession:
     """What a job keeps of the session that made it, as a view does: every run gets a fresh session with exactly this.
 
@@ -141,10 +152,9 @@ class Analysis:
     """What the engine found in a body. Nothing is decided yet.
 
     modes: for each output mode None where Spark can run the query in it, else the reason why not (streaming only).
-    fingerprint: facts that must stay the same for the state to stay valid (sources, stateful operators), each a
-    sentence that can be shown. stateful: the query keeps state from batch to batch (aggregates, joins of streams,
-    duplicates). dated_output: output waits for a watermark. varying: what in the query may spread the rows of a batch
-    over other parts when the batch is repeated, in words; empty when nothing does.
+    operators: those that keep state, in their order (streaming only). stateful: the query keeps state from batch to
+    batch (aggregates, joins of streams, duplicates). dated_output: output waits for a watermark. varying: what in the
+    query may spread the rows of a batch over other parts when the batch is repeated, in words; empty when nothing does.
     """
 
     streaming: bool
@@ -155,13 +165,21 @@ class Analysis:
     aggregates: bool = False
     stateful: bool = False
     dated_output: bool = False
-    fingerprint: tuple[str, ...] = ()
+    operators: tuple[Operator, ...] = ()
     varying: str = ""
 
     @property
-    def operators(self) -> tuple[str, ...]:
-        """The stateful operators, in their order, with keys and values down to the sources' columns."""
-        return tuple(fact for fact in self.fingerprint if fact.startswith("state "))
+    def state_facts(self) -> tuple[str, ...]:
+        """Return the operators as texts that can be shown."""
+        return tuple(f"state {n}: {operator}" for n, operator in enumerate(self.operators))
+
+    @property
+    def fingerprint(self) -> tuple[str, ...]:
+        """Return what must stay the same for the state to stay valid, as texts that can be shown."""
+        if not self.streaming:
+            return ()
+        read = (f"source {n}: {each.format} {each.name} {each.location}" for n, each in enumerate(self.sources))
+        return (*read, *self.state_facts)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from jetsql.errors import EngineError
 from jetsql.jobs.codec import MalformedRecord, decode
 from jetsql.jobs.model import Job, Snapshot, Status
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 # The tables, with the version of the store that brought them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}

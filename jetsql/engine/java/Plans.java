@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker$;
@@ -205,7 +206,7 @@ public class Plans {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
-      if (keepsState(node)) stateful.add(fingerprint(node));
+      if (keepsState(node)) stateful.add(operator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     readVarying(nodes);
@@ -260,16 +261,19 @@ public class Plans {
   }
 
   /** An operator with its expressions, names replaced by what they stand for down to the source's columns. */
-  private String fingerprint(LogicalPlan node) {
-    StringBuilder text = new StringBuilder(node.getClass().getSimpleName());
+  private ObjectNode operator(LogicalPlan node) {
+    ObjectNode operator = Extension.JSON.createObjectNode();
+    operator.put("kind", node.getClass().getSimpleName());
+    StringJoiner text = new StringJoiner("; ");
     Iterator expressions = node.expressions().iterator();
     while (expressions.hasNext()) {
       Expression meaning = expand((Expression) expressions.next(), 0);
-      text.append("; ").append(meaning.sql()).append(": ").append(words(meaning.dataType()));
+      text.add(meaning.sql() + ": " + words(meaning.dataType()));
     }
-    if (node instanceof Join) text.append("; ").append(((Join) node).joinType().sql());
-    if (node instanceof EventTimeWatermark) text.append("; delay ").append(((EventTimeWatermark) node).delay());
-    return text.toString();
+    if (node instanceof Join) text.add(((Join) node).joinType().sql());
+    if (node instanceof EventTimeWatermark) text.add("delay " + ((EventTimeWatermark) node).delay());
+    operator.put("meaning", text.toString());
+    return operator;
   }
 
   /** A type, the usual way of comparing texts unsaid: SHOW CREATE TABLE says it where CREATE TABLE had not. */

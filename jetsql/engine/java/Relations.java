@@ -356,7 +356,7 @@ public class Relations {
     private void sameTable(CatalogTable then) {
       TableIdentifier name = then.identifier();
       SessionCatalog catalog = session.sessionState().catalog();
-      if (!catalog.tableExists(name)) throw replaced(name, "is gone");
+      if (!catalog.tableExists(name)) throw changed(name, "JOB_CHANGED", "is gone");
       CatalogTable now;
       try {
         now = catalog.getTableMetadata(name);
@@ -364,12 +364,12 @@ public class Relations {
         throw Extension.Answers.raise(e);
       }
       if (now.createTime() != then.createTime() || !now.storage().locationUri().equals(then.storage().locationUri())) {
-        throw replaced(name, "was replaced");
+        throw changed(name, "SIDE_TABLE_REPLACED", "was replaced");
       }
     }
 
-    private static RuntimeException replaced(TableIdentifier name, String what) {
-      return Extension.Answers.raise(Extension.Failure.of("JOB_CHANGED", "55000",
+    private static RuntimeException changed(TableIdentifier name, String condition, String what) {
+      return Extension.Answers.raise(Extension.Failure.of(condition, "55000",
           "The table " + name.unquotedString() + ", which the job reads beside its stream, " + what + "."));
     }
   }
