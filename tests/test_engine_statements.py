@@ -16,6 +16,8 @@ import pytest
 from http_server import TOKEN, Server
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote import RemoteEngine
+from jetsql.mistakes import Script
+from jetsql.script import Step, prepare
 from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
@@ -63,6 +65,13 @@ def test_values_that_cannot_be_shown_are_told_with_the_way_out(sql: Sql, value: 
     error = sql.error(f"SELECT {value} AS v")
     assert (error.condition, error.hint) == ("JETSQL.VALUE_NOT_SHOWN", "Cast the column to STRING.")
     assert sql.value(f"SELECT CAST({value} AS STRING)")
+
+
+def test_a_dollar_of_a_script_is_written_twice(sql: Sql) -> None:
+    [step] = prepare([Script("dollars.sql", "SELECT '$${day} ${day} $${spark.app.name}' AS text")], {"day": "Monday"})
+    assert isinstance(step, Step)
+    assert sql(step.text) == [("${day} Monday ${spark.app.name}",)]
+    assert list(sql.engine.session().run(step.text).rows) == [("${day} Monday ${spark.app.name}",)]
 
 
 def test_a_statement_runs_once(sql: Sql) -> None:

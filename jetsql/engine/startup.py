@@ -108,6 +108,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
         # of an hour that a clock shows twice is another one, and places of errors are those of another text.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+        # Variables are filled in by scripts. Spark would make an empty text of each ${name} that is no setting.
+        "spark.sql.variable.substitute": "false",
     }
     if start.master.startswith("local") or on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
