@@ -68,7 +68,7 @@ class World:
     store: Store
 
     def run(self, statement: Statement) -> Table:
-        return execute(self.manager, statement, Session())
+        return execute(self.manager, statement, Session)
 
     def sql(self, text: str) -> Table:
         statement = parse(text)

@@ -40,7 +40,7 @@ class ManagedSession:
     def run(self, text: str, parameters: Any = None, live: bool = False) -> Result:
         statement = parse(text)
         if statement is not None:
-            return of_table(execute(self._engine.manager, statement, Session()), UTC)
+            return of_table(execute(self._engine.manager, statement, Session), UTC)
         verb, _, number = text.strip().partition(" ")
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")

@@ -9,8 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -313,6 +315,23 @@ def noted(server: Server, engine: Managed, monkeypatch: pytest.MonkeyPatch) -> E
     monkeypatch.delenv("JETSQL_URL")
     monkeypatch.setenv("JETSQL_HOME", str(engine.home))
     return note
+
+
+def test_a_command_makes_three_requests_and_no_session(
+    noted: EngineNote, engine: Managed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[str] = []
+    request = HTTPConnection.request
+
+    def counted(connection: HTTPConnection, method: str, url: str, *more: Any, **others: Any) -> None:
+        requests.append(f"{method} {url.partition('?')[0]}")
+        request(connection, method, url, *more, **others)
+
+    monkeypatch.setattr(HTTPConnection, "request", counted)
+    for command in (["list-jobs"], ["describe", "orders"], ["list-snapshots"]):
+        requests.clear()
+        jetsql(*command)
+        assert requests == ["GET /healthz", "GET /v1/engine", "POST /v1/sql"], command
 
 
 def test_an_engine_of_another_version_is_told_once(noted: EngineNote, engine: Managed) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from jetsql.language import parse
+from jetsql.language.statements import Statement
+from jetsql.service import embedded
+from jetsql.service.embedded import EmbeddedEngine
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -185,3 +189,24 @@ def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
     source("INSERT INTO src VALUES (2, 'b', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")
     assert source("SELECT * FROM sink ORDER BY id") == [(1, "a"), (2, "b")]
+
+
+def test_a_statement_of_jetsql_needs_no_session_of_spark(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = engine.session().run("SHOW ALL JOBS").columns  # the engine asks for the default time zone once
+    monkeypatch.setattr(engine.spark, "newSession", None)
+    assert engine.session().run("SHOW ALL JOBS").columns == columns
+
+
+def test_spark_has_each_statement_parsed_once(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(text: str) -> Statement | None:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(embedded, "parse", counted)
+    text = "SHOW JOBS LIKE 'parsed once'"
+    assert engine.spark.sql(text).collect() == []
+    assert parsed == [text]

@@ -420,7 +420,7 @@ def test_of_two_sessions_that_make_the_same_job_one_wins(w: World) -> None:
 
     def make(statement: CreateJob) -> None:
         try:
-            message = execute(w.manager, statement, Session()).rows[0][3]
+            message = execute(w.manager, statement, Session).rows[0][3]
             results.append(str(message).split(".")[0])
         except StatementError as error:
             assert error.place is not None

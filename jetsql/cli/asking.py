@@ -57,7 +57,7 @@ def with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode |
     settings = settings_of(flags)
 
     def reached(console: Console) -> ExitCode | None:
-        with closing(reach(settings, flags, console)) as engine:
+        with closing(reach(settings, flags, console, sessionless=True)) as engine:
             return work(engine, console)
 
     return answered(reached)

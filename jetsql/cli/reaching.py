@@ -30,8 +30,10 @@ class Talk(Protocol):
     def busy(self, what: str, after: float) -> AbstractContextManager[None]: ...
 
 
-def reach(settings: Settings, flags: Flags, console: Talk) -> RemoteEngine:
+def reach(settings: Settings, flags: Flags, console: Talk, *, sessionless: bool = False) -> RemoteEngine:
     """A session on the engine of the home, or on the one at --url, which is never started.
+
+    sessionless: for statements that need nothing from each other, see `RemoteEngine`.
 
     Raises EngineError, and click.UsageError as `find_engine` and for flags that an engine elsewhere has no use for.
     """
@@ -39,9 +41,10 @@ def reach(settings: Settings, flags: Flags, console: Talk) -> RemoteEngine:
 
     url = url_of(flags)
     if url is not None:
-        return RemoteEngine(url, os.environ.get("JETSQL_TOKEN", ""), traces=flags.traces)
-    found = find_engine(settings, flags, console)
-    return RemoteEngine(found.note.url, found.note.token, traces=flags.traces)
+        return RemoteEngine(url, os.environ.get("JETSQL_TOKEN", ""), traces=flags.traces, sessionless=sessionless)
+    found = find_engine(settings, flags, console, keep_door=True)
+    note = found.note
+    return RemoteEngine(note.url, note.token, traces=flags.traces, sessionless=sessionless, door=found.door)
 
 
 def url_of(flags: Flags) -> str | None:
@@ -87,8 +90,8 @@ def settings_here(flags: Flags) -> Settings:
     return settings_of(flags)
 
 
-def find_engine(settings: Settings, flags: Flags, console: Talk) -> Found:
-    """The engine of the home, started unless the flags forbid it.
+def find_engine(settings: Settings, flags: Flags, console: Talk, *, keep_door: bool = False) -> Found:
+    """The engine of the home, started unless the flags forbid it. keep_door: see `engines.find`.
 
     Raises EngineError, and click.UsageError for --master or --conf that an engine which runs already was not started
     with: they would be ignored.
@@ -96,14 +99,19 @@ def find_engine(settings: Settings, flags: Flags, console: Talk) -> Found:
     from jetsql.client import engines
     from jetsql.errors import EngineError
 
-    found = engines.find(settings.home)
+    found = engines.find(settings.home, keep_door=keep_door)
     if found is None and flags.no_start:
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
     if found is None:
         with starting(console):
             found = engines.find_or_start(settings, start_flags(settings, flags), flags.conf)
     if not found.started:
-        _check_same(found, settings, flags)
+        try:
+            _check_same(found, settings, flags)
+        except click.UsageError:
+            if found.door is not None:
+                found.door.close()
+            raise
         _compare_versions(found, console)
     return found
 

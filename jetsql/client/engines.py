@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -38,16 +38,20 @@ _LAST_LINES: Final = 5
 
 @dataclass(frozen=True)
 class Found:
-    """An engine that answered. about: what it said of itself, see `GET /v1/engine`. started: by us, just now."""
+    """An engine that answered. about: what it said of itself, see `GET /v1/engine`. started: by us, just now.
+    door: the connection to it, when the caller of `find` wants to go on with it.
+    """
 
     note: EngineNote
     about: dict[str, Any]
     started: bool = False
+    door: HttpDoor | None = None
 
 
-def find(home: Path) -> Found | None:
+def find(home: Path, *, keep_door: bool = False) -> Found | None:
     """The engine that answers for a home, if one does that is not about to end.
 
+    keep_door: leave the connection open, in `Found.door`.
     Raises EngineError ENGINE_NOT_REACHABLE for one that speaks another version of the interface, HOME_NOT_USABLE for a
     home that is somebody else's.
     """
@@ -57,19 +61,23 @@ def find(home: Path) -> Found | None:
         raise not_usable(home, error) from error
     if note is None or note.stopping:
         return None
-    door = HttpDoor(note.url, note.token)
-    try:
-        about = door.ask("GET", "/v1/engine") if note.api == API else None
-    except (EngineError, ReportedError):  # the note outlived its engine, or its port is another program's by now
-        return None
-    finally:
-        door.close()
-    if about is None:
+    if note.api != API:
         if owner(home) is None:
             return None
         raise _other_version(home, note)
-    answers_for = about.get("home") if isinstance(about, dict) else None
-    return Found(note, about) if answers_for == str(home) else None
+    with ExitStack() as closing:
+        door = HttpDoor(note.url, note.token)
+        closing.callback(door.close)
+        try:
+            about = door.ask("GET", "/v1/engine")
+        except (EngineError, ReportedError):  # the note outlived its engine, or its port is another program's by now
+            return None
+        if not isinstance(about, dict) or about.get("home") != str(home):
+            return None
+        if not keep_door:
+            return Found(note, about)
+        closing.pop_all()
+        return Found(note, about, door=door)
 
 
 def _other_version(home: Path, note: EngineNote) -> EngineError:

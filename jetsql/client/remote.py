@@ -16,14 +16,27 @@ ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 
 
 class RemoteEngine:
-    """One session on an engine, opened with the first statement. session: of another, to run statements in that one."""
+    """One session on an engine, opened with the first statement."""
 
-    def __init__(self, url: str, token: str, *, traces: bool = False, session: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        traces: bool = False,
+        session: str | None = None,
+        sessionless: bool = False,
+        door: HttpDoor | None = None,
+    ) -> None:
+        """session: of another `RemoteEngine`, to run statements in that one. sessionless: every statement runs on its
+        own. door: a connection to this engine that is open already.
+        """
         self.url = url
         self._token = token
-        self._door = HttpDoor(url, token)
+        self._door = door or HttpDoor(url, token)
         self._session = session
         self._owns_session = session is None
+        self._sessionless = sessionless
         self._traces = traces
         self._running: str | None = None
 
@@ -96,7 +109,8 @@ class RemoteEngine:
 
     def _request(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, Any]:
         self._running = str(uuid.uuid4())
-        request = {"statement": text, "session": self.session, "id": self._running, "trace": self._traces}
+        session = None if self._sessionless else self.session
+        request = {"statement": text, "session": session, "id": self._running, "trace": self._traces}
         return {**request, "parameters": parameters} if parameters else request
 
     @contextmanager

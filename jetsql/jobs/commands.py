@@ -5,6 +5,7 @@ The columns of a statement never depend on data: Spark and BI tools ask for them
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from jetsql.jobs import controls, describing, listing
@@ -59,14 +60,14 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return COMMAND_COLUMNS
 
 
-def execute(manager: Manager, statement: Statement, session: UserSession) -> Table:
-    """Do what the statement says; returns when it is done.
+def execute(manager: Manager, statement: Statement, session: Callable[[], UserSession]) -> Table:
+    """Do what the statement says; returns when it is done. session: called by the statements that need a session.
 
     Raises StatementError, EngineError, and Spark's own errors for a body that Spark does not understand.
     """
     match statement:
         case CreateJob():
-            return create(manager, statement, session)
+            return create(manager, statement, session())
         case SuspendJob():
             return controls.suspend(manager, statement)
         case ResumeJob():
@@ -84,7 +85,7 @@ def execute(manager: Manager, statement: Statement, session: UserSession) -> Tab
         case DropSnapshot():
             return drop_snapshot(manager, statement)
         case ExplainCreateJob():
-            return explain(manager, statement, session)
+            return explain(manager, statement, session())
         case _:
             return _show(manager, statement)
 

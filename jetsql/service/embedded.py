@@ -13,7 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import tzinfo
+from functools import cached_property, lru_cache
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -59,6 +62,12 @@ from jetsql.version import VERSION
 
 Starter = Callable[[Settings, Storage], Session]
 _open_engine: EmbeddedEngine | None = None
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> Statement | None:
+    """Return the statement of a text. Spark hands a text over twice, to plan it and to run it."""
+    return parse(text)
 
 
 class EmbeddedEngine:
@@ -111,7 +120,7 @@ class EmbeddedEngine:
         """A session of its own: a current schema, settings, temporary views."""
         if self.closed:
             raise closed_error()
-        return EngineSession(self, self.spark.newSession())
+        return EngineSession(self)
 
     def exposition(self, sessions: int, statements: int) -> Exposition:
         """What Prometheus is told. sessions, statements: of clients at this moment."""
@@ -192,14 +201,19 @@ class EmbeddedEngine:
         """Also when its Spark was stopped by somebody else; `close` then still lets go of the home folder."""
         return self._closed or is_stopped(self.spark)
 
-    def execute(self, statement: Statement, session: Session) -> Table:
-        """One of JetSQL's statements, said in a session."""
+    def execute(self, statement: Statement, session: Callable[[], Session]) -> Table:
+        """Execute one of JetSQL's statements. session: called when the statement needs one."""
         return commands.execute(self._manager, statement, session)
 
     def _execute(self, text: str, session: Session) -> Table:
-        statement = parse(text)
+        statement = _parsed(text)
         assert statement is not None, "the parser hook asks for our statements only"
-        return self.execute(statement, session)
+        return self.execute(statement, lambda: session)
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The time zone of a new session."""
+        return statements.session_zone(self.spark.newSession())
 
     def __enter__(self) -> EmbeddedEngine:
         return self
@@ -213,9 +227,18 @@ class EmbeddedEngine:
 class EngineSession:
     """One of an engine's sessions. Statements of several threads may run in it at once, as in Spark's own."""
 
-    def __init__(self, engine: EmbeddedEngine, spark: Session) -> None:
+    def __init__(self, engine: EmbeddedEngine, spark: Session | None = None) -> None:
+        """spark: the session of Spark; None: one that is made for the first statement that needs it."""
         self._engine = engine
-        self.spark = spark
+        self._spark = spark
+        self._making = Lock()
+
+    @property
+    def spark(self) -> Session:
+        with self._making:
+            if self._spark is None:
+                self._spark = self._engine.spark.newSession()
+            return self._spark
 
     def run(self, text: str, parameters: statements.Parameters | None = None, live: bool = False) -> Result:
         """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
@@ -241,7 +264,7 @@ class EngineSession:
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
         """None for a statement of Spark's."""
         check_text(text, "The statement")
-        statement = parse(text)
+        statement = _parsed(text)
         if self._engine.closed:
             raise closed_error()
         if statement is not None and parameters:
@@ -253,8 +276,9 @@ class EngineSession:
         return statement
 
     def _execute(self, statement: Statement) -> Result:
-        table = self._engine.execute(statement, self.spark)
-        return of_table(table, statements.session_zone(self.spark))
+        table = self._engine.execute(statement, lambda: self.spark)
+        zone = self._engine.zone if self._spark is None else statements.session_zone(self._spark)
+        return of_table(table, zone)
 
     def schema(self) -> str:
         """The current schema; with its catalog where that is not Spark's own."""
@@ -265,7 +289,7 @@ class EngineSession:
 
 def describe(text: str) -> tuple[Column, ...] | None:
     """The columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
-    statement = parse(text)
+    statement = _parsed(text)
     return None if statement is None else commands.columns(statement)
 
 
