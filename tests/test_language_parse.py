@@ -44,6 +44,9 @@ def marked(text: str, place: Place | None) -> str:
 SPARKS_OWN = """
 SELECT 1
 SELECT job FROM jobs
+SELECT sink FROM sink
+INSERT INTO sink SELECT 1
+SINK
 CREATE TABLE job (a INT)
 CREATE OR REPLACE TABLE job USING parquet AS SELECT 1
 CREATE VIEW snapshot AS SELECT 1
@@ -124,6 +127,16 @@ CREATE x y z
 @pytest.mark.parametrize("text", ["", " \n", "CREATE\nTABLE\njob\n(a INT)", *SPARKS_OWN])
 def test_what_is_sparks_goes_to_spark(text: str) -> None:
     assert parse(text) is None
+
+
+@pytest.mark.parametrize(
+    "before", ["", "-- a comment\n", "EXPLAIN ", "explain formatted ", "BEGIN SELECT 1; ", "BEGIN IF a THEN "]
+)
+def test_sink_into_belongs_into_create_job(before: str) -> None:
+    text = f"{before}sink into t SELECT * FROM s"
+    error = rejected(text)
+    assert (error.condition, marked(text, error.place)) == ("JETSQL.PARSE_SYNTAX_ERROR", "sink")
+    assert "SINK INTO is part of CREATE JOB" in error.message and "Write CREATE JOB name AS SINK INTO" in error.hint
 
 
 def test_a_whole_create_job() -> None:

@@ -23,6 +23,8 @@ ODD = (
     "RESUM JOB j",
     "PAUSE JOB j",
     "WAIT j",
+    "SINK INTO t SELECT 1",
+    "EXPLAIN EXTENDED SINK INTO t SELECT 1",
     "`a label`: BEGIN SELECT 1; DROP JOB j; END",
     "größe : begin\n" + "SELECT 1;\n" * 500 + "SUSPEND JOB j; end",
 )

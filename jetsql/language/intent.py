@@ -17,6 +17,7 @@ LEAD: Final = 7
 
 _VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
 _ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
+_SINK: Final = "SINK"
 # What the statements with Spark's verbs are about.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER")
@@ -45,7 +46,7 @@ SYNONYMS: Final = {
 # A comment ends at its first */ unless another one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
-_OUR_WORD: Final = rf"(?:(?:{'|'.join(_ONLY_OURS)}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
+_OUR_WORD: Final = rf"(?:(?:{'|'.join((*_ONLY_OURS, _SINK))}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
@@ -71,9 +72,21 @@ def is_ours(lead: Sequence[Token]) -> bool:
     if verb in ("DESCRIBE", "DESC"):
         return second == "JOB" and not _describes_table(lead[2:])
     if verb == "EXPLAIN":
-        behind = 2 if second in ("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL") else 1
-        return is_ours(lead[behind:])
+        return is_ours(_explained(lead))
+    if verb == _SINK:
+        return second == "INTO"
     return second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
+
+
+def lone_sink(lead: Sequence[Token]) -> Token | None:
+    """Return the SINK of a statement that begins with SINK INTO, or None: it belongs into CREATE JOB."""
+    if lead and lead[0].word == "EXPLAIN":
+        return lone_sink(_explained(lead))
+    return lead[0] if lead and lead[0].word == _SINK and _word(lead, 1) == "INTO" else None
+
+
+def _explained(lead: Sequence[Token]) -> Sequence[Token]:
+    return lead[2 if _word(lead, 1) in ("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL") else 1 :]
 
 
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:

@@ -6,13 +6,14 @@ long they are. Only a block (`BEGIN ... END`) is read whole, for job statements 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
 from jetsql.errors import StatementError
 from jetsql.language.blocks import Blocks, opens_block
-from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.intent import LEAD, is_ours, lone_sink
 from jetsql.language.statements import Statement
-from jetsql.language.tokens import Kind, tokens
+from jetsql.language.tokens import Kind, Token, tokens
 
 
 def parse(text: str) -> Statement | None:
@@ -26,7 +27,19 @@ def parse(text: str) -> Statement | None:
     if opens_block(lead):
         _refuse_jobs_inside(text)
         return None
+    _refuse_sink(lead)
     return _statement(text) if is_ours(lead) else None
+
+
+def _refuse_sink(lead: Sequence[Token]) -> None:
+    sink = lone_sink(lead)
+    if sink is not None:
+        raise StatementError(
+            "PARSE_SYNTAX_ERROR",
+            "SINK INTO is part of CREATE JOB.",
+            place=sink.place,
+            hint="Write CREATE JOB name AS SINK INTO ... for a job, or INSERT INTO ... to write once.",
+        )
 
 
 def _statement(text: str) -> Statement:
@@ -49,6 +62,7 @@ def _refuse_jobs_inside(text: str) -> None:
         if blocks.take(token) and token.kind is Kind.WORD and is_ours(found[index : index + LEAD]):
             if index + 1 < len(found) and found[index + 1].text == ":":
                 continue  # a label
+            _refuse_sink(found[index : index + LEAD])
             raise StatementError(
                 "JOB_IN_BLOCK",
                 f"{token.word} of a job or snapshot can't be in a BEGIN ... END block.",
