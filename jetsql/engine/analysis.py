@@ -25,7 +25,7 @@ from jetsql.engine.topics import Topic
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
-from jetsql.language.statements import Body, Verb
+from jetsql.language.statements import Body
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
 _SOURCE_FORMATS = {
@@ -254,7 +254,3 @@ def _place(body: Body, parts: list[str]) -> Place:
 def _temporary(what: str, place: Place, hint: str) -> StatementError:
     message = f"{what}: it is gone when this session ends, and the job could not find it after a restart."
     return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=place, hint=hint)
-
-
-def is_upsert(body: Body, sink: Sink) -> bool:
-    return body.verb is Verb.SINK_INTO and bool(sink.key_columns)

@@ -20,9 +20,6 @@ class FileSystem:
     def exists(self, path: str) -> bool:
         return bool(self._java.exists(path))
 
-    def make_folder(self, path: str) -> None:
-        self._java.makeFolder(path)
-
     def delete(self, path: str) -> None:
         """Delete a file or a folder with what is in it; nothing there is fine."""
         self._java.delete(path)

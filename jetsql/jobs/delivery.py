@@ -1,4 +1,4 @@
-"""Which processing guarantee a job has, and why, in words (design 4).
+"""Which processing guarantee a job has, and why, in words.
 
 The weakest of sources and sink decides; the user may ask for less, never for more. Pure: it knows kinds, not systems.
 """

@@ -1,6 +1,6 @@
 """Cells of the life cycle for errors: try again, suspend or fail.
 
-Before the first trigger has gone through an error is final (design 2.2). What was replaced or deleted under a job
+Before the first trigger has gone through an error is final. What was replaced or deleted under a job
 always suspends it, whatever its options say: its state is good or can be mended, and a person has to decide.
 
 The words of a history row say what happened and where, what is tried next and when, and what a person can do.

@@ -292,7 +292,7 @@ class Job:
     """A job at one moment.
 
     run: number of its newest run, from 1; 0 before the first. attempts: restarts in a row without progress.
-    established: its first trigger has gone through (design 2.2: before that an error is final). batch: the newest
+    established: its first trigger has gone through (before that an error is final). batch: the newest
     committed batch. text: the CREATE statement as written, body: its part behind AS. files: it may have a checkpoint or
     staged rows. submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made
     with. checkpoint: which of its checkpoints it runs on; each update makes a new one. newest_checkpoint: the highest

@@ -1,4 +1,4 @@
-"""What must not be shown: values of secret options, and secrets within other texts (design 6).
+"""What must not be shown: values of secret options, and secrets within other texts.
 
 One rule for SHOW CREATE JOB, DESCRIBE JOB, history and error messages: the name of an option decides, and in a URL the
 user info and the password parameters. References (`secret:env:NAME`) are not secrets themselves.

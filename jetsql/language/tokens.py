@@ -1,10 +1,9 @@
 """Spark SQL's words: one linear scanner under the parser, the script splitter, the variables and the body rules.
 
-The design took sqlglot's tokens for the parser. Written out, the splitter and the variables need more than those give:
-where comments lie, where a quote that is never closed opened, `--` comments that a backslash continues, `$$` strings.
-Two scanners that disagree would split a script in one place and parse it in another, so there is one, after the rules
-of Spark 4.3's own lexer (a compiled regular expression, nothing imported). It never refuses a text: what it doesn't
-know is a SYMBOL of one character, and a quote or comment without end is one OPEN token up to the end.
+It follows the rules of Spark 4.3's own lexer: where comments lie, where a quote that is never closed opened, `--`
+comments that a backslash continues, `$$` strings. Two scanners that disagree would split a script in one place and
+parse it in another. It never refuses a text: what it doesn't know is a SYMBOL of one character, and a quote or comment
+without end is one OPEN token up to the end.
 """
 
 from __future__ import annotations

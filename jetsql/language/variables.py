@@ -44,16 +44,6 @@ class Substituted:
             return found.written.start
         return found.written.stop + offset - found.result.stop
 
-    def original_place(self, place: Place) -> Place:
-        """The same for a stretch: one that ends within a value ends behind its variable."""
-        start = self.original(place.start)
-        if place.stop <= place.start:
-            return Place(start, start)
-        found = self._replacement(place.stop - 1)
-        if found is None:
-            return Place(start, place.stop)
-        return Place(start, found.written.stop + max(0, place.stop - found.result.stop))
-
     def _replacement(self, offset: int) -> Replacement | None:
         """The last replacement that begins at or before `offset`."""
         index = bisect_right(self.replacements, offset, key=lambda replacement: replacement.result.start)

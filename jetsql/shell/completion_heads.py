@@ -106,12 +106,11 @@ class _Node:
 
 @dataclass(frozen=True)
 class Heads:
-    """What the patterns expect. clauses: the reading of clauses says what; known: the beginning is in the patterns."""
+    """What the patterns expect. clauses: the reading of clauses says what."""
 
     words: tuple[str, ...]
     slots: tuple[Slot, ...]
     clauses: bool
-    known: bool
 
 
 def heads_after(before: Sequence[Token]) -> Heads:
@@ -125,7 +124,7 @@ def heads_after(before: Sequence[Token]) -> Heads:
             break  # whatever follows
     words = {word: None for node in nodes for word in node.words}
     slots = {slot: None for node in nodes for slot in node.slots}
-    return Heads(tuple(words), tuple(slots), any(node.clauses for node in nodes), bool(nodes))
+    return Heads(tuple(words), tuple(slots), any(node.clauses for node in nodes))
 
 
 def _items(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -37,7 +37,7 @@ def offer_sql(at: AtCursor, names: Names, offers: Offers, *, in_job: bool) -> No
     """Candidates for a place in Spark's SQL. in_job: `at` begins with a job's body."""
     qualifier = qualifier_of(at.before)
     head = at.before[: len(at.before) - 2 * len(qualifier)]
-    heads = Heads((), (), clauses=True, known=True) if in_job else heads_after(head)
+    heads = Heads((), (), clauses=True) if in_job else heads_after(head)
     if not qualifier:
         offers.words(heads.words)
     for slot in heads.slots:

@@ -25,8 +25,6 @@ public class Files {
 
   public boolean exists(String path) throws IOException { return of(path).exists(new Path(path)); }
 
-  public void makeFolder(String path) throws IOException { of(path).mkdirs(new Path(path)); }
-
   public void delete(String path) throws IOException { of(path).delete(new Path(path), true); }
 
   /** Move a file; the target's folder is made. Returns false when the file system would not. */
