@@ -1,5 +1,6 @@
 """Settings: which source wins, and what a mistake in each of them says."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,40 @@ def test_a_mistake_in_a_flag_names_it(environ: dict[str, str]) -> None:
     assert refusal(environ, home="").startswith("--home")
     assert refusal(environ, home="~nobody of this name/x").startswith("--home")
     assert refusal(environ, conf={"shuffle.partitions": "3"}).startswith("--conf: 'shuffle.partitions'")
+
+
+def test_every_setting_may_name_a_secret(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("10001\n", encoding="utf-8")
+    environ = {"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": f"secret:file:{secret}"}
+    assert load(environ=environ).doors.thrift_port == 10001
+
+
+def test_an_error_of_a_setting_does_not_show_the_secret(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hush\n", encoding="utf-8")
+    with pytest.raises(EngineError) as caught:
+        load(environ={"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": f"secret:file:{secret}"})
+    assert "number of a port" in str(caught.value) and "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("secret:env:MISSING", "no variable MISSING"),
+        ("secret:file:/no/such/file", "No such file"),
+        ("secret:file:", "names none"),
+        ("secret:env:", "names none"),
+        ("secret:vault:x", "names none"),
+    ],
+)
+def test_a_secret_that_can_not_be_read_names_the_setting(value: str, reason: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        load(environ={"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": value})
+    assert caught.value.condition == "JETSQL.SECRET_NOT_READABLE"
+    assert "JETSQL_THRIFT_PORT" in caught.value.message and reason in caught.value.message
+
+
+def test_settings_of_spark_stay_references_until_spark_starts() -> None:
+    conf = {"spark.hadoop.fs.s3a.secret.key": "secret:env:S3"}
+    assert load(conf=conf, environ={"JETSQL_CONFIG": os.devnull}).spark_conf == conf

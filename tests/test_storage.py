@@ -10,9 +10,10 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.store import Store
+from jetsql.private_files import open_to_others
 from jetsql.service.check import check
 from jetsql.service.check_report import words
-from jetsql.service.storage import NOTE, choose, claim
+from jetsql.service.storage import NOTE, Storage, choose, claim, warn_if_open
 
 HDFS = "hdfs://names:8020/jetsql"
 
@@ -115,3 +116,20 @@ def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
     assert (finding.severity.is_problem, finding.where) == (False, HDFS)
     assert "None of it was looked at" in finding.todo
     assert "All is well" not in " ".join(words(report)) and "not at their files" in list(words(report))[-1]
+
+
+def test_a_storage_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    begin(tmp_path / "home", str(tmp_path / "shared" / "storage"), Files())
+    assert not open_to_others(tmp_path / "shared" / "storage")
+
+
+def test_folders_that_others_can_enter_are_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    home, storage = tmp_path / "home", tmp_path / "storage"
+    for folder in (home, storage):
+        folder.mkdir(mode=0o700)
+    warn_if_open(home, Storage(str(storage)))
+    warn_if_open(home, Storage("hdfs://names:8020/jetsql"))
+    assert caplog.messages == []
+    storage.chmod(0o755)
+    warn_if_open(home, Storage(f"file:{storage}"))
+    assert caplog.messages == [f"Other users of this machine can read {storage}. Run: chmod 700 {storage}"]

@@ -1,0 +1,113 @@
+"""What Spark's JVM is launched with: settings in a private file, and nothing left of it. Without a JVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark import SparkContext
+
+from jetsql.engine import launch
+from jetsql.engine.launch import SparkStart, launch_jvm, properties, socket_folder
+from jetsql.errors import EngineError
+from jetsql.private_files import open_to_others
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Launch a JVM that only records what it finds."""
+
+    def call(confs: dict[str, str], home: Path = tmp_path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+
+        def gateway(popen_kwargs: dict[str, Any]) -> object:
+            [arguments] = [os.environ["PYSPARK_SUBMIT_ARGS"]]
+            file = home / "spark.properties"
+            found.update(arguments=arguments, text=file.read_text(encoding="ascii"), open=open_to_others(file))
+            found.update(address=os.environ.get("SPARK_LOCAL_IP"), popen=popen_kwargs)
+            return "the gateway"
+
+        monkeypatch.setattr(launch, "launch_gateway", gateway)
+        monkeypatch.setattr(SparkContext, "_gateway", None)
+        monkeypatch.setattr(SparkContext, "_ensure_initialized", lambda gateway: None)
+        launch_jvm(SparkStart(home, "warehouse", "local[1]"), confs)
+        return found
+
+    return call
+
+
+def test_settings_are_in_a_private_file_that_is_deleted(launched: Any, tmp_path: Path) -> None:
+    found = launched({"spark.hadoop.key": "hush", "spark.driver.bindAddress": "127.0.0.1"})
+    assert "hush" in found["text"] and not found["open"]
+    assert "hush" not in found["arguments"]
+    assert found["arguments"].startswith(f"--properties-file {tmp_path}/spark.properties --load-spark-defaults ")
+    assert found["address"] == "127.0.0.1"  # of Spark's web UI
+    assert not (tmp_path / "spark.properties").exists()
+    assert found["popen"]["stdout"].name == str(tmp_path / "engine.log")
+
+
+def test_the_environment_is_as_it_was(launched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars a.jar pyspark-shell")
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    found = launched({"spark.driver.bindAddress": "127.0.0.1"})
+    assert found["arguments"].endswith(" --jars a.jar pyspark-shell")
+    assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--jars a.jar pyspark-shell"
+    assert "SPARK_LOCAL_IP" not in os.environ
+    assert launched({})["address"] is None  # a driver that executors of other machines reach
+
+
+def test_a_properties_file_of_the_user_would_replace_the_settings(
+    launched: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--properties-file mine.conf pyspark-shell")
+    with pytest.raises(EngineError) as caught:
+        launched({"spark.hadoop.key": "hush"})
+    assert caught.value.condition == "JETSQL.INVALID_SETTING" and "--conf" in caught.value.hint
+    assert not (tmp_path / "spark.properties").exists()
+
+
+def test_what_a_killed_engine_left_is_deleted(launched: Any, tmp_path: Path) -> None:
+    (tmp_path / "tmp" / "blockmgr").mkdir(parents=True)
+    (tmp_path / "tmp" / "blockmgr" / "rows").touch()
+    launched({})
+    assert list((tmp_path / "tmp").iterdir()) == [] and not open_to_others(tmp_path / "tmp")
+
+
+def test_a_link_in_its_place_is_not_followed(launched: Any, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").touch()
+    (tmp_path / "tmp").symlink_to(elsewhere)
+    launched({})
+    assert (elsewhere / "kept").exists() and not (tmp_path / "tmp").is_symlink()
+
+
+def test_a_file_in_its_place_is_refused(launched: Any, tmp_path: Path) -> None:
+    (tmp_path / "tmp").touch()
+    with pytest.raises(EngineError, match="Cannot renew the temporary folder") as caught:
+        launched({})
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
+
+
+def test_paths_of_sockets_are_short_enough(tmp_path: Path) -> None:
+    assert socket_folder(SparkStart(Path("/short"), "", "local[1]")) == Path("/short/tmp")
+    long = socket_folder(SparkStart(tmp_path / ("long" * 30), "", "local[1]"))
+    assert len(str(long)) + launch._SOCKET_NAME <= 103 and not open_to_others(long)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=5))
+def test_java_reads_what_was_written(confs: dict[str, str]) -> None:
+    """As java.util.Properties does: lines of key and value, with `\\uXXXX` for everything else."""
+    lines = [line.split("=", 1) for line in properties(confs).split("\n") if line]
+    read = {key: value for key, value in ((unescaped(key), unescaped(value)) for key, value in lines)}
+    assert read == confs
+
+
+def unescaped(text: str) -> str:
+    units = text.encode("ascii").decode("unicode_escape")
+    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
