@@ -15,6 +15,7 @@ import pytest
 
 import jetsql
 from door_engine import DoorEngine
+from golden_reports import raises
 from http_server import TOKEN, Server, serving
 from jetsql.client import batches, dbapi
 from jetsql.client.addresses import Address, address
@@ -355,7 +356,7 @@ def test_values_of_numpy_and_pandas() -> None:
     moment = {"type": "timestamp_ntz", "value": "2024-01-01T00:00:00"}
     values = [numpy.int64(1), numpy.float32(0.5), numpy.array([1, 2]), pandas.NaT, pandas.Timestamp("2024-01-01")]
     assert encode(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
-    with pytest.raises(StatementError, match="has nanoseconds") as caught:
+    with raises(StatementError, match="has nanoseconds") as caught:
         encode([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
     assert caught.value.hint == "Round it."
 
@@ -413,7 +414,7 @@ def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection
      {"type": "array", "value": 1}, {"type": "struct", "value": [[1, 1]]}],
 )  # fmt: skip
 def test_what_is_no_parameter_on_the_wire(told: object) -> None:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         bound([told], "SELECT ?")
     assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 

@@ -13,6 +13,7 @@ from typing import get_args
 
 import pytest
 
+from golden_reports import compare, raises
 from jetsql.errors import StatementError
 from jetsql.language import parse, split
 from jetsql.language.grammar import grammar_text, parser
@@ -103,9 +104,14 @@ def test_accepted_statements_parse_under_odd_spellings(file: str) -> None:
         assert type(parse(text.swapcase() if "`" not in text else text)) is type(statement)
 
 
+@pytest.mark.parametrize("file", accepted_files())
+def test_accepted_statements_give_these_trees(file: str) -> None:
+    compare([repr(parse(text)) for text in accepted(file)])
+
+
 @pytest.mark.parametrize("case", rejected(), ids=lambda case: f"{case.file}: {case.text[:40]}")
 def test_rejected_statements_say_what_and_where(case: Rejected) -> None:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         parse(case.text)
     error = caught.value
     assert error.place is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_reports import raises
 from jetsql.client.engines import state
 from jetsql.errors import EngineError
 from jetsql.lease import Lease, check_place, make_home
@@ -20,7 +21,7 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 
 
 def refusal(home: Path) -> EngineError:
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         Lease(home)
     return refused.value
 
@@ -71,7 +72,7 @@ def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
 def test_a_home_that_can_be_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         make_home(tmp_path / name)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
 
@@ -83,7 +84,7 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     check_place(original)
     check_place(alias)
     shutil.copytree(original, copy)
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         check_place(copy)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert str(original) in refused.value.message
