@@ -1,4 +1,4 @@
-"""Compare all that statements show of jobs, in lives of every kind, with golden files. The engine is the one in memory."""
+"""Compare all that statements show of jobs, in lives of every kind, with golden files; the engine is in memory."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden_reports import raises
-from jetsql.client.engines import state
+from jetsql.client.engines import Stopped, state, stop
 from jetsql.errors import EngineError
 from jetsql.lease import Lease, check_place, make_home
 
@@ -89,3 +89,23 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert str(original) in refused.value.message
     check_place(original)
+
+
+def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(tmp_path, service=True)
+    asked = []
+
+    def end(home: Path) -> None:
+        asked.append(home)
+        lease.release()
+
+    monkeypatch.setattr("jetsql.client.engines.find", end)
+    assert stop(tmp_path, 60) is Stopped.ENDED
+    assert stop(tmp_path, 60) is Stopped.NONE
+    assert asked == [tmp_path]
+
+
+def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
+    lease = Lease(tmp_path, service=True)
+    assert stop(tmp_path, -1) is Stopped.STILL
+    lease.release()
