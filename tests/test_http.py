@@ -420,8 +420,8 @@ def test_paths_and_methods_that_are_not_there(shared: Server) -> None:
 
 
 REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
-    ("GET", "/health", None, {}),
-    ("GET", "/health", None, {"Authorization": ""}),
+    ("GET", "/healthz", None, {}),
+    ("GET", "/healthz", None, {"Authorization": ""}),
     ("GET", "/v1/engine", None, {"Authorization": ""}),
     ("GET", "/v1/engine", None, {"Host": "evil.example"}),
     ("GET", "/nowhere", None, {}),
