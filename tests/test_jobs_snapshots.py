@@ -325,3 +325,11 @@ def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pyte
     w.make()
     monkeypatch.setattr(w.manager.workers, "wait_idle", lambda *_: False)
     assert "Its files are still being deleted." in str(w.said(text)[1])
+
+
+def test_a_job_from_a_snapshot_has_the_defaults_of_the_snapshot(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    monkeypatch.setattr(w.engine, "defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
+    assert w.job(w.make("k", {"initialSnapshotName": "s"})).defaults == {"spark.sql.shuffle.partitions": "2"}
+    assert w.job(w.make("l")).defaults == {"spark.sql.shuffle.partitions": "9"}
