@@ -16,7 +16,7 @@ help:
 	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
 	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
 	@echo "make test          all tests"
-	@echo "make test-all      make test, then a mutation test (a quarter of an hour), then make faults"
+	@echo "make test-all      make test, a search by its property tests, a mutation test (a quarter of an hour), make faults"
 	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
@@ -44,6 +44,7 @@ test:
 	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK) && exit $$fast
 
 test-all: test
+	@JETSQL_HYPOTHESIS=search JETSQL_OPENAPI_EXAMPLES=300 $(PYTHON) -m pytest $(FAST)
 	@$(PYTHON) -m tools.mutation
 	@$(MAKE) --no-print-directory faults
 

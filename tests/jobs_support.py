@@ -11,8 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TypeVar
 
-import pytest
-
+from golden_reports import raises
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.commands import columns, execute
 from jetsql.jobs.engine import Engine
@@ -90,7 +89,7 @@ class World:
         return row["status"], row["message"]
 
     def refused(self, text: str) -> StatementError:
-        with pytest.raises(StatementError) as caught:
+        with raises(StatementError) as caught:
             self.sql(text)
         return caught.value
 

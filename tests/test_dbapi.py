@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -15,9 +16,11 @@ import pytest
 
 import jetsql
 from door_engine import DoorEngine
+from golden_reports import raises
 from http_server import TOKEN, Server, serving
 from jetsql.client import batches, dbapi
 from jetsql.client.addresses import Address, address
+from jetsql.client.dbapi_errors import error_of
 from jetsql.client.decoding import Struct
 from jetsql.client.parameters import Typed, encode
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
@@ -64,7 +67,7 @@ def test_columns_are_described(connection: dbapi.Connection) -> None:
     assert cursor.description[0][1] == dbapi.NUMBER != dbapi.STRING
     cursor.execute("NOTHING")
     assert cursor.description is None
-    with pytest.raises(dbapi.InterfaceError, match="no rows"):
+    with raises(dbapi.InterfaceError, match="no rows"):
         cursor.fetchall()
 
 
@@ -109,24 +112,24 @@ def test_what_is_closed_says_so(connection: dbapi.Connection, engine: DoorEngine
     closed.close()
     closed.close()
     for use in (closed.fetchone, lambda: closed.execute("COUNT 1"), lambda: closed.fetchmany(1)):
-        with pytest.raises(dbapi.InterfaceError, match="cursor is closed"):
+        with raises(dbapi.InterfaceError, match="cursor is closed"):
             use()
     open_one.execute("ENDLESS").fetchone()
     connection.close()
     assert engine.ended.wait(30)
     for use in (open_one.fetchone, lambda: open_one.execute("COUNT 1"), connection.cursor, connection.commit):
-        with pytest.raises(dbapi.InterfaceError, match="closed"):
+        with raises(dbapi.InterfaceError, match="closed"):
             use()
 
 
 def test_no_transactions(connection: dbapi.Connection) -> None:
     connection.commit()
-    with pytest.raises(dbapi.NotSupportedError):
+    with raises(dbapi.NotSupportedError):
         connection.rollback()
 
 
 def test_an_error_tells_everything(connection: dbapi.Connection) -> None:
-    with pytest.raises(dbapi.ProgrammingError) as told:
+    with raises(dbapi.ProgrammingError) as told:
         connection.cursor().execute("\n FAIL job")
     error = told.value
     assert (error.condition, error.sqlstate, error.hint) == ("JETSQL.JOB_NOT_FOUND", "42704", "See SHOW JOBS.")
@@ -138,7 +141,7 @@ def test_an_error_behind_the_first_rows(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.execute("LATE")
     assert cursor.fetchone() == (1,)
-    with pytest.raises(dbapi.DatabaseError, match="the second row is broken"):
+    with raises(dbapi.DatabaseError, match="the second row is broken"):
         cursor.fetchall()
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
 
@@ -178,7 +181,7 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
     cursor, failed = connection.cursor(), []
 
     def wait() -> None:
-        with pytest.raises(dbapi.OperationalError) as told:
+        with raises(dbapi.OperationalError) as told:
             cursor.execute("WAIT")
         failed.append(told.value.condition)
 
@@ -225,7 +228,7 @@ def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, serv
     cursor.execute(statement)
     lose_sessions(server)
     for _ in range(2):
-        with pytest.raises(dbapi.OperationalError, match="was not begun") as told:
+        with raises(dbapi.OperationalError, match="was not begun") as told:
             cursor.execute("SELECT 1")
         assert told.value.hint == "Connect again."
 
@@ -235,28 +238,28 @@ def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.cursor()
         cursor.execute("ENDLESS").fetchone()
-    with pytest.raises(dbapi.OperationalError):
+    with raises(dbapi.OperationalError):
         cursor.fetchall()
-    with pytest.raises(dbapi.OperationalError, match="No engine answers"):
+    with raises(dbapi.OperationalError, match="No engine answers"):
         cursor.execute("SELECT 1")
     connection.close()
 
 
 def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: DoorEngine) -> None:
-    with pytest.raises(dbapi.OperationalError, match="Spark's process"):
+    with raises(dbapi.OperationalError, match="Spark's process"):
         connection.cursor().execute("DIE")
     assert engine.statements.texts == ["DIE"]
 
 
 def test_no_engine_and_a_wrong_token(server: Server) -> None:
-    with pytest.raises(dbapi.OperationalError, match="token is wrong"):
+    with raises(dbapi.OperationalError, match="token is wrong"):
         jetsql.connect(server.url, token="wrong")
-    with pytest.raises(dbapi.OperationalError, match="No engine answers"):
+    with raises(dbapi.OperationalError, match="No engine answers"):
         jetsql.connect("http://127.0.0.1:9")
 
 
 def test_the_engine_of_a_home_is_not_started_when_that_is_forbidden(tmp_path: Any) -> None:
-    with pytest.raises(dbapi.OperationalError, match="No engine runs on"):
+    with raises(dbapi.OperationalError, match="No engine runs on"):
         jetsql.connect(home=tmp_path, start=False)
 
 
@@ -278,10 +281,34 @@ def test_urls(url: str, expected: Address, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
+    ("schema", "used"),
+    [
+        ("sales", "`sales`"),
+        ("lake.sales", "`lake`.`sales`"),
+        ("`a.b`.c", "`a.b`.`c`"),
+        ("`a``b`", "`a``b`"),
+    ],
+)
+def test_the_schema_of_a_connection_is_quoted(server: Server, schema: str, used: str) -> None:
+    with jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
+        assert connection.schema == used
+
+
+def test_the_address_of_the_home_of_the_settings() -> None:
+    assert address(None, None, None, "sales", False) == Address(None, "", None, "sales", False)
+
+
+def test_an_error_goes_from_process_to_process() -> None:
+    error = error_of(ErrorReport("JETSQL.JOB_NOT_FOUND", "42704", "There is no job j.", "Make it.", 2, 3))
+    copied = pickle.loads(pickle.dumps(error))
+    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(
     "url", ["ftp://host", "host:80", "", "jetsql://host?hom=1", "jetsql://host?home=/a", "jetsql:///?start=no"]
 )
 def test_bad_urls(url: str) -> None:
-    with pytest.raises(dbapi.InterfaceError, match="URL"):
+    with raises(dbapi.InterfaceError, match="URL"):
         jetsql.connect(url)
 
 
@@ -355,7 +382,7 @@ def test_values_of_numpy_and_pandas() -> None:
     moment = {"type": "timestamp_ntz", "value": "2024-01-01T00:00:00"}
     values = [numpy.int64(1), numpy.float32(0.5), numpy.array([1, 2]), pandas.NaT, pandas.Timestamp("2024-01-01")]
     assert encode(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
-    with pytest.raises(StatementError, match="has nanoseconds") as caught:
+    with raises(StatementError, match="has nanoseconds") as caught:
         encode([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
     assert caught.value.hint == "Round it."
 
@@ -396,14 +423,14 @@ def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: st
     ],
 )
 def test_parameters_that_are_none(connection: dbapi.Connection, parameters: Any, words: str) -> None:
-    with pytest.raises(dbapi.ProgrammingError, match=words) as told:
+    with raises(dbapi.ProgrammingError, match=words) as told:
         connection.cursor().execute("ARGS ?, '?', ?", parameters)
     assert told.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
 
 @pytest.mark.parametrize("parameters", ["text", 1, b"", {1, 2}])
 def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection, parameters: Any) -> None:
-    with pytest.raises(dbapi.InterfaceError, match="in a sequence or a mapping"):
+    with raises(dbapi.InterfaceError, match="in a sequence or a mapping"):
         connection.cursor().execute("ARGS ?", parameters)
 
 
@@ -413,7 +440,7 @@ def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection
      {"type": "array", "value": 1}, {"type": "struct", "value": [[1, 1]]}],
 )  # fmt: skip
 def test_what_is_no_parameter_on_the_wire(told: object) -> None:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         bound([told], "SELECT ?")
     assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
@@ -422,7 +449,7 @@ def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: 
     cursor = connection.cursor()
     [(args,)] = cursor.execute("ARGS :a", {"a": 1}).fetchall()
     assert args == "{'a': {'type': 'int', 'value': '1'}}"
-    with pytest.raises(dbapi.InterfaceError, match="a text, not a bytes"):
+    with raises(dbapi.InterfaceError, match="a text, not a bytes"):
         cursor.execute(b"SELECT 1")  # type: ignore[arg-type]
 
 
@@ -452,7 +479,7 @@ def test_other_statements_run_once_a_row(text: str) -> None:
 def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.executemany("NOTHING", [])
-    with pytest.raises(dbapi.InterfaceError, match="without rows"):
+    with raises(dbapi.InterfaceError, match="without rows"):
         cursor.executemany("ARGS ?", [[1], [2]])
 
 
@@ -462,17 +489,17 @@ def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
     assert (table.num_rows, table.column("n").to_pylist()[-1], cursor.description[0][1]) == (1000, 999, "int")
     assert list(cursor.execute("COUNT 2").fetch_df()["n"]) == [0, 1]
     assert sum(batch.num_rows for batch in cursor.execute("COUNT 3").fetch_record_batch()) == 3
-    with pytest.raises(dbapi.InterfaceError, match="fetched once"):
+    with raises(dbapi.InterfaceError, match="fetched once"):
         cursor.fetch_arrow_table()
-    with pytest.raises(dbapi.InterfaceError, match="arrow_cursor"):
+    with raises(dbapi.InterfaceError, match="arrow_cursor"):
         connection.cursor().execute("COUNT 1").fetch_df()
 
 
 def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> None:
     cursor = connection.arrow_cursor()
-    with pytest.raises(dbapi.ProgrammingError, match="There is no such job"):
+    with raises(dbapi.ProgrammingError, match="There is no such job"):
         cursor.execute("FAIL job")
-    with pytest.raises(dbapi.DatabaseError, match="the second row is broken"):
+    with raises(dbapi.DatabaseError, match="the second row is broken"):
         cursor.execute("LATE").fetch_arrow_table()
     cursor.execute("ENDLESS")
     cursor.close()
@@ -484,6 +511,6 @@ def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: DoorEngine) -> None
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.arrow_cursor()
         cursor.execute("ENDLESS")
-    with pytest.raises(dbapi.OperationalError):
+    with raises(dbapi.OperationalError):
         cursor.fetch_arrow_table()
     connection.close()

@@ -11,6 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families
 
+from golden_reports import compare
 from jetsql.jobs.engine import BatchCommitted
 from jetsql.jobs.metrics import Measure
 from jetsql.jobs.model import Cause, Status
@@ -61,6 +62,12 @@ def test_an_engine_without_jobs(w: World) -> None:
     assert scrape.value("jetsql_sessions") == 3
     assert scrape.value("jetsql_statements") == 2
     assert [scrape.value("jetsql_jobs", status=status.value) for status in Status] == [0] * len(Status)
+
+
+def test_the_whole_text(w: World) -> None:
+    commit(w, w.make(), state_rows=7, state_bytes=512)
+    text = re.sub(r"(version|jetsql|spark)=\"[^\"]*\"", r'\1="*"', Scrape(w).text)
+    compare([re.sub(r"(_created|_start_time_seconds)(\{.*\})? .*", r"\1\2 *", line) for line in text.splitlines()])
 
 
 def test_a_job_with_batches(w: World) -> None:

@@ -13,10 +13,12 @@ from typing import get_args
 
 import pytest
 
+from golden_reports import compare, raises, report
 from jetsql.errors import StatementError
-from jetsql.language import parse, split
+from jetsql.language import completions, parse, split
 from jetsql.language.grammar import grammar_text, parser
 from jetsql.language.statements import Statement
+from jetsql.language.tokens import tokens
 
 GRAMMAR = Path(__file__).parents[1] / "grammar"
 RULE = re.compile(r"^(\w+):", re.MULTILINE)
@@ -103,9 +105,35 @@ def test_accepted_statements_parse_under_odd_spellings(file: str) -> None:
         assert type(parse(text.swapcase() if "`" not in text else text)) is type(statement)
 
 
+@pytest.mark.parametrize("file", accepted_files())
+def test_accepted_statements_give_these_trees(file: str) -> None:
+    compare([repr(parse(text)) for text in accepted(file)])
+
+
+@pytest.mark.parametrize("file", accepted_files())
+def test_what_is_said_of_the_beginnings_of_accepted_statements(file: str) -> None:
+    for text in accepted(file)[:3]:
+        for stop in [token.stop for token in tokens(text)][:12]:
+            compare(
+                [
+                    text[:stop],
+                    *outcome(text[:stop]),
+                    repr(completions(text[:stop])),
+                    repr(completions(f"{text[:stop]} ")),
+                ]
+            )
+
+
+def outcome(text: str) -> list[str]:
+    try:
+        return [type(parse(text)).__name__]
+    except StatementError as error:
+        return report(error)
+
+
 @pytest.mark.parametrize("case", rejected(), ids=lambda case: f"{case.file}: {case.text[:40]}")
 def test_rejected_statements_say_what_and_where(case: Rejected) -> None:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         parse(case.text)
     error = caught.value
     assert error.place is not None

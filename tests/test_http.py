@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import threading
 import uuid
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from door_engine import DoorEngine
+from golden_reports import compare
 from http_server import TOKEN, Server, serving
 from jetsql.client.http import HttpDoor, NothingSent
 from jetsql.client.remote import RemoteEngine
@@ -415,6 +417,41 @@ def test_what_is_no_request(shared: Server, body: str, words: str) -> None:
 def test_paths_and_methods_that_are_not_there(shared: Server) -> None:
     assert request(shared, "GET", "/nowhere").status == 404
     assert request(shared, "GET", "/v1/sql").status == 405
+
+
+REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
+    ("GET", "/healthz", None, {}),
+    ("GET", "/healthz", None, {"Authorization": ""}),
+    ("GET", "/v1/engine", None, {"Authorization": ""}),
+    ("GET", "/v1/engine", None, {"Host": "evil.example"}),
+    ("GET", "/nowhere", None, {}),
+    ("GET", "/v1/sql", None, {}),
+    ("DELETE", "/v1/sessions/none", None, {}),
+    ("DELETE", "/v1/sessions/none/statements/none", None, {}),
+    ("DELETE", "/v1/statements/none", None, {}),
+    ("POST", "/v1/sql", {}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2"}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "sql": 1}, {}),
+    ("POST", "/v1/sql", {"statement": 1}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "id": "1"}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "session": "none"}, {}),
+    ("POST", "/v1/sql", {"statement": "ARGS ?", "parameters": [[1, "a"]]}, {}),
+    ("POST", "/v1/sql", {"statement": "ARGS ?", "parameters": [{"type": "INT", "value": "a"}]}, {}),
+    ("POST", "/v1/sql", {"statement": "FAIL"}, {}),
+    ("POST", "/v1/sessions", {"a": 1}, {}),
+]
+
+
+@pytest.mark.parametrize("case", REQUESTS, ids=lambda case: " ".join(map(str, case)))
+def test_whole_answers(shared: Server, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]) -> None:
+    method, path, body, headers = case
+    with closing(HTTPConnection(urlsplit(shared.url).netloc, timeout=30)) as connection:
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, {"Authorization": f"Bearer {TOKEN}", **headers})
+        response = connection.getresponse()
+        answered = sorted(f"{name}: {value}" for name, value in response.getheaders() if name != "date")
+        text = re.sub(r'"(id|session)":\s*"[^"]+"', r'"\1": "*"', response.read().decode())
+        compare([str(response.status), *(each for each in answered if "content-length" not in each), text])
 
 
 def test_stop_is_asked_for(server: Server) -> None:

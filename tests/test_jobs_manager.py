@@ -11,6 +11,7 @@ from threading import Barrier, Thread
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.commands import execute
 from jetsql.jobs.history import HistoryRow
@@ -103,7 +104,7 @@ def test_a_first_batch_that_fails_is_final_too(w: World) -> None:
     w.engine.quiet = True
     made, job = begin(w, MAKE)
     w.engine.fail(job.id, HOPELESS)
-    with pytest.raises(StatementError, match="division by zero"):
+    with raises(StatementError, match="division by zero"):
         made.result(20)
     assert w.titles(job.id)[:3] == ["submitted", "running", "failed"]
 
@@ -474,7 +475,7 @@ def test_a_step_that_cannot_be_stored_did_not_happen(tmp_path: Path) -> None:
     with world(tmp_path, store=store) as w:
         job_id = w.make()
         store.failures = 1
-        with pytest.raises(EngineError, match="disk is full"):
+        with raises(EngineError, match="disk is full"):
             w.sql("SUSPEND JOB j")
         assert w.job(job_id).status is Status.RUNNING
         assert "stop 1" not in w.engine.calls
@@ -511,7 +512,7 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
         last = w.store.history(running)[-1]
         assert last.title == "engine stopped"
         assert last.words == "The engine stopped; the job continues with its next start."
-        with pytest.raises(EngineError, match="closed"):
+        with raises(EngineError, match="closed"):
             w.sql(MAKE)
     with world(tmp_path) as w:
         assert w.wait_run(running, 2).batch is not None

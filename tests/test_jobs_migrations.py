@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import EngineError
 from jetsql.jobs.migrations import STEPS
 from jetsql.jobs.model import Operator, Status, Trigger
@@ -148,7 +149,7 @@ def test_a_kill_in_the_middle_leaves_a_store_that_is_migrated_next_time(path: Pa
 def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str, condition: str) -> None:
     store_of(path, change)
     before = path.read_bytes()
-    with pytest.raises(EngineError) as caught:
+    with raises(EngineError) as caught:
         Store(path)
     assert caught.value.condition == condition
     assert path.read_bytes() == before
@@ -157,7 +158,7 @@ def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str,
 
 def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
     store_of(path, "CREATE TABLE snapshots (name TEXT)")  # somebody's own; version 1 has none
-    with pytest.raises(EngineError, match="snapshots already exists"):
+    with raises(EngineError, match="snapshots already exists"):
         Store(path)
     assert version(path) == "1"
     store_of(path, "DROP TABLE snapshots")
@@ -167,7 +168,7 @@ def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
 
 def test_a_folder_that_takes_no_copy_is_told(path: Path) -> None:
     path.with_name("jetsql.db.version-1.part").mkdir()
-    with pytest.raises(EngineError) as caught:
+    with raises(EngineError) as caught:
         Store(path)
     assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert version(path) == "1"

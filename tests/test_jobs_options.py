@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from golden_reports import raises
 from jetsql.errors import StatementError
 from jetsql.jobs.confs import refusal
 from jetsql.jobs.ids import IdMaker, canonical_id, id_number
@@ -21,7 +22,7 @@ def parsed(**options: str) -> Options:
 
 
 def refused(*options: tuple[str, str]) -> StatementError:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         parse_options(option(key, value, 10 * at) for at, (key, value) in enumerate(options, 1))
     return caught.value
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import Place, StatementError
 from jetsql.jobs.model import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.options import parse_options
@@ -33,7 +34,7 @@ def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: s
 
 
 def refused(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> StatementError:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         plan(of, verb, **options)
     return caught.value
 

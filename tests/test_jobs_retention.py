@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.history import HistoryRow
 from jetsql.jobs.model import Job, Snapshot, Status
@@ -123,7 +124,7 @@ def pass_time(w: World, clock: Clock, seconds: float) -> None:
     clock.ahead += seconds
     live = next(view.job for view in w.manager.board.live() if view.job.name == "stays")
     for _ in range(2):  # timers come after the statement that finds them due
-        with pytest.raises(StatementError):
+        with raises(StatementError):
             w.manager.submit(replace(live, id="0"))
 
 

@@ -10,6 +10,7 @@ from threading import Barrier, BrokenBarrierError, Event
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import StatementError
 from jetsql.jobs.board import View
 from jetsql.jobs.model import Cause, Operator, Status
@@ -169,7 +170,7 @@ def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> Non
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
     w.engine.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE" and caught.value.place is not None
     assert "kept no state" in caught.value.message
@@ -178,7 +179,7 @@ def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> Non
 def test_a_snapshot_that_is_not_there(w: World) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT friday FOR JOB j")
-    with pytest.raises(StatementError, match="There is no snapshot 'fridya'") as caught:
+    with raises(StatementError, match="There is no snapshot 'fridya'") as caught:
         w.run(create("k", {"initialSnapshotName": "fridya"}))
     assert caught.value.hint == "Did you mean friday?" and caught.value.place is not None
     assert w.refused("DROP SNAPSHOT fridya").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
@@ -229,7 +230,7 @@ def test_a_copy_that_gets_no_name_is_deleted(w: World) -> None:
         writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
         w.engine.wait_entered("copy_state")
         w.store.add_snapshot(replace(other, id="another", name="s"))
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         writing.result(20)
     assert caught.value.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
     assert set(w.engine.snapshots) == {other.id}
@@ -324,3 +325,11 @@ def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pyte
     w.make()
     monkeypatch.setattr(w.manager.workers, "wait_idle", lambda *_: False)
     assert "Its files are still being deleted." in str(w.said(text)[1])
+
+
+def test_a_job_from_a_snapshot_has_the_defaults_of_the_snapshot(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    monkeypatch.setattr(w.engine, "defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
+    assert w.job(w.make("k", {"initialSnapshotName": "s"})).defaults == {"spark.sql.shuffle.partitions": "2"}
+    assert w.job(w.make("l")).defaults == {"spark.sql.shuffle.partitions": "9"}

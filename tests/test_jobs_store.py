@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.codec import MalformedRecord, decode, encode
 from jetsql.jobs.history import HistoryRow
@@ -69,7 +70,7 @@ def test_an_empty_store(store: Store, path: Path) -> None:
 def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     store.add(JOB, row(JOB))
     other = replace(JOB, id="0002-0000-0000-0001", name="DÉLAYS")
-    with pytest.raises(StatementError, match="JOB_ALREADY_EXISTS"):
+    with raises(StatementError, match="JOB_ALREADY_EXISTS"):
         store.add(other, row(other))
     assert store.job(other.id) is None and store.history(other.id) == ()
     ended = replace(JOB, status=Status.COMPLETED, files=True)
@@ -77,7 +78,7 @@ def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     store.add(other, row(other))
     assert store.newest_named("délays") == other
     assert store.jobs_with_files() == (ended,)
-    with pytest.raises(StatementError, match="JOB_ALREADY_EXISTS"):
+    with raises(StatementError, match="JOB_ALREADY_EXISTS"):
         store.save(replace(JOB, name="délays"), row(JOB))
     assert store.job(JOB.id) == ended
     assert [entry.after for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
@@ -88,7 +89,7 @@ def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TRIGGER full BEFORE INSERT ON history BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
         other.commit()
-    with pytest.raises(EngineError, match="disk is full"):
+    with raises(EngineError, match="disk is full"):
         store.save(replace(JOB, status=Status.SUSPENDED), row(JOB))
     assert store.job(JOB.id) == JOB
 
@@ -123,7 +124,7 @@ def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Stor
         lambda: store.save(JOB, row(JOB), snapshot(3, "BEFORE"), replaces=snapshot(9).id),
         lambda: store.add_snapshot(snapshot(3, "BEFORE"), None, row(JOB), JOB),
     ):
-        with pytest.raises(StatementError, match=r"SNAPSHOT_ALREADY_EXISTS.*named BEFORE already"):
+        with raises(StatementError, match=r"SNAPSHOT_ALREADY_EXISTS.*named BEFORE already"):
             attempt()
     assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
     assert [entry.title for entry in store.history(JOB.id)] == ["running", "kept"]
@@ -141,7 +142,7 @@ def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(path: Path) -> None:
     with closing(Store(path)) as store:
         store.add_snapshot(snapshot())
     change(path, "UPDATE snapshots SET record = '[]'")
-    with closing(Store(path)) as store, pytest.raises(EngineError, match=f"snapshot {snapshot().id}"):
+    with closing(Store(path)) as store, raises(EngineError, match=f"snapshot {snapshot().id}"):
         store.snapshot_named("before")
 
 
@@ -155,7 +156,7 @@ def change(path: Path, *statements: str) -> bytes:
 
 
 def refused(path: Path) -> EngineError:
-    with pytest.raises(EngineError) as caught:
+    with raises(EngineError) as caught:
         Store(path)
     assert str(path) in caught.value.message
     return caught.value
@@ -247,7 +248,7 @@ def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(path: Path) -> None
         store.add(ended, row(ended))
     change(path, "UPDATE jobs SET record = '[]'")
     with closing(Store(path)) as store:
-        with pytest.raises(EngineError, match=JOB.id):
+        with raises(EngineError, match=JOB.id):
             store.all_jobs()
 
 

@@ -10,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import StatementError
 from jetsql.jobs.compatibility import Verdict, carry_over
 from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
@@ -111,7 +112,7 @@ def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
     job_id, updating = failed_on_trial(w, held=None)
     job = w.wait_status(job_id, Status.SUSPENDED)
     assert job.previous is not None
-    with pytest.raises(StatementError, match="SUSPENDED"):
+    with raises(StatementError, match="SUSPENDED"):
         updating.result(20)
     w.engine.quiet = False
     assert w.said("RESUME JOB j")[0] == "RUNNING"
@@ -127,7 +128,7 @@ def test_a_statement_that_comes_between_ends_what_an_update_waits_for(w: World, 
         w.engine.wait_entered("prepare_update")
         opened.set()
         assert w.said(statement)[0] == status
-    with pytest.raises(StatementError, match=status):
+    with raises(StatementError, match=status):
         updating.result(20)
 
 

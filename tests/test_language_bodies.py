@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from golden_reports import raises
 from jetsql.errors import Place, StatementError
 from jetsql.language import find_function, find_name, parse
 from jetsql.language.statements import Body, CreateJob, Verb
@@ -137,7 +138,7 @@ def test_what_only_looks_like_a_parameter_is_fine(query: str) -> None:
 )
 def test_parameters_and_substitutions_are_refused_at_their_token(query: str, at: str) -> None:
     text = f"CREATE JOB j AS INSERT INTO t {query}"
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         parse(text)
     assert caught.value.condition == "JETSQL.PARAMETER_IN_BODY"
     assert caught.value.place == Place(text.index(at, 30), text.index(at, 30) + len(at))

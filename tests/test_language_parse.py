@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from golden_reports import raises
 from jetsql.errors import Place, StatementError
 from jetsql.language import parse
 from jetsql.language.statements import (
@@ -31,7 +32,7 @@ from tests.searching import examples
 
 
 def rejected(text: str) -> StatementError:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         parse(text)
     return caught.value
 

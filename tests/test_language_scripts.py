@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from golden_reports import raises
 from jetsql.errors import Place, StatementError
 from jetsql.language import Substituted, split, substitute
 from tests.searching import examples
@@ -108,7 +109,7 @@ def test_a_shell_learns_what_is_missing(script: str, terminated: bool, closed: b
 @pytest.mark.parametrize("opening", ["'", '"', "`", "r'", "/*", "$$", "$x$"])
 def test_strict_refuses_what_never_ends_where_it_opens(opening: str) -> None:
     script = f"SELECT 1;\nSELECT {opening} 2;\nSELECT 3;"
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         split(script, strict=True)
     assert caught.value.condition == "JETSQL.PARSE_SYNTAX_ERROR"
     assert caught.value.place == Place(script.index(opening), script.index(opening) + 1)
@@ -192,7 +193,7 @@ def test_variables_are_filled_in(text: str, result: str) -> None:
     ],
 )
 def test_what_has_no_value_is_refused_at_its_place(text: str, condition: str, at: str, said: str) -> None:
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         substitute(text, {"table": "t"})
     assert caught.value.condition == f"JETSQL.{condition}"
     assert caught.value.place == Place(text.index(at), text.index(at) + len(at))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.engines import state
+from golden_reports import raises
+from jetsql.client.engines import Stopped, state, stop
 from jetsql.errors import EngineError
 from jetsql.lease import Lease, check_place, make_home
 
@@ -20,7 +21,7 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 
 
 def refusal(home: Path) -> EngineError:
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         Lease(home)
     return refused.value
 
@@ -71,7 +72,7 @@ def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
 def test_a_home_that_can_be_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         make_home(tmp_path / name)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
 
@@ -83,8 +84,28 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     check_place(original)
     check_place(alias)
     shutil.copytree(original, copy)
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         check_place(copy)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert str(original) in refused.value.message
     check_place(original)
+
+
+def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(tmp_path, service=True)
+    asked = []
+
+    def end(home: Path) -> None:
+        asked.append(home)
+        lease.release()
+
+    monkeypatch.setattr("jetsql.client.engines.find", end)
+    assert stop(tmp_path, 60) is Stopped.ENDED
+    assert stop(tmp_path, 60) is Stopped.NONE
+    assert asked == [tmp_path]
+
+
+def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
+    lease = Lease(tmp_path, service=True)
+    assert stop(tmp_path, -1) is Stopped.STILL
+    lease.release()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.mutation import worker
-from tools.mutation.__main__ import GOAL, Judged, Outcome
+from tools.mutation.__main__ import FLOOR, GOAL, Judged, Outcome, report
 from tools.mutation.mutants import File, Identity, Mutant, explained, stale
 
 ROOT = Path(__file__).parent.parent
@@ -115,7 +115,8 @@ def test_the_score_counts_what_is_killed_or_explained_of_what_was_judged() -> No
     judged = Judged()
     judged.outcomes.update(
         {
-            Outcome.KILLED: 15,
+            Outcome.KILLED: 12,
+            Outcome.TYPES: 3,
             Outcome.TIMEOUT: 2,
             Outcome.EXPLAINED: 2,
             Outcome.SURVIVED: 1,
@@ -129,6 +130,25 @@ def test_the_score_counts_what_is_killed_or_explained_of_what_was_judged() -> No
 
 def test_no_mutants_are_no_success() -> None:
     assert Judged().score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("survived", "held", "words"),
+    [
+        (0, True, "goal: 95 % met\nfloor: {floor:g} % held"),
+        (6, True, "goal: 95 % MISSED\nfloor: {floor:g} % held"),
+        (50, False, "goal: 95 % MISSED\nfloor: {floor:g} % BROKEN, so the test fails"),
+    ],
+)
+def test_the_run_fails_below_its_floor_and_states_the_goal(
+    survived: int, held: bool, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = Judged()
+    judged.outcomes.update({Outcome.KILLED: 100 - survived, Outcome.SURVIVED: survived})
+    assert report(judged, 100, []) is held
+    shown = capsys.readouterr().out
+    assert shown.endswith(words.format(floor=FLOOR) + "\n")
+    assert f"mutation score: {100 - survived:.1f} % killed or explained\n" in shown
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------
@@ -155,12 +175,14 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
     sums = SOURCE.replace("price + 1", "price - 1")
     late = SOURCE.replace("begin: int = 8", "begin: int = 9")
     never = SOURCE.replace("return True", "return False")
+    wrong = SOURCE.replace("return True", "return None")
     tasks = {
         "killed here": worker.Task("shop.py", "is_open", below, ["test_shop.py::test_here"], 60),
         "killed there": worker.Task("shop.py", "is_open", below, ["test_shop.py::test_there"], 60),
         "default": worker.Task("shop.py", "is_open", late, ["test_shop.py::test_here"], 60),
         "inner function": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_total"], 60),
         "survived": worker.Task("shop.py", "Shop.total", sums, ["test_shop.py::test_here"], 60),
+        "wrong type": worker.Task("shop.py", "is_open", wrong, ["test_shop.py::test_total"], 60),
         "hangs": worker.Task("shop.py", "is_open", never, ["test_shop.py::test_hangs"], 1),
         "no mutant": worker.Task("shop.py", "is_open", SOURCE, ["test_shop.py::test_total"], 60),
     }
@@ -187,6 +209,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
         ("default", 1),
         ("inner function", 1),
         ("survived", 0),
+        ("wrong type", worker.TYPES),
         ("hangs", worker.TIMEOUT),
         ("no mutant", 0),
     ],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import StatementError
 from jetsql.jobs.engine import RunHindered
 from jetsql.jobs.model import CapturedSession, Cause, Operator
@@ -66,7 +67,7 @@ def w(tmp_path: Path) -> Iterator[World]:
         job_id = w.make("j", OPTIONS, body=OLD_BODY)
         w.sql("CREATE SNAPSHOT s FOR JOB j")
         engine.prepare_errors = [OSError(f"{SECRET}new-option is no password for {url('prepared')}")]
-        with pytest.raises(StatementError, match="is no password for"):
+        with raises(StatementError, match="is no password for"):
             w.run(UPDATE)
         w.wait_run(job_id, 2)
         engine.quiet = True
@@ -149,7 +150,7 @@ def test_a_refused_update_and_its_explanation_hide_secrets(
     if explain:
         [text] = [line for line in explained(w).splitlines() if line.startswith("Update:")]
     else:
-        with pytest.raises(StatementError) as caught:
+        with raises(StatementError) as caught:
             w.run(UPDATE)
         text = caught.value.message
     assert words in text and text.count(HIDDEN) == hidden and SECRET not in text
@@ -157,7 +158,7 @@ def test_a_refused_update_and_its_explanation_hide_secrets(
 
 def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None:
     w.engine.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
-    with pytest.raises(StatementError) as caught:
+    with raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     text = f"{caught.value.message} {caught.value.hint}"
     assert "It was taken of: INSERT INTO out SELECT id" in text and text.count(HIDDEN) == 3 and SECRET not in text

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from golden_reports import raises
 from jetsql.cli.flags import Flags, settings_of
 from jetsql.cli.reaching import start_flags
 from jetsql.errors import EngineError
@@ -31,7 +32,7 @@ def test_free_doors_are_fine() -> None:
 
 @pytest.mark.parametrize("door", ["connect", "thrift"])
 def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
-    with pytest.raises(EngineError) as told:
+    with raises(EngineError) as told:
         doors.check(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
     assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
     assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
@@ -39,7 +40,7 @@ def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
 
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
-    with pytest.raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
+    with raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
         doors.check(replace(ALL, thrift_host="192.0.2.1"))
 
 
@@ -50,7 +51,7 @@ def test_doors_that_stay_closed_are_not_looked_at(taken: int) -> None:
 def test_hives_own_variables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_BIND_HOST", "0.0.0.0")
     doors.check(DoorSettings())
-    with pytest.raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would move"):
+    with raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would move"):
         doors.check(ALL)
 
 
@@ -73,7 +74,7 @@ def test_settings_of_the_doors(tmp_path: Path) -> None:
     environ = {"JETSQL_CONFIG": str(file), "JETSQL_THRIFT": "true", "JETSQL_CONNECT_HOST": "0.0.0.0"}
     found = load(environ=environ, flags={"thrift_port": 10001}).doors
     assert (found.connect, found.connect_host, found.thrift, found.thrift_port) == (False, "0.0.0.0", True, 10001)
-    with pytest.raises(EngineError, match=r"JETSQL_THRIFT in the environment is 'yes'.*It must be true or false"):
+    with raises(EngineError, match=r"JETSQL_THRIFT in the environment is 'yes'.*It must be true or false"):
         load(environ={**environ, "JETSQL_THRIFT": "yes"})
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import EngineError
 from jetsql.jobs.settings import JobSettings
 from jetsql.settings import Settings, load
@@ -70,7 +71,7 @@ def test_there_need_be_no_file(tmp_path: Path) -> None:
 
 
 def refusal(environ: dict[str, str], **flags: object) -> str:
-    with pytest.raises(EngineError) as refused:
+    with raises(EngineError) as refused:
         load(environ=environ, **flags)  # type: ignore[arg-type]
     assert refused.value.condition == "JETSQL.INVALID_SETTING"
     return refused.value.explanation

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_reports import raises
 from jetsql.errors import EngineError
 from jetsql.jobs.store import Store
 from jetsql.private_files import open_to_others
@@ -38,7 +39,7 @@ def begin(home: Path, wanted: str | None, files: Files) -> str:
 
 
 def refused(home: Path, wanted: str | None, files: Files) -> EngineError:
-    with pytest.raises(EngineError) as caught:
+    with raises(EngineError) as caught:
         begin(home, wanted, files)
     assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
     return caught.value

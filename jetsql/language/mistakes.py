@@ -48,7 +48,7 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
 
 def unclosed(token: Token) -> StatementError:
     """The error of a quote or comment without end, at where it opens."""
-    what, sign = "text", token.text[-1] if token.text[-1:] in "'\"" else "'"
+    what = "text"
     if token.text.startswith("/*"):
         what, sign = "comment", "*/"
     elif token.text.startswith("`"):

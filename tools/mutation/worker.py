@@ -2,7 +2,8 @@
 
 It runs in a copy of the project that is its own. It has imported the modules that are mutated and all tests, and forks
 for each mutant. The fork gives the mutated function its new code. The file is changed, too, for the processes that the
-tests start; afterwards it is restored, and what is left of these processes is killed. Each line of the input is a
+tests start; afterwards it is restored, and what is left of these processes is killed. mypy, which is one of the tests
+of the project, checks the mutants that survive the tests. Each line of the input is a
 `Task`, and each line of the output its `Verdict`.
 """
 
@@ -13,6 +14,7 @@ import importlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -32,6 +34,8 @@ _LATER_SECONDS: Final = 3600
 _OUTPUT: Final = 2000
 UNFIT: Final = 70
 """The exit code for a mutant whose code does not fit its function."""
+TYPES: Final = 71
+"""The exit code for a mutant that passes the tests and fails the type check."""
 TIMEOUT: Final = -1000
 """Stands for the exit code of tests that did not end in time."""
 
@@ -55,7 +59,7 @@ class Verdict:
     """What became of a task."""
 
     code: int
-    """The exit code of pytest, minus the signal that killed it, UNFIT, or TIMEOUT."""
+    """The exit code of pytest, minus the signal that killed it, UNFIT, TYPES, or TIMEOUT."""
     output: str
     """The last characters that the tests wrote."""
 
@@ -81,7 +85,7 @@ def main() -> None:
     _import_all(sys.argv[1:])
     for number, line in enumerate(sys.stdin):
         os.truncate(log, 0)
-        code = _judge(Task(**json.loads(line)), f"{os.getpid()}.{number}")
+        code = _judge(Task(**json.loads(line)), number)
         output = log.read_text(encoding="utf-8", errors="replace")[-_OUTPUT:]
         verdicts.write(json.dumps(asdict(Verdict(code, output))) + "\n")
         verdicts.flush()
@@ -97,22 +101,33 @@ def _import_all(modules: list[str]) -> None:
                 raise
 
 
-def _judge(task: Task, mark: str) -> int:
+def _judge(task: Task, number: int) -> int:
     """Run the tests of a task in a fork. Returns the code of its verdict."""
+    mark = f"{os.getpid()}.{number}"
     path = Path(task.file)
     original, times = path.read_bytes(), path.stat()
     os.environ[_MARK] = mark
     path.write_text(task.text, encoding="utf-8")
-    os.utime(path, (times.st_atime, times.st_mtime + _LATER_SECONDS))  # its compiled file is out of date, even at once
+    # Python and mypy compare only time and size with those of their caches, so each mutant has a time of its own.
+    os.utime(path, (times.st_atime, times.st_mtime + _LATER_SECONDS + number))
     try:
         child = os.fork()
         if child == 0:
             _run(task, original.decode("utf-8"))
-        return _wait(child, time.monotonic() + task.limit)
+        code = _wait(child, time.monotonic() + task.limit)
+        return TYPES if code == 0 and not has_right_types(task.file) else code
     finally:
         path.write_bytes(original)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         _kill_marked(mark)
+
+
+def has_right_types(*files: str, folder: Path | None = None) -> bool:
+    """Return whether these files pass the type check. Raises RuntimeError when mypy cannot run."""
+    ended = subprocess.run([sys.executable, "-m", "mypy", *files], cwd=folder, capture_output=True, text=True)
+    if ended.returncode not in (0, 1):
+        raise RuntimeError(f"mypy ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
+    return ended.returncode == 0
 
 
 def _run(task: Task, original: str) -> None:
