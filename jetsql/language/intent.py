@@ -46,7 +46,7 @@ SYNONYMS: Final = {
 # A comment ends at its first */ unless another one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
-_OUR_WORD: Final = rf"(?:(?:{'|'.join((*_ONLY_OURS, _SINK))}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
+_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
