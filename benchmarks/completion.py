@@ -21,12 +21,12 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
-from jetsql.jobs.model import Status
-from jetsql.shell.completer import ShellCompleter
-from jetsql.shell.completion_needs import needs_of
-from jetsql.shell.highlighting import SqlLexer
-from jetsql.shell.keys import runs_at_enter
-from jetsql.shell.names import JobName, Known, Names, TableKey, TableName
+from jetsql.jobs.model.job import Status
+from jetsql.shell.completion.completer import ShellCompleter
+from jetsql.shell.completion.known_names import JobName, Known, Names, TableKey, TableName
+from jetsql.shell.completion.needed_names import needs_of
+from jetsql.shell.output.highlighting import SqlLexer
+from jetsql.shell.repl.keys import runs_at_enter
 
 GOAL: Final = Goal(most=20)
 _LONG: Final = 160_000

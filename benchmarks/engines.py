@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jetsql
 
 if TYPE_CHECKING:
-    from jetsql.service.embedded import EmbeddedEngine
+    from jetsql.embedded.embedded_engine import EmbeddedEngine
 
 
 @dataclass(frozen=True)

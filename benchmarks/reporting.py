@@ -16,8 +16,8 @@ from statistics import median
 
 import click
 
-from jetsql.jobs.tables import Column
-from jetsql.render import Format, lines
+from jetsql.output.render import Format, lines
+from jetsql.resultset import Column
 from jetsql.version import VERSION
 
 
@@ -36,7 +36,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table as `jetsql.render` takes it."""
+    """A table as `jetsql.output.render` takes it."""
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[object, ...]]

@@ -83,8 +83,8 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
     def imports() -> Any:
         from pyspark import core
 
-        from jetsql.engine import jvm
-        from jetsql.service import embedded
+        from jetsql.embedded import embedded_engine as embedded
+        from jetsql.engine.jvm import java_bridge as jvm
 
         return core.context, jvm, embedded
 

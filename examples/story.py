@@ -15,9 +15,9 @@ from pathlib import Path
 
 import jetsql
 from jetsql import script
-from jetsql.mistakes import Mistake, Script
-from jetsql.render import Format
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.output.diagnostics import Diagnostic, Script
+from jetsql.output.render import Format
 
 ROOT = Path(__file__).absolute().parent.parent
 RULE = 100
@@ -60,7 +60,7 @@ class Story:
         if show is Show.STATEMENTS:
             say()
         for step in script.prepare([source], self._values):
-            if show is not Show.NOTHING and not isinstance(step, Mistake):
+            if show is not Show.NOTHING and not isinstance(step, Diagnostic):
                 say(("\n" if show is Show.ALL else "") + step.text.strip() + ";")
             surface = _Surface(show is Show.ALL)
             if script.run([step], self._engine, surface, Format.TABLE, False) is not script.Outcome.FINE:

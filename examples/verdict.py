@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from examples.story import say
-from jetsql.jobs.tables import Column, Value
-from jetsql.render import Format, lines
-from jetsql.service.results import Result as Rows
+from jetsql.output.render import Format, lines
+from jetsql.resultset import Column, Value
+from jetsql.server.statement_result import StatementResult as Rows
 
 SHOWN_DIFFERENCES = 5
 COLUMNS = (Column("table"), Column("in_the_source", "bigint"), Column("in_the_table", "bigint"), Column("verdict"))

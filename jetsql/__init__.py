@@ -23,16 +23,16 @@ from jetsql.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from jetsql.client.dbapi import connect
-    from jetsql.service.embedded import EmbeddedEngine, enable, open
+    from jetsql.embedded.embedded_engine import EmbeddedEngine, enable, open
 
 __all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "connect", "enable", "open"]
 
 
 def __getattr__(name: str) -> Any:
     if name in ("EmbeddedEngine", "enable", "open"):
-        from jetsql.service import embedded
+        from jetsql.embedded import embedded_engine
 
-        return getattr(embedded, name)
+        return getattr(embedded_engine, name)
     if name == "connect":
         from jetsql.client.dbapi import connect
 

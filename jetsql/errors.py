@@ -89,7 +89,7 @@ SQLSTATES: Final[dict[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class Span:
     """A stretch of a statement's text: character offsets from its beginning, `stop` exclusive."""
 
     start: int
@@ -131,7 +131,7 @@ class JetSQLError(Exception):
     """
 
     def __init__(
-        self, condition: str, message: str, *, place: Place | None = None, hint: str = "", where: str = ""
+        self, condition: str, message: str, *, place: Span | None = None, hint: str = "", where: str = ""
     ) -> None:
         self.condition = f"JETSQL.{condition}"
         self.sqlstate = SQLSTATES[condition]
@@ -155,7 +155,7 @@ class JetSQLError(Exception):
         line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
         return ErrorReport(self.condition, self.sqlstate, self.message, self.hint, line, column)
 
-    def at(self, place: Place | None) -> JetSQLError:
+    def at(self, place: Span | None) -> JetSQLError:
         """The same error, pointing at `place` unless it points somewhere already."""
         if self.place is None:
             self.place = place
@@ -166,7 +166,7 @@ class StatementError(JetSQLError):
     """A statement can't be done as it stands; nothing was changed."""
 
 
-class NotYet(StatementError):
+class RetryableError(StatementError):
     """Nothing is wrong with the statement, or the job: what it needs is away, and may be back at any time."""
 
 

@@ -92,7 +92,7 @@ class UnknownFailpoint(ValueError):
 
 
 @dataclass(frozen=True)
-class Place:
+class FailPoint:
     """An armed failpoint. job: as the user named it, empty for any. times: how often it is to be passed, from 1."""
 
     name: str
@@ -100,7 +100,7 @@ class Place:
     times: int = 1
 
     @classmethod
-    def parse(cls, text: str) -> Place:
+    def parse(cls, text: str) -> FailPoint:
         """Raises UnknownFailpoint."""
         place, _, times = text.strip().partition("@")
         name, _, job = place.partition(":")
@@ -115,7 +115,7 @@ class Place:
 class _Death:
     """The armed places that have not been come to; with the last one the process dies."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[FailPoint]) -> None:
         self._left = {(place.name, place.job): place.times for place in places}
         self._lock = threading.Lock()
 
@@ -145,7 +145,7 @@ class _Death:
 
 
 def _armed(text: str) -> _Death | None:
-    return _Death([Place.parse(place) for place in text.split(",")]) if text else None
+    return _Death([FailPoint.parse(place) for place in text.split(",")]) if text else None
 
 
 def check_armed() -> None:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from jetsql import render
 from jetsql.errors import EngineError, JetSQLError, StatementError
 from jetsql.language import Fragment, Substituted, split, substitute
-from jetsql.mistakes import Mistake, Script
-from jetsql.render import Format, Rows
-from jetsql.surface import Surface, SurfaceLost
+from jetsql.output import render
+from jetsql.output.diagnostics import Diagnostic, Script
+from jetsql.output.render import Format, Rows
+from jetsql.output.result_sink import ResultSink, SurfaceLost
 
 VARIABLE_PREFIX = "JETSQL_VAR_"
 
@@ -100,12 +100,14 @@ def variables(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str,
     return {**named, **given}
 
 
-def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[Step | Mistake]:
+def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[Step | Diagnostic]:
     """The statements of all scripts in their order, each ready to run or with what keeps it from running."""
     return [step for script in scripts for step in _steps(script, values)]
 
 
-def run(steps: Sequence[Step | Mistake], engine: Engine, surface: Surface, form: Format, keep_going: bool) -> Outcome:
+def run(
+    steps: Sequence[Step | Diagnostic], engine: Engine, surface: ResultSink, form: Format, keep_going: bool
+) -> Outcome:
     """Run the steps and show what they give; end at the first that fails unless `keep_going`.
 
     Raises SurfaceLost, and KeyboardInterrupt where a person interrupts.
@@ -113,7 +115,7 @@ def run(steps: Sequence[Step | Mistake], engine: Engine, surface: Surface, form:
     outcome = Outcome.FINE
     printer = _Printer(surface, form)
     for step in steps:
-        mistake = step if isinstance(step, Mistake) else _run_step(step, engine, printer)
+        mistake = step if isinstance(step, Diagnostic) else _run_step(step, engine, printer)
         surface.flush()
         if mistake is None:
             continue
@@ -126,14 +128,14 @@ def run(steps: Sequence[Step | Mistake], engine: Engine, surface: Surface, form:
     return outcome
 
 
-class _EngineMistake(Mistake):
+class _EngineMistake(Diagnostic):
     """The engine is at fault, not the statement: the next one would meet the same."""
 
 
 class _Printer:
     """Shows results, with an empty line between two of them where nothing else parts them."""
 
-    def __init__(self, surface: Surface, form: Format) -> None:
+    def __init__(self, surface: ResultSink, form: Format) -> None:
         self.surface = surface
         self._form = form
         self._parts = form is not Format.JSON
@@ -147,7 +149,7 @@ class _Printer:
             self.surface.result(line)
 
 
-def _run_step(step: Step, engine: Engine, printer: _Printer) -> Mistake | None:
+def _run_step(step: Step, engine: Engine, printer: _Printer) -> Diagnostic | None:
     text = step.text
     try:
         with printer.surface.busy(f"{step.script.name}:{step.script.line(step.start)}: running"):
@@ -161,9 +163,9 @@ def _run_step(step: Step, engine: Engine, printer: _Printer) -> Mistake | None:
     return None
 
 
-def mistake_of(step: Step, report: Report) -> Mistake:
+def mistake_of(step: Step, report: Report) -> Diagnostic:
     """What an error of the step's statement says of the script."""
-    return Mistake(step.script, _offset(step, report), report.condition, report.message, report.hint, report.trace)
+    return Diagnostic(step.script, _offset(step, report), report.condition, report.message, report.hint, report.trace)
 
 
 def _offset(step: Step, report: Report) -> int:
@@ -175,7 +177,7 @@ def _offset(step: Step, report: Report) -> int:
     return step.origin(min(before + (report.column or 1) - 1, len(text)))
 
 
-def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake]:
+def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Diagnostic]:
     """A script that can't be split is one mistake: where its statements end is a guess from the open quote on."""
     try:
         fragments = split(script.text, strict=True)
@@ -189,7 +191,7 @@ def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Mistake
             yield step(script, fragment, values)
 
 
-def step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step | Mistake:
+def step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step | Diagnostic:
     """One statement of a script with its variables filled in, or what keeps it from running."""
     try:
         return Step(script, fragment, substitute(fragment.text, values))
@@ -197,7 +199,7 @@ def step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step 
         return _mistake_before(script, fragment.start, error)
 
 
-def _mistake_before(script: Script, start: int, error: JetSQLError) -> Mistake:
+def _mistake_before(script: Script, start: int, error: JetSQLError) -> Diagnostic:
     """A mistake found before anything ran. start: the offset that the error's place is counted from."""
     offset = start + (error.place.start if error.place else 0)
-    return Mistake(script, offset, error.condition, error.message, error.hint)
+    return Diagnostic(script, offset, error.condition, error.message, error.hint)

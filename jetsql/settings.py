@@ -23,17 +23,17 @@ from typing import Any, Final
 import platformdirs
 
 from jetsql.errors import EngineError
-from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.secret_references import resolved
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATHS: Final = ("home", "storage", "cluster_secret_file")
 SHELL: Final = "shell"
-"""The table of the file that is the shell's, see `jetsql.shell.settings`."""
+"""The table of the file that is the shell's, see `jetsql.shell.settings.shell_settings`."""
 
 
 @dataclass(frozen=True)
-class DoorSettings:
+class EndpointSettings:
     """How clients reach an engine that runs as a process of its own.
 
     http_host: the address that the HTTP door listens at; beyond loopback only when it is set so. http_port: 0 takes any
@@ -69,7 +69,7 @@ class Settings:
     home: the folder of store, checkpoints, warehouse and log. master: Spark's master URL. driver_memory: as Spark
     writes sizes (`2g`), None leaves it to Spark. spark_conf: further settings of Spark, all of which begin with
     `spark.`. single_file_bytes: a batch that is expected to come to no more becomes one file, see
-    `jetsql.engine.sinks.gathering`. old_versions_seconds: how long the old version of an overwritten table stays.
+    `jetsql.engine.sinks.file_sizing`. old_versions_seconds: how long the old version of an overwritten table stays.
     look_seconds: how long a SELECT with a limit over a stream waits for its rows. kafka: whether Spark's Kafka
     connector is fetched at the start, and not only when the first Kafka table is used. storage: where checkpoints,
     snapshots and tables are, a path or URI that the engine and all members reach; None: in the home, or where the home
@@ -88,11 +88,11 @@ class Settings:
     cluster_secret_file: Path | None = None
     """The file with the secret of a standalone cluster; None: `cluster.secret` next to `config.toml`."""
     jobs: JobSettings = field(default_factory=JobSettings)
-    doors: DoorSettings = field(default_factory=DoorSettings)
+    doors: EndpointSettings = field(default_factory=EndpointSettings)
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenSetting:
     """A value as somebody wrote it. origin: where, as an error names it."""
 
     name: str
@@ -120,7 +120,7 @@ def load(
     values = {given.name: read(given, READERS) for given in givens}
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
-    doors = DoorSettings(**{name: values.pop(name) for name in _names(DoorSettings) if name in values})
+    doors = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
     values.setdefault("home", platformdirs.user_data_path("jetsql", appauthor=False))
     return Settings(**values, spark_conf=spark_conf, jobs=jobs, doors=doors)
 
@@ -133,7 +133,7 @@ def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
     return {key: _spark_text(value) for key, value in conf.items()}
 
 
-def read(given: Given, readers: Mapping[str, Callable[[object], object]]) -> Any:
+def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
     """A value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
     value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
     try:
@@ -142,18 +142,20 @@ def read(given: Given, readers: Mapping[str, Callable[[object], object]]) -> Any
         raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
 
 
-def _from_flags(flags: Mapping[str, object]) -> Iterator[Given]:
-    return (Given(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None)
+def _from_flags(flags: Mapping[str, object]) -> Iterator[GivenSetting]:
+    return (
+        GivenSetting(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None
+    )
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+def _from_environment(environ: Mapping[str, str]) -> Iterator[GivenSetting]:
     for name in READERS:
         variable = f"JETSQL_{name.upper()}"
         if environ.get(variable):
-            yield Given(name, environ[variable], f"{variable} in the environment")
+            yield GivenSetting(name, environ[variable], f"{variable} in the environment")
 
 
-def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[Given]:
+def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[GivenSetting]:
     path = config_file(environ)
     for name, value in table.items():
         if name in ("spark", SHELL):
@@ -162,7 +164,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
             raise refusal(f"{path}: there is no setting {name!r}.", known)
-        yield Given(name, _beside(path, value) if name in _PATHS else value, f"{name} in {path}")
+        yield GivenSetting(name, _beside(path, value) if name in _PATHS else value, f"{name} in {path}")
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -346,7 +348,7 @@ def _addresses(value: object) -> tuple[str, ...]:
     return tuple(_address(word) for word in words if word)
 
 
-def _names(settings: type[JobSettings] | type[DoorSettings]) -> list[str]:
+def _names(settings: type[JobSettings] | type[EndpointSettings]) -> list[str]:
     return [entry.name for entry in fields(settings)]
 
 

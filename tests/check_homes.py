@@ -9,11 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Snapshot, Status
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.store import Store
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.job_store import Store
 from jobs_support import body, option
 from memory_engine import analysis, sink
 

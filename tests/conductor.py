@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status, Trigger
-from jetsql.jobs.moves import runs_again
-from jetsql.jobs.store import Store
+from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Status, Trigger
+from jetsql.jobs.store.job_store import Store
 from jobs_support import QUICK, World, in_thread
 from memory_disk import HEALING, HOPELESS, DiskEngine
 from statement_forms import body_of

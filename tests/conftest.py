@@ -24,10 +24,10 @@ from tools import class_archive
 
 if TYPE_CHECKING:
     from http_server import Server
-    from jetsql.client.remote import RemoteEngine
-    from jetsql.engine.statements import ErrorReport
-    from jetsql.service.embedded import EmbeddedEngine
-    from jetsql.service.http import Engine
+    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.engine.session.spark_statements import ErrorReport
+    from jetsql.server.app import Engine
 
 collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
@@ -65,7 +65,7 @@ def server(engine: Engine) -> Iterator[Server]:
 def remote(server: Server) -> Iterator[RemoteEngine]:
     """A session on it."""
     from http_server import TOKEN
-    from jetsql.client.remote import RemoteEngine
+    from jetsql.client.remote_engine import RemoteEngine
 
     remote = RemoteEngine(server.url, TOKEN)
     yield remote

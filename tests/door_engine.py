@@ -11,44 +11,46 @@ from typing import Any
 
 import pyarrow
 
-from fake_engine import FakeEngine, Report
+from fake_engine import Report, StubEngine
 from jetsql.cancellation import current
 from jetsql.errors import ErrorReport, JetSQLError
-from jetsql.jobs.pulses import Pulse
-from jetsql.jobs.tables import Column
-from jetsql.live import Live, LiveBatch, LiveMode
-from jetsql.service.exposition import Exposition
-from jetsql.service.results import Result
+from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.resultset import Column
+from jetsql.server.prometheus import Exposition
+from jetsql.server.statement_result import StatementResult
 
 
 @dataclass
 class DoorSession:
     """USE: another schema. SET, DECLARE, CACHE, CREATE: nothing. WAIT: until it is cancelled. ENDLESS: rows without an
     end. ARGS: the parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as
-    `FakeEngine`.
+    `StubEngine`.
     """
 
     engine: DoorEngine
     current: str = "default"
 
-    def run(self, text: str, parameters: Any = None, live: bool = False) -> Result:
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
         verb, _, rest = text.strip().partition(" ")
         match verb:
             case "USE":
                 self.current = rest
-                return Result((), iter(()))
+                return StatementResult((), iter(()))
             case "SET" | "DECLARE" | "CACHE" | "CREATE":
-                return Result((), iter(()))
+                return StatementResult((), iter(()))
             case "WAIT":
                 self._wait()
             case "ENDLESS":
-                return Result((Column("n", "bigint"), Column("pad", "string")), self._endless())
+                return StatementResult((Column("n", "bigint"), Column("pad", "string")), self._endless())
             case "LOOK" if live:
-                return Result((Column("n", "bigint"),), iter(()), Live(LiveMode.APPEND, self._looked(rest.split())))
+                return StatementResult(
+                    (Column("n", "bigint"),), iter(()), Live(LiveMode.APPEND, self._looked(rest.split()))
+                )
             case "ARGS":
-                return Result((Column("args", "string"),), iter([(repr(parameters),)]))
+                return StatementResult((Column("args", "string"),), iter([(repr(parameters),)]))
         found = self.engine.statements.run(text)
-        return Result(found.columns, found.rows)
+        return StatementResult(found.columns, found.rows)
 
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
         """As Spark's: the schema, the columns in its metadata, then batches; here one a row."""
@@ -109,25 +111,25 @@ class DoorEngine:
     """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them.
     jobs_now: what the jobs do."""
 
-    statements: FakeEngine = field(default_factory=FakeEngine)
+    statements: StubEngine = field(default_factory=StubEngine)
     waiting: threading.Event = field(default_factory=threading.Event)
     woken: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     fetched: int = 0
-    jobs_now: list[Pulse] = field(default_factory=list)
+    jobs_now: list[JobSample] = field(default_factory=list)
     closed: bool = False
 
     def session(self) -> DoorSession:
         return DoorSession(self)
 
-    def run(self, text: str) -> Result:
-        return Result((Column("name"), Column("said")), iter([("j", text)]))
+    def run(self, text: str) -> StatementResult:
+        return StatementResult((Column("name"), Column("said")), iter([("j", text)]))
 
     def exposition(self, sessions: int, statements: int) -> Exposition:
         lines = f"jetsql_sessions {sessions}\njetsql_statements {statements}\n"
         return Exposition(lines.encode(), "text/plain; version=1.0.0; charset=utf-8")
 
-    def pulses(self) -> tuple[Pulse, ...]:
+    def pulses(self) -> tuple[JobSample, ...]:
         return tuple(self.jobs_now)
 
     def about(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jetsql.errors import EngineError, JetSQLError, Place, StatementError
-from jetsql.jobs.tables import Column
+from jetsql.errors import EngineError, JetSQLError, Span, StatementError
+from jetsql.resultset import Column
 
 
 class SparkError(Exception):
@@ -35,7 +35,7 @@ class Report:
 
 
 @dataclass
-class FakeEngine:
+class StubEngine:
     """`texts`: what it was handed; `closed`: how often it was closed.
 
     SELECT a, b ...   one row of these words          COUNT n           n rows
@@ -82,7 +82,7 @@ class FakeEngine:
 
     def _error(self, verb: str, rest: str, text: str) -> BaseException:
         at = text.find(rest.split()[-1]) if rest.strip() else 0
-        place = Place(at, at + 1)
+        place = Span(at, at + 1)
         match verb:
             case "FAIL":
                 return StatementError("JOB_NOT_FOUND", "There is no such job.", place=place, hint="See SHOW JOBS.")

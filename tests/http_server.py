@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from jetsql.service.access import Access
-from jetsql.service.connections import http_config
-from jetsql.service.http import Door, Engine
-from jetsql.settings import DoorSettings
+from jetsql.server.app import Engine, HttpServer
+from jetsql.server.auth import Access
+from jetsql.server.login_limits import http_config
+from jetsql.settings import EndpointSettings
 
 TOKEN = "open sesame"
 
@@ -23,7 +23,7 @@ class Server:
     """A door that answers. stop_asked: set when a client wanted the engine to end."""
 
     url: str
-    door: Door
+    door: HttpServer
     stop_asked: threading.Event
 
 
@@ -32,11 +32,11 @@ def serving(
     engine: Engine,
     idle_seconds: float = 60.0,
     sessions_most: int = 100,
-    settings: DoorSettings = DoorSettings(),  # noqa: B008  # it is frozen
+    settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
 ) -> Iterator[Server]:
     stop_asked = threading.Event()
     access = Access(TOKEN)
-    door = Door(engine, access, stop_asked.set, idle_seconds, sessions_most)
+    door = HttpServer(engine, access, stop_asked.set, idle_seconds, sessions_most)
     server = uvicorn.Server(http_config(door.app, access, settings, connections_most=4096))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

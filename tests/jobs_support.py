@@ -12,17 +12,17 @@ from threading import Thread
 from typing import TypeVar
 
 from golden_reports import raises
-from jetsql.errors import Place, StatementError
-from jetsql.jobs.commands import columns, execute
-from jetsql.jobs.engine import Engine
-from jetsql.jobs.manager import Manager
-from jetsql.jobs.model import Job, Status, quoted_text
-from jetsql.jobs.settings import JobSettings
-from jetsql.jobs.store import Store
-from jetsql.jobs.tables import Table
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.lifecycle.engine_api import Engine
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Status, quoted_text
+from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.statements.dispatch import columns, execute
+from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
-from jetsql.language.statements import Body, CreateJob, Name, OptionText, Statement, Verb
-from memory_engine import MemoryEngine, Session
+from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
+from jetsql.resultset import Table
+from memory_engine import InMemoryEngine, Session
 
 T = TypeVar("T")
 QUICK = JobSettings(
@@ -35,16 +35,16 @@ QUICK = JobSettings(
 
 
 def name(text: str, *, is_id: bool = False) -> Name:
-    return Name(text, Place(4, 4 + len(text)), is_id)
+    return Name(text, Span(4, 4 + len(text)), is_id)
 
 
 def body(verb: Verb = Verb.INSERT_INTO, table: str = "out", query: str = "SELECT * FROM STREAM src") -> Body:
     text = f"{verb.value} {table} {query}"
-    return Body(verb, text, Place(50, 50 + len(text)), " " * 50 + text, Place(62, 62 + len(table)))
+    return Body(verb, text, Span(50, 50 + len(text)), " " * 50 + text, Span(62, 62 + len(table)))
 
 
 def option(key: str, value: str, at: int = 20) -> OptionText:
-    return OptionText(key, value, Place(at, at + len(key)), Place(at + 100, at + 100 + len(value)))
+    return OptionText(key, value, Span(at, at + len(key)), Span(at + 100, at + 100 + len(value)))
 
 
 def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> CreateJob:
@@ -62,7 +62,7 @@ def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: 
 class World:
     """A running manager with its engine and store."""
 
-    engine: MemoryEngine
+    engine: InMemoryEngine
     manager: Manager
     store: Store
 
@@ -146,12 +146,12 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 @contextmanager
 def world(
     path: Path,
-    engine: MemoryEngine | None = None,
+    engine: InMemoryEngine | None = None,
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[World]:
-    engine = engine or MemoryEngine()
+    engine = engine or InMemoryEngine()
     opened = store or Store(path / "jetsql.db")
     as_protocol: Engine = engine
     manager = Manager(opened, as_protocol, settings, clock)

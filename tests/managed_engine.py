@@ -15,20 +15,20 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from jetsql.embedded.endpoints import Addresses
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
-from jetsql.jobs.commands import execute
-from jetsql.jobs.manager import Manager
-from jetsql.jobs.pulses import Pulse, pulses
-from jetsql.jobs.settings import JobSettings
-from jetsql.jobs.store import Store
-from jetsql.jobs.tables import Column
+from jetsql.home.home_lock import HomeLock, make_home
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.statements.dispatch import execute
+from jetsql.jobs.statements.metrics_sample import JobSample, pulses
+from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
-from jetsql.lease import Lease, make_home
-from jetsql.service.doors import Addresses
-from jetsql.service.results import Result, of_table
-from jetsql.settings import DoorSettings, Settings
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult, of_table
+from jetsql.settings import EndpointSettings, Settings
 from jetsql.version import VERSION
-from memory_engine import MemoryEngine, Session
+from memory_engine import InMemoryEngine, Session
 
 
 class ManagedSession:
@@ -37,14 +37,14 @@ class ManagedSession:
     def __init__(self, engine: Managed) -> None:
         self._engine = engine
 
-    def run(self, text: str, parameters: Any = None, live: bool = False) -> Result:
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
         statement = parse(text)
         if statement is not None:
             return of_table(execute(self._engine.manager, statement, Session), UTC)
         verb, _, number = text.strip().partition(" ")
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
-        return Result((Column("n", "int"),), self._rows(int(number)))
+        return StatementResult((Column("n", "int"),), self._rows(int(number)))
 
     def schema(self) -> str:
         return "default"
@@ -61,11 +61,11 @@ class Managed:
         home: Path,
         service: bool = False,
         jobs: JobSettings | None = None,
-        engine: MemoryEngine | None = None,
+        engine: InMemoryEngine | None = None,
     ) -> None:
         self.home = make_home(home)
-        self.engine = engine or MemoryEngine()
-        self._lease = Lease(self.home, service)
+        self.engine = engine or InMemoryEngine()
+        self._lease = HomeLock(self.home, service)
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
         self.manager.start()
@@ -76,13 +76,13 @@ class Managed:
     def closed(self) -> bool:
         return self.closing
 
-    def run(self, text: str) -> Result:
+    def run(self, text: str) -> StatementResult:
         return self.session().run(text)
 
     def session(self) -> ManagedSession:
         return ManagedSession(self)
 
-    def pulses(self) -> tuple[Pulse, ...]:
+    def pulses(self) -> tuple[JobSample, ...]:
         return pulses(self.manager)
 
     def about(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Managed:
             return error.report(text)
         return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
 
-    def doors(self, settings: DoorSettings, token: str) -> AbstractContextManager[Addresses]:
+    def doors(self, settings: EndpointSettings, token: str) -> AbstractContextManager[Addresses]:
         return nullcontext(Addresses())
 
     def wait_for_spark(self) -> int:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
-from jetsql.jobs.model import Analysis, Cause, Job, RunId, Version
-from jetsql.language.statements import Body
-from memory_engine import MemoryEngine, Run, analysis, source
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
+from jetsql.jobs.model.job import Analysis, Cause, Job, RunId, Version
+from jetsql.language.statement import Body
+from memory_engine import InMemoryEngine, Run, analysis, source
 
 HEALING = Cause("the disk is full", "DISK", batch=1)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, heals=False)
@@ -46,7 +46,7 @@ def reads(table: str) -> Analysis:
 
 
 @dataclass
-class DiskEngine(MemoryEngine):
+class DiskEngine(InMemoryEngine):
     """armed: by a job's name, what the next run fails with before it has committed anything. ended: runs that are over,
     which must not be believed any more. The members have two cores each, so that state is spread when they join."""
 

@@ -13,22 +13,21 @@ from dataclasses import dataclass, field, replace
 from threading import Event, RLock
 
 from jetsql.errors import JetSQLError, StatementError
-from jetsql.jobs.cluster_member import Member, MemberStatus
-from jetsql.jobs.engine import (
+from jetsql.jobs.lifecycle.engine_api import (
     BatchCommitted,
     CopiedState,
     EngineEvent,
-    MembersTold,
+    MembersListener,
     Report,
-    RestartWanted,
+    RestartRequested,
     RunCompleted,
     RunFailed,
     RunIdle,
     SinkNoticed,
     UserSession,
 )
-from jetsql.jobs.metrics import Measure
-from jetsql.jobs.model import (
+from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.job import (
     Analysis,
     CapturedSession,
     Cause,
@@ -42,7 +41,8 @@ from jetsql.jobs.model import (
     Source,
     Version,
 )
-from jetsql.language.statements import Body
+from jetsql.jobs.store.metrics import Measure
+from jetsql.language.statement import Body
 
 GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
 
@@ -90,7 +90,7 @@ class Run:
 
 
 @dataclass
-class MemoryEngine:
+class InMemoryEngine:
     """analysis: of every body. scan: what EXPLAIN shows of Spark's plan. refused_confs: names of `spark.*` settings
     with the condition that each is refused with. start_errors: raised by the next starts, in turn. quiet: runs
     commit nothing by themselves. graceful: what a stop returns. hangs: an update is prepared until nobody wants it.
@@ -123,7 +123,7 @@ class MemoryEngine:
     there: frozenset[str] = frozenset({"driver"})
     gone: list[str] = field(default_factory=list)
     cores_each: int = 0
-    watching: MembersTold = field(default=lambda members, cores: None)
+    watching: MembersListener = field(default=lambda members, cores: None)
     lock: RLock = field(default_factory=RLock)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class MemoryEngine:
             _member(each, MemberStatus.GONE) for each in self.gone
         )
 
-    def watch_members(self, told: MembersTold) -> None:
+    def watch_members(self, told: MembersListener) -> None:
         with self.lock:
             self.watching = told
             told(self.there, self.cores_each * len(self.there))
@@ -292,7 +292,7 @@ class MemoryEngine:
 
     def want_restart(self, job_id: str, message: str) -> None:
         self.runs[job_id].alive = False
-        self.tell(job_id, RestartWanted(self.run_id(job_id), message))
+        self.tell(job_id, RestartRequested(self.run_id(job_id), message))
 
     @contextmanager
     def gate(self, call: str) -> Iterator[Event]:

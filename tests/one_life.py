@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.jobs.engine import BatchCommitted, RestartWanted, RunCompleted, RunFailed, RunIdle
-from jetsql.jobs.events import (
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RestartRequested, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     DiscardFiles,
@@ -50,12 +50,12 @@ from jetsql.jobs.events import (
     UpdatePrepared,
     WriteSnapshot,
 )
-from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import CANCELLED, Cause, Export, Job, RunId, Snapshot, Status, Version
-from jetsql.jobs.moves import Moment
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.updates import version_of
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import step
+from jetsql.jobs.lifecycle.update import version_of
+from jetsql.jobs.model.job import CANCELLED, Cause, Export, Job, RunId, Snapshot, Status, Version
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
 from jobs_support import body
 from memory_engine import analysis
 
@@ -171,7 +171,7 @@ class Life:
 
     def take(self, event: Event) -> Step:
         before = self.job
-        taken = step(before, event, Moment(self.now, closing=self.closing, members=self.members))
+        taken = step(before, event, StepContext(self.now, closing=self.closing, members=self.members))
         self.job = taken.job
         self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
         self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
@@ -404,7 +404,7 @@ class Life:
         endings = {
             "fail": RunFailed(run, HURT),
             "hopeless": RunFailed(run, HOPELESS),
-            "replaced": RestartWanted(run, "replaced"),
+            "replaced": RestartRequested(run, "replaced"),
             "complete": RunCompleted(run),
         }
         match what:

@@ -15,13 +15,13 @@ from prompt_toolkit.output import DummyOutput
 
 from door_engine import DoorEngine
 from http_server import TOKEN
-from jetsql.client.remote import RemoteEngine
-from jetsql.console import Console
-from jetsql.jobs.tables import Column
-from jetsql.service.results import Result
-from jetsql.shell.link import Talk
-from jetsql.shell.loop import Shell
-from jetsql.shell.settings import ShellSettings
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.output.console import Console
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
+from jetsql.shell.repl.loop import Shell
+from jetsql.shell.session.engine_connection import Talk
+from jetsql.shell.settings.shell_settings import ShellSettings
 
 CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1b", "\x1b[A"
 
@@ -37,8 +37,8 @@ class ShellEngine(DoorEngine):
         """The statements that came, without what completion asks for."""
         return [text for text in self.statements.texts if text.split()[0] not in ("SHOW", "DESCRIBE")]
 
-    def run(self, text: str) -> Result:
-        return Result((Column("name"), Column("status"), Column("last_error")), iter(self.jobs))
+    def run(self, text: str) -> StatementResult:
+        return StatementResult((Column("name"), Column("status"), Column("last_error")), iter(self.jobs))
 
 
 def pasted(text: str) -> str:

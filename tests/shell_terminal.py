@@ -14,7 +14,7 @@ from typing import Any
 import pexpect
 import pyte
 
-from jetsql.discovery import read_note
+from jetsql.home.discovery import read_note
 
 PROGRAM = Path(__file__).parent / "programs" / "jetsql_without_spark.py"
 JETSQL = ("-m", "jetsql")

@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Final
 
 from jetsql.errors import JetSQLError
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job
-from jetsql.jobs.store import Store
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job
+from jetsql.jobs.store.job_store import Store
 
 Row = Sequence[object]
 Run = Callable[[str], Sequence[Row]]

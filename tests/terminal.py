@@ -9,10 +9,10 @@ from typing import Any
 
 import pyte
 
-from jetsql.jobs.tables import Column
-from jetsql.shell.keyboard import Keyboard
-from jetsql.shell.output import Output
-from jetsql.shell.screen import Screen, Size
+from jetsql.resultset import Column
+from jetsql.shell.output.screen import Screen, Size
+from jetsql.shell.output.show_results import Output
+from jetsql.shell.session.typed_ahead import Keyboard
 
 
 @dataclass

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,13 @@ def test_modules_and_functions_stay_small_enough_to_read(file: Path) -> None:
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     assert len(text.splitlines()) <= 600
     assert [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= 60] == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    modules = [path for path in words("jetsql/**/*.py") if not path.name.startswith("__")]
+    assert [name for name, times in Counter(path.name for path in modules).items() if times > 1] == []
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
+    folders = Counter(path.parent for path in words("jetsql/**/*.py") if path.name != "__init__.py")
+    assert {str(folder.relative_to(ROOT)): size for folder, size in folders.items() if size > 16} == {}

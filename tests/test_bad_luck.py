@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.engine.failures import WONT_HEAL
-from jetsql.engine.jvm import bridge
-from jetsql.engine.remedies import DAMAGED
+from jetsql.engine.errors.remedies import DAMAGED
+from jetsql.engine.errors.run_failures import WONT_HEAL
+from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
 from tests.postgres import Postgres

@@ -17,7 +17,7 @@ from benchmarks import kafka_clients
 from benchmarks.contents import Contents, contents, require_equal
 from benchmarks.kafka_clients import Schedule
 from benchmarks.reporting import Goal
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 
 ROOT = Path(__file__).parent.parent
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from http_server import TOKEN, Server, serving
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
 from managed_engine import Managed
 

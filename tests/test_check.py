@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 
 from check_homes import ID, Home, write
 from jetsql import cli
+from jetsql.check import check_checkpoint
+from jetsql.check import check_home as module
+from jetsql.check.check_home import check
+from jetsql.check.findings import Finding, Severity
+from jetsql.check.findings_report import words
+from jetsql.check.log_files import json_lines, missing
 from jetsql.cli.flags import ExitCode
-from jetsql.jobs.model import Export, Status
-from jetsql.jobs.store import Store
-from jetsql.jobs.store_file import VERSION
-from jetsql.lease import Lease
-from jetsql.service import check as module
-from jetsql.service import check_checkpoints
-from jetsql.service.check import check
-from jetsql.service.check_report import words
-from jetsql.service.findings import Finding, Severity
-from jetsql.service.log_files import json_lines, missing
+from jetsql.home.home_lock import HomeLock
+from jetsql.jobs.model.job import Export, Status
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.store_file import VERSION
 from tests.searching import examples
 
 OTHER = "0002-0000-0000-0001"
@@ -79,7 +79,7 @@ def test_a_home_that_is_whole_is_well(home: Home) -> None:
 
 def test_nothing_is_changed(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
-    Lease(home.path).release()
+    HomeLock(home.path).release()
 
     def state() -> list[tuple[str, int, int]]:
         return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.path.rglob("*"))]
@@ -108,7 +108,7 @@ def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
             path.unlink()
         return json_lines(path)
 
-    monkeypatch.setattr(check_checkpoints, "json_lines", deleting)
+    monkeypatch.setattr(check_checkpoint, "json_lines", deleting)
     assert found(home) == []
     assert not gone.exists()
 
@@ -345,7 +345,7 @@ def test_a_snapshot_that_is_being_written_is_no_leftover(home: Home) -> None:
     home.checkpoint(home.path / "snapshots" / OTHER)
     assert found(home) == []
     (home.path / "snapshots" / "0003-0000-0000-0001").mkdir()
-    lease = Lease(home.path)
+    lease = HomeLock(home.path)
     try:
         assert ("note", "This may be a snapshot that is being written or deleted.") in found(home)
         assert check(home.path).is_well
@@ -451,7 +451,7 @@ def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch)
 
 def test_beside_a_running_engine(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
-    lease = Lease(home.path)
+    lease = HomeLock(home.path)
     try:
         finding = the_one(home)
         assert (finding.severity, finding.what) == (
@@ -484,7 +484,7 @@ def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: py
 
     usage = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", space)
-    lease = Lease(home.path)
+    lease = HomeLock(home.path)
     try:
         assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
     finally:
@@ -503,7 +503,7 @@ def test_what_only_the_second_look_finds_is_the_running_engines_doing(
 
     usage = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", space)
-    lease = Lease(home.path)
+    lease = HomeLock(home.path)
     try:
         assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
     finally:

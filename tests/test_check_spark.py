@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.service.check import check
-from jetsql.service.findings import Finding
+from jetsql.check.check_home import check
+from jetsql.check.findings import Finding
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark

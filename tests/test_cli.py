@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fake_engine import FakeEngine
+from fake_engine import StubEngine
 from jetsql import cli
-from jetsql.cli import running
+from jetsql.cli import run_scripts
 from jetsql.cli.flags import ExitCode, Flags
-from jetsql.console import Console
 from jetsql.errors import EngineError
+from jetsql.output.console import Console
 from jetsql.settings import Settings
 
 TESTS = Path(__file__).parent
@@ -26,20 +26,20 @@ class Bench:
     """Runs the command line in this process. engines: those that were opened, with their settings."""
 
     def __init__(self) -> None:
-        self.engines: list[tuple[FakeEngine, Settings]] = []
+        self.engines: list[tuple[StubEngine, Settings]] = []
         self.refusal: Exception | None = None
 
-    def open(self, settings: Settings, flags: Flags, console: Console) -> FakeEngine:
+    def open(self, settings: Settings, flags: Flags, console: Console) -> StubEngine:
         if self.refusal:
             raise self.refusal
-        self.engines.append((FakeEngine(), settings))
+        self.engines.append((StubEngine(), settings))
         return self.engines[-1][0]
 
     def __call__(self, *arguments: str, input: str | bytes | None = None) -> Result:
         return CliRunner().invoke(cli.cli, arguments, input=input, catch_exceptions=False, prog_name="jetsql")
 
     @property
-    def engine(self) -> FakeEngine:
+    def engine(self) -> StubEngine:
         ((engine, _),) = self.engines
         return engine
 
@@ -47,7 +47,7 @@ class Bench:
 @pytest.fixture
 def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
     bench = Bench()
-    monkeypatch.setattr(running, "open_engine", bench.open)
+    monkeypatch.setattr(run_scripts, "open_engine", bench.open)
     monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
     monkeypatch.chdir(tmp_path)
@@ -214,11 +214,11 @@ def test_an_interrupt_closes_the_engine(jetsql: Bench) -> None:
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from fake_engine import FakeEngine
+from fake_engine import StubEngine
 from jetsql import cli
-from jetsql.cli import running
+from jetsql.cli import run_scripts as running
 
-class Engine(FakeEngine):
+class Engine(StubEngine):
     def close(self):
         super().close()
         (Path(os.environ["JETSQL_HOME"]) / "closed").touch()

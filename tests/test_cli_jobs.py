@@ -20,8 +20,8 @@ from click.testing import CliRunner, Result
 from http_server import TOKEN, Server, serving
 from jetsql import cli
 from jetsql.cli.flags import ExitCode
-from jetsql.discovery import EngineNote, write_note
-from jetsql.jobs.settings import JobSettings
+from jetsql.home.discovery import EngineNote, write_note
+from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.version import VERSION
 from managed_engine import Managed
 
@@ -108,7 +108,7 @@ def test_list_jobs_begins_as_jets_does(body: str) -> None:
     assert names == "id,status,submission_time,name,delivery,rows_per_second,last_error"
 
 
-@pytest.mark.parametrize("name", ["a `b` c", "0401-x", "it's \"x\" \\n", "SELECT", "été 東", ".", "-"])
+@pytest.mark.parametrize("name", ["a `b` c", "0401-x", 'it\'s "x" \\n', "SELECT", "été 東", ".", "-"])
 def test_names_with_anything_in_them(body: str, name: str) -> None:
     assert row("submit", "-n", name, body)["name"] == name
     assert row("suspend", "--", name)["name"] == name
@@ -394,7 +394,8 @@ def test_an_engine_elsewhere_that_is_not_there(monkeypatch: pytest.MonkeyPatch, 
 
 HEAVY = {
     *("pyspark", "py4j", "sqlalchemy", "alembic", "lark", "starlette", "uvicorn", "anyio", "filelock", "psutil"),
-    *("subprocess", "wcwidth", "jetsql.language", "jetsql.script", "jetsql.jobs.store", "jetsql.service"),
+    *("subprocess", "wcwidth", "jetsql.language", "jetsql.script", "jetsql.jobs.store.job_store"),
+    *("jetsql.server", "jetsql.embedded"),
 }
 
 

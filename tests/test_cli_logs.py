@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from http_server import TOKEN, serving
 from jetsql import cli
 from jetsql.cli.flags import ExitCode
-from jetsql.discovery import EngineNote, remove_note, write_note
+from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.version import VERSION
 from managed_engine import Managed
 
@@ -89,14 +89,14 @@ def test_the_log_of_a_job_has_its_messages_and_its_history(home: Path, engine: M
     job_id, other_id = make(engine, "orders"), make(engine, "others")
     now = datetime.now().isoformat(timespec="milliseconds")
     write(home, f"{now} WARN A [others]: not its", f"{now} WARN A [orders]: its own", "\tat here", f"{now} WARN A: no")
-    write(home, f"{now} ERROR jetsql.jobs.manager: Job {job_id}: its too", f"{now} ERROR B: Job {other_id}")
+    write(home, f"{now} ERROR jetsql.jobs.manager.job_manager: Job {job_id}: its too", f"{now} ERROR B: Job {other_id}")
     list(engine.run("SUSPEND JOB orders").rows)
     shown = jetsql("orders").stdout.splitlines()
     told = [line.split(" ", 1)[1] if line[0] != "\t" else line for line in shown]
     assert told[0].startswith("JOB orders: submitted (STARTING)")
     places = [told.index(line) for line in ("WARN A [orders]: its own", "\tat here")]
     assert places == [places[0], places[0] + 1]
-    assert f"ERROR jetsql.jobs.manager: Job {job_id}: its too" in told
+    assert f"ERROR jetsql.jobs.manager.job_manager: Job {job_id}: its too" in told
     assert told[-1].startswith("JOB orders: suspended (COMPLETING -> SUSPENDED)")
     assert not [line for line in told if "others" in line or "older" in line or line.endswith(": no")]
     assert jetsql(job_id).stdout.splitlines() == shown

@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jetsql import cli
-from jetsql.engine import cluster, startup
-from jetsql.engine.authentication import driver_confs, on_loopback
-from jetsql.engine.launch import SparkStart
+from jetsql.engine.jvm.authentication import driver_confs, on_loopback
+from jetsql.engine.jvm.launch import SparkStart
+from jetsql.engine.session import standalone_cluster, startup
 from jetsql.errors import EngineError
-from jetsql.private_files import open_to_others, write_private
+from jetsql.home.private_files import open_to_others, write_private
 
 Becomes = Callable[..., tuple[list[str], dict[str, str]]]
 
@@ -53,8 +53,8 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
         return caught.value.args  # type: ignore[return-value]
 
     monkeypatch.setattr(os, "execve", become)
-    monkeypatch.setattr(cluster, "check_java", lambda: None)
-    monkeypatch.setattr(cluster, "check_address", lambda *where: None)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_address", lambda *where: None)
     monkeypatch.setattr(startup, "_MASTER_SECONDS", 0.2)
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
@@ -137,8 +137,8 @@ def test_the_first_master_makes_the_secret(becomes: Becomes, tmp_path: Path) -> 
 def test_a_secret_that_others_can_read_is_refused(
     command: list[str], secret: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster, "check_java", lambda: None)
-    monkeypatch.setattr(cluster, "check_address", lambda *where: None)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_address", lambda *where: None)
     secret.chmod(0o644)
     assert cli.main(command) == 3
     assert f"chmod 600 {secret}" in capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_a_secret_that_others_can_read_is_refused(
 def test_a_member_needs_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
     assert cli.main(["join", "spark://127.0.0.1:7077", "--secret-file", str(tmp_path / "none")]) == 3
     told = capsys.readouterr().err
     assert f"from {tmp_path / 'none'}: No such file" in told and "--secret-file" in told
@@ -175,15 +175,15 @@ def test_a_master_that_spark_does_not_know_is_left_to_its_words() -> None:
 
 
 def test_a_member_is_reached_where_it_reaches_the_master() -> None:
-    assert cluster.own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
-    assert cluster.own_address("spark://no-such-host.invalid:7077") is None
+    assert standalone_cluster.own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
+    assert standalone_cluster.own_address("spark://no-such-host.invalid:7077") is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1", "no-such-host.invalid"])
 def test_a_master_that_can_not_listen_is_told_at_once(
     host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert cli.main(["master", "--host", host, "--port", str(port)]) == 3
@@ -195,7 +195,7 @@ def test_a_master_that_can_not_listen_is_told_at_once(
 def test_a_member_can_not_be_where_this_machine_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as master:
         url = f"spark://127.0.0.1:{master.getsockname()[1]}"
         assert cli.main(["join", url, "--host", "192.0.2.1"]) == 3
@@ -262,7 +262,7 @@ def test_without_java_it_is_said(
     def no_java() -> None:
         raise EngineError("ENGINE_NOT_STARTED", "Spark needs Java 17.")
 
-    monkeypatch.setattr(cluster, "check_java", no_java)
+    monkeypatch.setattr(standalone_cluster, "check_java", no_java)
     assert cli.main(words) == 3
     assert "Java 17" in capsys.readouterr().err
 

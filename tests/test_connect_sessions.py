@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.plan import SQL
 
-from jetsql.service.embedded import EmbeddedEngine
-from jetsql.settings import DoorSettings
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.settings import EndpointSettings
 from strangers import half_open
 from tests.conftest import until
 
@@ -29,7 +29,7 @@ BEGINNINGS = [b"", PREFACE[:9], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS 
 
 @pytest.fixture(scope="module")
 def address(engine: EmbeddedEngine) -> Iterator[str]:
-    with engine.doors(DoorSettings(), TOKEN) as addresses:
+    with engine.doors(EndpointSettings(), TOKEN) as addresses:
         yield addresses.connect
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jetsql.console import Console
-from jetsql.surface import SurfaceLost
+from jetsql.output.console import Console
+from jetsql.output.result_sink import SurfaceLost
 
 
 class HandTimer:
@@ -183,7 +183,7 @@ def test_a_reader_who_is_gone_is_a_lost_surface() -> None:
         lost.flush()
 
 
-PROGRAM = "from jetsql.console import process_console\nc = process_console()\n"
+PROGRAM = "from jetsql.output.console import process_console\nc = process_console()\n"
 
 
 def test_closed_streams_are_no_streams() -> None:

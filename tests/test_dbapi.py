@@ -18,13 +18,13 @@ import jetsql
 from door_engine import DoorEngine
 from golden_reports import raises
 from http_server import TOKEN, Server, serving
-from jetsql.client import batches, dbapi
-from jetsql.client.addresses import Address, address
-from jetsql.client.dbapi_errors import error_of
+from jetsql.client import dbapi, insert_batches
+from jetsql.client.dbapi.exceptions import error_of
 from jetsql.client.decoding import Struct
-from jetsql.client.parameters import Typed, encode
+from jetsql.client.engine_address import Address, address
+from jetsql.client.parameter_encoding import Typed, encode
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
-from jetsql.service.parameters import bound
+from jetsql.server.parameter_values import bound
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_every_condition_is_a_kind_of_error() -> None:
 
 
 def dbapi_error(condition: str, sqlstate: str) -> Exception:
-    from jetsql.client.dbapi_errors import error_of
+    from jetsql.client.dbapi.exceptions import error_of
 
     return error_of(ErrorReport(condition, sqlstate, "words"))
 
@@ -455,14 +455,14 @@ def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: 
 
 def test_many_rows_go_in_few_statements() -> None:
     rows = [encode(row) for row in [(1, "a"), (2, "b"), (None, "c"), (3, None)]]
-    found = list(batches.statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
+    found = list(insert_batches.statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
     assert found == [
         ("INSERT INTO t (a, b) VALUES (?, ?), (?, ?)", [1, "a", 2, "b"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [None, "c"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [3, None]),
     ]
     named = [encode(row) for row in [{"a": 1, "b": 2}, {"a": 3, "b": 4}]]
-    assert list(batches.statements("insert into t values (:b, :a);", named)) == [
+    assert list(insert_batches.statements("insert into t values (:b, :a);", named)) == [
         ("insert into t values (?, ?), (?, ?)", [2, 1, 4, 3])
     ]
 
@@ -473,7 +473,7 @@ def test_many_rows_go_in_few_statements() -> None:
      "INSERT OVERWRITE t VALUES (?)", "INSERT INTO t VALUES (?, ?)"],
 )  # fmt: skip
 def test_other_statements_run_once_a_row(text: str) -> None:
-    assert list(batches.statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
+    assert list(insert_batches.statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
 
 
 def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection) -> None:

@@ -15,8 +15,8 @@ import jetsql
 from http_server import TOKEN, Server, serving
 from jetsql.client import dbapi
 from jetsql.client.decoding import Struct
-from jetsql.client.parameters import Typed
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.client.parameter_encoding import Typed
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 
 pytestmark = pytest.mark.spark
 
@@ -190,7 +190,7 @@ RESULTS = [
     ("map(true, 1, false, 2)", {True: 1, False: 2}),
     ("named_struct('a', 1, 'a', array(named_struct('a', NULL)))", (1, [(None,)])),
     ("named_struct()", ()),
-    ("parse_json('{\"a\": [1, null, \"x\"]}')", '{"a":[1,null,"x"]}'),
+    ('parse_json(\'{"a": [1, null, "x"]}\')', '{"a":[1,null,"x"]}'),
     ("X'00FF'", b"\0\xff"),
     ("CAST(1.5 AS DECIMAL(38,18))", Decimal("1.5")),
 ]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from jetsql.client.decoding import Struct, decoder, read_line
-from jetsql.jobs.tables import Column
-from jetsql.service.results import Result
-from jetsql.service.wire import lines
-from jetsql.values import as_json
+from jetsql.output.values import as_json
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
+from jetsql.server.wire import lines
 from tests.searching import examples
 
 
@@ -165,7 +165,7 @@ def test_a_row_on_the_wire_is_written_by_the_types_of_its_columns(kind: str, wri
             return "[1]"
 
     value = {"variant": Variant(), "decimal(3,1)": Decimal("1.5"), "string": "[1]"}[kind]
-    _, row, _ = b"".join(lines(Result((Column("v", kind),), iter([(value,)])))).decode().splitlines()
+    _, row, _ = b"".join(lines(StatementResult((Column("v", kind),), iter([(value,)])))).decode().splitlines()
     assert row == f'{{"rows":[[{written}]]}}'
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jetsql.engine.copies import Offsets, files_as_of
+from jetsql.engine.checkpoints.checkpoint_copies import Offsets, files_as_of
 
 LOG = """v1
 {"batchWatermarkMs":0,"conf":{"spark.sql.shuffle.partitions":"2"}}

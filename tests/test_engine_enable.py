@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import jetsql
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.errors import EngineError
-from jetsql.service.embedded import EmbeddedEngine
 
 pytestmark = pytest.mark.spark
 

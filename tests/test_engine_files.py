@@ -364,7 +364,7 @@ def test_a_table_emptied_before_its_staged_rows_moved_in_is_told(source: Sql, mo
             emptied.append(place)
             source("TRUNCATE TABLE sink")
 
-    monkeypatch.setattr("jetsql.engine.sinks.files.failpoint", empty)
+    monkeypatch.setattr("jetsql.engine.sinks.file_tables.failpoint", empty)
     source("INSERT INTO src VALUES (4, 'd', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")
     assert emptied and source("SELECT id FROM sink") == []

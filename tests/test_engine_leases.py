@@ -7,7 +7,7 @@ import sys
 
 import psutil
 
-from jetsql.engine.leases import Owner
+from jetsql.engine.checkpoints.job_lease import Owner
 
 
 def owner_of(pid: int) -> Owner:

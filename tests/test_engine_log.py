@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.engine_log import LogReader, Record, log_files, records
+from jetsql.embedded.process_log import logging_to
 from jetsql.errors import EngineError
-from jetsql.service.logs import logging_to
+from jetsql.home.log_reader import LogReader, Record, log_files, records
 
 T1, T2 = "2026-11-21T12:02:21.707", "2026-11-21T12:02:22.000"
 
@@ -37,14 +37,17 @@ def test_messages_have_their_lines_times_and_jobs() -> None:
         "java.lang.IllegalStateException: no",
         "\tat here",
         "",
-        f"{T2} INFO jetsql.service.serving: stopped [x]: y",
+        f"{T2} INFO jetsql.embedded.engine_process: stopped [x]: y",
     ]
     assert list(records(lines)) == [
         Record("WARNING: incubator"),
         Record(f"{T1} WARN Utils: your hostname", T1),
-        Record(f"{T1} ERROR MicroBatchExecution [a job]: it broke\njava.lang.IllegalStateException: no\n\tat here\n",
-               T1, "a job"),
-        Record(f"{T2} INFO jetsql.service.serving: stopped [x]: y", T2),
+        Record(
+            f"{T1} ERROR MicroBatchExecution [a job]: it broke\njava.lang.IllegalStateException: no\n\tat here\n",
+            T1,
+            "a job",
+        ),
+        Record(f"{T2} INFO jetsql.embedded.engine_process: stopped [x]: y", T2),
     ]
     assert list(records([])) == []
 

@@ -15,12 +15,12 @@ import pytest
 import jetsql
 import jetsql.client.dbapi
 from jetsql.cancellation import Cancellation, cancellable
-from jetsql.client.remote import RemoteEngine
-from jetsql.engine import looks
-from jetsql.engine.jvm import bridge
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine, EngineSession
+from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
-from jetsql.live import Live, LiveMode
-from jetsql.service.embedded import EmbeddedEngine, EngineSession
+from jetsql.live_rows import Live, LiveMode
 from tests.conftest import Sql, until
 from tests.http_server import TOKEN, serving
 
@@ -39,9 +39,9 @@ def stream(sql: Sql) -> Iterator[Sql]:
 @pytest.fixture
 def hurried(engine: EmbeddedEngine) -> Iterator[None]:
     """The time of a look is up when its first batches have come."""
-    looks.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
     yield
-    looks.connect(engine.spark, str(engine.home / "looks"), 10.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 10.0)
 
 
 def left(engine: EmbeddedEngine) -> list[Path]:
@@ -162,7 +162,7 @@ def test_a_look_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
 def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
     batches = live(stream, "SELECT id FROM STREAM numbers").batches
     list(next(batches).rows)
-    looks.close_all(stream.engine.spark)
+    streaming_selects.close_all(stream.engine.spark)
     assert left(stream.engine) == []
     with pytest.raises(Exception, match="ENGINE_NOT_STARTED"):
         next(batches)
@@ -174,7 +174,7 @@ def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> N
 
     def end_all() -> None:
         while not ended.is_set():
-            looks.close_all(stream.engine.spark)
+            streaming_selects.close_all(stream.engine.spark)
 
     ending = threading.Thread(target=end_all)
     ending.start()
@@ -200,7 +200,7 @@ def queries(sql: Sql) -> list[str]:
 def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
     of_killed = engine.home / "looks" / "jetsql-look-1" / "offsets"
     os.makedirs(of_killed)
-    looks.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
     assert left(engine) == []
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from jetsql.engine.lag import Lateness
-from jetsql.engine.progress import measure_of, of_batch
-from jetsql.jobs.metrics import Measure
-from jetsql.jobs.model import RunId
+from jetsql.engine.runs.lag import Lateness
+from jetsql.engine.runs.progress import measure_of, of_batch
+from jetsql.jobs.model.job import RunId
+from jetsql.jobs.store.metrics import Measure
 
 RUN = RunId("0001-0000-0000-0001", 3)
 PROGRESS: dict[str, Any] = {

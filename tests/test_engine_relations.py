@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.jobs.relations import RELATIONS
+from jetsql.jobs.statements.system_tables import RELATIONS
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from jetsql.engine.spark_engine import SparkEngine
-from jetsql.engine.vigil import Vigil
-from jetsql.jobs.model import RunId
+from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
+from jetsql.engine.runs.spark_engine import SparkEngine
+from jetsql.jobs.model.job import RunId
 
 
 class Stubborn:
@@ -28,7 +28,7 @@ def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
     engine = SparkEngine.__new__(SparkEngine)
     run, stubborn = RunId("j", 1), Stubborn()
     engine._runs, engine._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item]
-    engine._vigil = Vigil(None, None)  # type: ignore[arg-type]
+    engine._vigil = KafkaWatchdog(None, None)  # type: ignore[arg-type]
     with pytest.raises(TimeoutError):
         engine.stop(run, 0.0)
     assert engine.stop(run, 0.0) is True and stubborn.stops == 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from jetsql.embedded import embedded_engine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.language import parse
-from jetsql.language.statements import Statement
-from jetsql.service import embedded
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.language.statement import Statement
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -206,7 +206,7 @@ def test_spark_has_each_statement_parsed_once(engine: EmbeddedEngine, monkeypatc
         parsed.append(text)
         return parse(text)
 
-    monkeypatch.setattr(embedded, "parse", counted)
+    monkeypatch.setattr(embedded_engine, "parse", counted)
     text = "SHOW JOBS LIKE 'parsed once'"
     assert engine.spark.sql(text).collect() == []
     assert parsed == [text]

@@ -15,8 +15,8 @@ import pytest
 
 from http_server import TOKEN, Server
 from jetsql.cancellation import Cancellation, cancellable
-from jetsql.client.remote import RemoteEngine
-from jetsql.mistakes import Script
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.output.diagnostics import Script
 from jetsql.script import Step, prepare
 from tests.conftest import Sql, until
 

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import pytest
 
-from jetsql.engine.spark_engine import SparkEngine
-from jetsql.jobs.model import Snapshot
-from jetsql.jobs.store import Store
-from jetsql.service.check import check
+from jetsql.check.check_home import check
+from jetsql.engine.runs.spark_engine import SparkEngine
+from jetsql.jobs.model.job import Snapshot
+from jetsql.jobs.store.job_store import Store
 from tests.conftest import Sql
 from tests.faults.source import ROWS_A_FILE, Source
 from tests.storm import STATEMENTS, faults, storm

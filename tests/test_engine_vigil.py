@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from jetsql.engine import vigil
-from jetsql.engine.catalog import TableFacts
-from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal
-from jetsql.engine.vigil import Vigil
-from jetsql.jobs.engine import RunHindered
-from jetsql.jobs.model import Job, Replay, RunId, SinkKind, Source
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
+from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal
+from jetsql.engine.runs import kafka_watchdog
+from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.model.job import Job, Replay, RunId, SinkKind, Source
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
 from jobs_support import body
 from memory_engine import analysis
 
@@ -28,14 +28,14 @@ class Topics:
     until the test ends."""
 
     wrong: dict[str, str]
-    asked: list[tuple[str, Doing]]
-    keepers: list[Vigil] = field(default_factory=list)
+    asked: list[tuple[str, KafkaOperation]]
+    keepers: list[KafkaWatchdog] = field(default_factory=list)
 
     def table(self, name: str) -> TableFacts | None:
         options = {"kafka.bootstrap.servers": name.partition("_")[0], "topic": name}
         return TableFacts(name, "kafka", "", 1, (), (), options, False, False)
 
-    def ask(self, spark: object, table: TableFacts, doing: Doing) -> None:
+    def ask(self, spark: object, table: TableFacts, doing: KafkaOperation) -> None:
         self.asked.append((table.name, doing))
         if table.name in self.wrong:
             failure = KafkaFailure(self.wrong[table.name], "No.", "connect")
@@ -53,7 +53,7 @@ class Watched:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     topics = Topics({}, [])
-    monkeypatch.setattr(vigil, "ask_topic", topics.ask)
+    monkeypatch.setattr(kafka_watchdog, "ask_topic", topics.ask)
     yield topics
     for keeper in topics.keepers:
         for number in range(1, 4):
@@ -67,9 +67,9 @@ def job(number: int, source: str, sink: str) -> Job:
     return Job(str(number), "j", "", made, make_plan(found, parse_options(()), made.verb, None), 0.0, run=1)
 
 
-def watching(topics: Topics, *jobs: Job) -> tuple[Vigil, list[Watched], list[Any]]:
+def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[Watched], list[Any]]:
     """The runs that are watched, and what is told of them."""
-    keeper, told = Vigil(None, topics), []  # type: ignore[arg-type, var-annotated]
+    keeper, told = KafkaWatchdog(None, topics), []  # type: ignore[arg-type, var-annotated]
     topics.keepers.append(keeper)
     runs = [Watched() for _ in jobs]
     for run, each in zip(runs, jobs, strict=True):
@@ -80,16 +80,16 @@ def watching(topics: Topics, *jobs: Job) -> tuple[Vigil, list[Watched], list[Any
 def test_a_run_that_is_stuck_is_told_why_once_and_when_that_is_over(topics: Topics) -> None:
     keeper, _, told = watching(topics, job(1, "a_in", "a_out"))
     keeper.look()
-    assert told == [] and topics.asked == [("a_in", Doing.READ), ("a_out", Doing.WRITE)]
+    assert told == [] and topics.asked == [("a_in", KafkaOperation.READ), ("a_out", KafkaOperation.WRITE)]
     topics.wrong["a_out"] = NO_TOPIC
     keeper.look()
     keeper.look()
     [hindered] = told
-    assert isinstance(hindered, RunHindered) and hindered.cause is not None
+    assert isinstance(hindered, RunBlocked) and hindered.cause is not None
     assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.away
     topics.wrong.clear()
     keeper.look()
-    assert told[1:] == [RunHindered(RunId("1", 1), None)]
+    assert told[1:] == [RunBlocked(RunId("1", 1), None)]
 
 
 def test_a_run_that_goes_on_is_not_asked_for(topics: Topics) -> None:
@@ -113,4 +113,8 @@ def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> No
     topics.wrong["a_in"] = AWAY
     keeper.look()
     assert [event.run.job for event in told] == ["1", "2"]
-    assert topics.asked == [("a_in", Doing.READ), ("b_in", Doing.READ), ("b_out", Doing.WRITE)]
+    assert topics.asked == [
+        ("a_in", KafkaOperation.READ),
+        ("b_in", KafkaOperation.READ),
+        ("b_out", KafkaOperation.WRITE),
+    ]

@@ -12,10 +12,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from golden_reports import compare
-from jetsql.jobs.engine import BatchCommitted
-from jetsql.jobs.metrics import Measure
-from jetsql.jobs.model import Cause, Status
-from jetsql.service.exposition import exposition
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.store.metrics import Measure
+from jetsql.server.prometheus import exposition
 from jetsql.version import VERSION
 from jobs_support import World, world
 

@@ -52,7 +52,7 @@ def test_the_steps_of_a_part_are_places() -> None:
 @pytest.mark.parametrize("point", [point for point in POINTS if point.partition("-")[0] in ("storing", "stored")])
 def test_a_place_beside_a_step_goes_by_a_title_that_steps_have(point: str) -> None:
     title = point.partition("-")[2].replace("-", " ")
-    text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "jetsql" / "jobs").glob("*.py"))
+    text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "jetsql" / "jobs").rglob("*.py"))
     assert re.search(rf'"{title}"', text)
 
 

@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 
 from jetsql.failpoints import POINTS
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Cause, Status
-from jetsql.jobs.store import Store
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.store.job_store import Store
 from jobs_support import world
 from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import FILE_KINDS, TOO, Facts, Loss

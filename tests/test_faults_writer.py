@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from jetsql.failpoints import POINTS, VARIABLE
-from jetsql.jobs.model import Status
+from jetsql.jobs.model.job import Status
 from jobs_support import world
 from tests.faults.history import Deaths, store_faults
 from tests.faults.rounds import Round

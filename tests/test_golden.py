@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.mistakes import Script
-from jetsql.render import Format
+from jetsql.output.diagnostics import Script
+from jetsql.output.render import Format
 from jetsql.script import Engine, prepare, run
 
 pytestmark = pytest.mark.spark

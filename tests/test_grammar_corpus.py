@@ -17,7 +17,7 @@ from golden_reports import compare, raises, report
 from jetsql.errors import StatementError
 from jetsql.language import completions, parse, split
 from jetsql.language.grammar import grammar_text, parser
-from jetsql.language.statements import Statement
+from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
 
 GRAMMAR = Path(__file__).parents[1] / "grammar"

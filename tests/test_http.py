@@ -21,10 +21,10 @@ import pytest
 from door_engine import DoorEngine
 from golden_reports import compare
 from http_server import TOKEN, Server, serving
-from jetsql.client.http import HttpDoor, NothingSent
-from jetsql.client.remote import RemoteEngine
-from jetsql.discovery import proof
+from jetsql.client.http_client import HttpClient, NothingSent
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
+from jetsql.home.discovery import proof
 from tests.conftest import until
 
 
@@ -361,7 +361,7 @@ def dying(answer: bytes) -> Iterator[str]:
     ids=["before the answer", "in the answer", "in an error"],
 )
 def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
-    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
         door.ask("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
     assert not isinstance(lost.value, NothingSent)
@@ -369,7 +369,7 @@ def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_as
 
 def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
-    with dying(answer) as url, closing(HttpDoor(url, TOKEN)) as door:
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door:
         lines = door.stream("/v1/sql", {})
         assert next(lines) == b"{}\n"
         with pytest.raises(EngineError) as lost:
@@ -463,7 +463,7 @@ def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
     with pytest.raises(NothingSent) as told:
-        HttpDoor(url, TOKEN).ask("GET", "/v1/engine")
+        HttpClient(url, TOKEN).ask("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
 
 
@@ -473,12 +473,12 @@ def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.
 
     monkeypatch.setattr(HTTPConnection, "connect", refuse)
     with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
-        HttpDoor("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
+        HttpClient("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
 
 
 def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
     with pytest.raises(NothingSent) as told:
-        HttpDoor(shared.url, "another").ask("GET", "/v1/engine")
+        HttpClient(shared.url, "another").ask("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
 
 

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 
 from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
-from jetsql.service.access import Access
+from jetsql.server.auth import Access
 
 AUTHORIZED = f"Authorization: Bearer {TOKEN}"
 BODY = '{"statement": "COUNT 1"}'
@@ -269,7 +269,7 @@ def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPat
         compared.append(given)
         return real(given, known)
 
-    monkeypatch.setattr("jetsql.service.access.hmac.compare_digest", compare)
+    monkeypatch.setattr("jetsql.server.auth.hmac.compare_digest", compare)
     access = Access(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
     shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]

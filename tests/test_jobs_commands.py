@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.board import View
-from jetsql.jobs.commands import columns
-from jetsql.jobs.events import Step, UserEvent
-from jetsql.jobs.lookup import like
-from jetsql.jobs.model import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
-from jetsql.jobs.tables import Table
+from jetsql.jobs.lifecycle.events import Step, UserEvent
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.job import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
+from jetsql.jobs.statements.dispatch import columns
+from jetsql.jobs.statements.lookup import like
 from jetsql.language import parse
+from jetsql.resultset import Table
 from jobs_support import QUICK, World, create, world
-from memory_engine import MemoryEngine, analysis, sink, source
+from memory_engine import InMemoryEngine, analysis, sink, source
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
@@ -200,7 +200,7 @@ def test_options_change_while_suspended(w: World) -> None:
     ],
 )
 def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> None:
-    with world(tmp_path, MemoryEngine(analysis(stateful=True))) as w:
+    with world(tmp_path, InMemoryEngine(analysis(stateful=True))) as w:
         w.sql(f"CREATE JOB j OPTIONS ('spark.sql.shuffle.partitions'='2') AS {BODY}")
         w.sql("SUSPEND JOB j")
         text = f"ALTER JOB j OPTIONS ({options})"
@@ -211,7 +211,7 @@ def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> Non
 
 def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
     kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
-    engine = MemoryEngine(analysis(sources=(source(format="kafka"),), sink=kafka))
+    engine = InMemoryEngine(analysis(sources=(source(format="kafka"),), sink=kafka))
     with world(tmp_path, engine) as w:
         w.sql(f"CREATE JOB j AS {BODY}")
         w.sql("SUSPEND JOB j")
@@ -226,7 +226,7 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
 
 def test_a_change_under_which_state_cannot_go_on_is_refused(tmp_path: Path) -> None:
     of = analysis(stateful=True, aggregates=True, modes=dict.fromkeys(OutputMode))
-    with world(tmp_path, MemoryEngine(of)) as w:
+    with world(tmp_path, InMemoryEngine(of)) as w:
         w.sql(f"CREATE JOB j OPTIONS ('outputMode'='append') AS {BODY.replace('INSERT', 'SINK')}")
         w.sql("SUSPEND JOB j")
         text = "ALTER JOB j OPTIONS ('outputMode'='update')"
@@ -357,7 +357,7 @@ def test_wait_until_idle_outlives_a_clock_that_is_set_back(tmp_path: Path) -> No
 
 def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
     rate = source("rate", replay=Replay.BY_CLOCK, endless=True)
-    with world(tmp_path, MemoryEngine(analysis(sources=(rate, source()), dated_output=True))) as w:
+    with world(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), dated_output=True))) as w:
         job_id = w.make()
         result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
         w.engine.commit(job_id, trigger_time=time.time() + 1000)
@@ -436,7 +436,7 @@ def test_a_job_that_ends_before_its_drop_waits_for_that_is_told_of_all_the_same(
 
     def apply_and_end(job: Job, event: UserEvent) -> Step:
         step = apply(job, event)
-        ended = w.manager.board.wait(View(step.job), lambda view: not view.job.live, 20.0)
+        ended = w.manager.board.wait(JobView(step.job), lambda view: not view.job.live, 20.0)
         assert ended.job.status is Status.FAILED
         return step
 

@@ -10,8 +10,8 @@ from threading import Event
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import BatchCommitted
-from jetsql.jobs.model import Cause, Status
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
 from jobs_support import QUICK, World, world
 
 FULL = Cause(

@@ -10,10 +10,10 @@ import pytest
 
 from golden_reports import compare
 from jetsql.errors import StatementError
-from jetsql.jobs.model import Cause, OutputMode, Status
+from jetsql.jobs.model.job import Cause, OutputMode, Status
 from jetsql.language import parse
 from jobs_support import World, world
-from memory_engine import MemoryEngine, analysis
+from memory_engine import InMemoryEngine, analysis
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
@@ -195,7 +195,7 @@ def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:
         stateful=True,
         modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )
-    with world(tmp_path, MemoryEngine(analysis=counts)) as w:
+    with world(tmp_path, InMemoryEngine(analysis=counts)) as w:
         for verb in ("INSERT OVERWRITE", "SINK INTO"):
             for statement in ("EXPLAIN CREATE JOB j", "CREATE JOB j"):
                 try:

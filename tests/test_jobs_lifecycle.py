@@ -7,17 +7,17 @@ from typing import get_args
 
 import pytest
 
-from jetsql.jobs.engine import (
+from jetsql.jobs.lifecycle.engine_api import (
     BatchCommitted,
-    RestartWanted,
+    RestartRequested,
+    RunBlocked,
     RunCompleted,
     RunFailed,
-    RunFlowing,
-    RunHindered,
     RunIdle,
+    RunProgressed,
     SinkNoticed,
 )
-from jetsql.jobs.events import (
+from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     CleanupFailed,
@@ -52,16 +52,16 @@ from jetsql.jobs.events import (
     UpdateFailed,
     UpdatePrepared,
 )
-from jetsql.jobs.lifecycle import TABLE, step
-from jetsql.jobs.model import Analysis, Cause, Export, Job, RunId, Status, StopGoal, Version
-from jetsql.jobs.moves import Moment
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.updates import try_version
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import TABLE, step
+from jetsql.jobs.lifecycle.update import try_version
+from jetsql.jobs.model.job import Analysis, Cause, Export, Job, RunId, Status, StopGoal, Version
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
 from jobs_support import body
 from memory_engine import analysis
 
-NOW = Moment(1000.0)
+NOW = StepContext(1000.0)
 RUN = RunId("1", 3)
 HURT = Cause("the disk is full", "DISK", heals=True)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
@@ -93,7 +93,7 @@ def job(
     return replace(plain, **changes)
 
 
-def after(event: Event, before: Job, moment: Moment = NOW) -> Step:
+def after(event: Event, before: Job, moment: StepContext = NOW) -> Step:
     return step(before, event, moment)
 
 
@@ -122,11 +122,11 @@ EVENTS: dict[type, Event] = {
     StopFailed: StopFailed(RUN, HURT),
     BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
     RunIdle: RunIdle(RUN, 999.0),
-    RunFlowing: RunFlowing(RUN, 10, 5.0),
-    RunHindered: RunHindered(RUN, HURT),
+    RunProgressed: RunProgressed(RUN, 10, 5.0),
+    RunBlocked: RunBlocked(RUN, HURT),
     RunCompleted: RunCompleted(RUN),
     RunFailed: RunFailed(RUN, HURT),
-    RestartWanted: RestartWanted(RUN, "the dimension was overwritten"),
+    RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
     SinkNoticed: SinkNoticed(RUN, "staged files were gone"),
     FilesDiscarded: FilesDiscarded(RUN),
     CleanupFailed: CleanupFailed(RUN, "Deleting", HURT),
@@ -173,11 +173,11 @@ CELLS = {
     StopFailed: ". ~ ~ R R R R R ~ ~ ~ ~",
     BatchCommitted: ". R . . . . . . . . ~ ~",
     RunIdle: ". R . . . . . . . . ~ ~",
-    RunFlowing: ". R . . . . . . . . ~ ~",
-    RunHindered: "~ S R . . . . . ~ ~ ~ ~",
+    RunProgressed: ". R . . . . . . . . ~ ~",
+    RunBlocked: "~ S R . . . . . ~ ~ ~ ~",
     RunCompleted: "C C C C C . . . ~ ~ ~ ~",
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
-    RestartWanted: ". S S . . . . . ~ ~ ~ ~",
+    RestartRequested: ". S S . . . . . ~ ~ ~ ~",
     SinkNoticed: ". . . . . . . . . . . .",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
     CleanupFailed: ". . . . . . . . . . . .",
@@ -265,18 +265,18 @@ def test_progress_forgives_attempts_and_is_told_once() -> None:
     assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
     assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
     assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
-    flowing = after(RunFlowing(RUN, 10, 5.0), job(attempts=2, cause=HURT))
+    flowing = after(RunProgressed(RUN, 10, 5.0), job(attempts=2, cause=HURT))
     assert (flowing.job.attempts, flowing.job.cause, flowing.title) == (2, None, "recovered")
-    assert after(RunFlowing(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
+    assert after(RunProgressed(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
 
 
 def test_a_run_that_is_hindered_says_why_once_and_goes_on() -> None:
-    waiting = after(RunHindered(RUN, HURT), job())
+    waiting = after(RunBlocked(RUN, HURT), job())
     assert (waiting.job.status, waiting.job.cause, waiting.title) == (Status.RUNNING, HURT, "waiting")
-    assert after(RunHindered(RUN, HURT), waiting.job).title == ""
-    over = after(RunHindered(RUN, None), waiting.job)
+    assert after(RunBlocked(RUN, HURT), waiting.job).title == ""
+    over = after(RunBlocked(RUN, None), waiting.job)
     assert (over.job.cause, over.title) == (None, "recovered")
-    assert after(RunHindered(RUN, None), over.job).title == ""
+    assert after(RunBlocked(RUN, None), over.job).title == ""
 
 
 def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
@@ -532,7 +532,7 @@ def test_a_snapshot_is_of_what_ran_when_it_was_copied() -> None:
 
 
 def test_nothing_starts_while_the_engine_is_going() -> None:
-    closing = Moment(1000.0, closing=True)
+    closing = StepContext(1000.0, closing=True)
     failed = after(RunFailed(RUN, HURT), on_trial()).job
     assert after(TrialJudged(RUN, False), failed, closing) == Step(failed, Outcome.LATE)
     stuck = after(StopFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND), closing)

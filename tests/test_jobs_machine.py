@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import storm
 from conductor import COMPLETE, FAULTS, Conductor
-from jetsql.jobs.moves import runs_again
+from jetsql.jobs.lifecycle.step_context import runs_again
 from memory_disk import wanted
 from statement_judge import explained
 from statement_model import Item, Seen
@@ -54,7 +54,6 @@ STATEMENTS = (
     "SHOW JOB HISTORY {job}",
 )
 HELD = ("", "", "analyse", "check_reachable", "start", "stop", "copy_state", "prepare_update", "holds_batch", "discard")
-
 
 
 def texts_about(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

@@ -13,14 +13,14 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.commands import execute
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Cause, Job, Snapshot, Status, StopGoal
-from jetsql.jobs.store import Store
-from jetsql.jobs.tables import Table
-from jetsql.language.statements import CreateJob
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
+from jetsql.jobs.statements.dispatch import execute
+from jetsql.jobs.store.job_store import Store
+from jetsql.language.statement import CreateJob
+from jetsql.resultset import Table
 from jobs_support import QUICK, World, create, world
-from memory_engine import MemoryEngine, Session, analysis
+from memory_engine import InMemoryEngine, Session, analysis
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 HURT = Cause("the disk is full", "DISK_FULL")
@@ -33,8 +33,8 @@ def w(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def batch_engine(**changes: object) -> MemoryEngine:
-    return MemoryEngine(analysis(streaming=False, modes={}, sources=()), quiet=True, **changes)  # type: ignore[arg-type]
+def batch_engine(**changes: object) -> InMemoryEngine:
+    return InMemoryEngine(analysis(streaming=False, modes={}, sources=()), quiet=True, **changes)  # type: ignore[arg-type]
 
 
 def begin(w: World, text: str) -> tuple[Future[Table], Job]:
@@ -110,7 +110,7 @@ def test_a_first_batch_that_fails_is_final_too(w: World) -> None:
 
 
 def test_create_says_when_the_first_batch_takes_long(tmp_path: Path) -> None:
-    with world(tmp_path, MemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as w:
+    with world(tmp_path, InMemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as w:
         message = w.said(MAKE)[1]
         assert "The first batch is still running after 0 s" in str(message)
 
@@ -301,7 +301,7 @@ def test_a_drop_during_a_restart_wins_and_nothing_else_comes_between(w: World) -
 
 
 def test_resume_does_not_wait_for_a_system_that_is_away(tmp_path: Path) -> None:
-    with world(tmp_path, MemoryEngine(), replace(QUICK, retry_first_seconds=600.0, retry_most_seconds=600.0)) as w:
+    with world(tmp_path, InMemoryEngine(), replace(QUICK, retry_first_seconds=600.0, retry_most_seconds=600.0)) as w:
         w.make()
         w.sql("SUSPEND JOB j")
         w.engine.start_errors.append(StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "k1 does not answer."))
@@ -562,7 +562,7 @@ def test_after_a_kill_every_job_goes_where_it_was_going(
 
 
 def test_a_killed_create_starts_again(tmp_path: Path) -> None:
-    with world(tmp_path, MemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as w:
+    with world(tmp_path, InMemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as w:
         job_id = w.make()
         w.wait_status(job_id, Status.RUNNING)
     with world(tmp_path) as w:

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model import Job, Status
-from jetsql.jobs.store import Store
+from jetsql.jobs.model.job import Job, Status
+from jetsql.jobs.store.job_store import Store
 from jobs_support import QUICK, World, world
-from memory_engine import MemoryEngine
+from memory_engine import InMemoryEngine
 from test_jobs_scaling import BATCH, COUNTS, CUT, NONE, OFF, PROTECTED
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[World]:
     """With two members, 1 and 2."""
-    with world(tmp_path, MemoryEngine(there=frozenset("12"))) as made:
+    with world(tmp_path, InMemoryEngine(there=frozenset("12"))) as made:
         yield made
 
 
@@ -37,7 +37,7 @@ def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: World) -> None:
 def test_several_that_join_are_one_restart_after_the_delay_from_the_last(tmp_path: Path) -> None:
     now = [1000.0]
     settings = replace(QUICK, scale_up_delay_seconds=1000.0)
-    with world(tmp_path, MemoryEngine(), settings, clock=lambda: now[0]) as w:
+    with world(tmp_path, InMemoryEngine(), settings, clock=lambda: now[0]) as w:
         made = w.make()
 
         def later(seconds: float) -> Job:
@@ -80,7 +80,7 @@ def test_without_auto_scaling_and_guarantee_a_loss_fails(cluster: World) -> None
 
 
 def test_a_batch_job_goes_on(tmp_path: Path) -> None:
-    engine = MemoryEngine(analysis=BATCH, quiet=True, there=frozenset("12"))
+    engine = InMemoryEngine(analysis=BATCH, quiet=True, there=frozenset("12"))
     with world(tmp_path, engine, replace(QUICK, create_wait_seconds=0.0)) as w:
         made = w.make()
         w.wait_status(made, Status.RUNNING)
@@ -138,13 +138,13 @@ def test_alter_works_the_quorum_out_anew(cluster: World) -> None:
 
 
 def test_a_quorum_grows_with_the_cluster_and_outlives_the_engine(tmp_path: Path) -> None:
-    engine = MemoryEngine(there=frozenset("12"))
+    engine = InMemoryEngine(there=frozenset("12"))
     with world(tmp_path, engine) as w:
         made = w.make(options={**PROTECTED, **OFF})
         engine.join("3", "4")
         assert w.manager.caught_up(w.job(made)).job.quorum == 3
         assert w.titles(made).count("quorum raised") == 1
-    with world(tmp_path, MemoryEngine(there=frozenset("12"))) as w:
+    with world(tmp_path, InMemoryEngine(there=frozenset("12"))) as w:
         assert w.wait_status(made, Status.NOT_RUNNING).waiting
         w.engine.join("3")
         assert w.wait_status(made, Status.RUNNING).members == ("1", "2", "3")
@@ -163,7 +163,7 @@ def test_with_the_whole_cluster_gone_jobs_wait_and_new_ones_do(cluster: World) -
 
 def test_a_change_that_the_store_does_not_take_is_tried_again(tmp_path: Path) -> None:
     store = FailingStore(tmp_path / "jetsql.db")
-    with world(tmp_path, MemoryEngine(there=frozenset("12")), store=store) as w:
+    with world(tmp_path, InMemoryEngine(there=frozenset("12")), store=store) as w:
         made = w.make(options=OFF)
         store.failures = 2
         w.engine.leave("2")
@@ -189,7 +189,7 @@ def test_show_members_has_those_that_are_gone(cluster: World) -> None:
 
 
 def test_growth_spreads_the_state_through_a_manager(tmp_path: Path) -> None:
-    engine = MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    engine = InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
     with world(tmp_path, engine) as w:
         made = w.make()
         assert w.job(made).defaults == CUT
@@ -208,7 +208,7 @@ def test_growth_spreads_the_state_through_a_manager(tmp_path: Path) -> None:
 
 
 def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path: Path) -> None:
-    with world(tmp_path, MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)) as w:
+    with world(tmp_path, InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)) as w:
         made = w.make()
         w.engine.hangs = True
         with w.engine.gate("prepare_update") as opened:
@@ -222,7 +222,7 @@ def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path
 
 
 def test_a_job_whose_state_nobody_is_left_to_spread_waits_for_a_member(tmp_path: Path) -> None:
-    engine = MemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    engine = InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
     with world(tmp_path, engine) as w:
         made = w.make()
         engine.hangs = True

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetsql.jobs.engine import BatchCommitted
-from jetsql.jobs.measuring import readings
-from jetsql.jobs.metrics import LEVELS, Changes, Level, Measure, Metrics, Series, Totals
-from jetsql.jobs.metrics_file import MetricsFile
-from jetsql.jobs.model import Cause, Status
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.statements.job_metrics import readings
+from jetsql.jobs.store.metrics import LEVELS, Changes, Level, Measure, Metrics, Series, Totals
+from jetsql.jobs.store.metrics_file import MetricsFile
 from jobs_support import World, world
 
 JOB = "0001-0000-0000-0001"
@@ -198,9 +198,7 @@ def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path)
 
 
 @pytest.mark.parametrize("harm", ["no database", "cut off", "another version", "no table"])
-def test_a_file_that_is_of_no_use_is_moved_aside(
-    path: Path, harm: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     metrics, file = opened(path)
     for batch in range(5000):
         metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))

@@ -20,10 +20,10 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import EngineError
-from jetsql.jobs.migrations import STEPS
-from jetsql.jobs.model import Operator, Status, Trigger
-from jetsql.jobs.store import Store
-from jetsql.jobs.store_file import VERSION
+from jetsql.jobs.model.job import Operator, Status, Trigger
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.migrations import STEPS
+from jetsql.jobs.store.store_file import VERSION
 from jobs_support import world
 
 FIXTURE = Path(__file__).parent / "fixtures" / "store_v1.sql"
@@ -116,7 +116,7 @@ def test_its_jobs_go_on(path: Path) -> None:
         assert w.said("RESUME JOB loaded")[0] == "RUNNING"
 
 
-OPEN = "import sys, pathlib; from jetsql.jobs.store import Store; Store(pathlib.Path(sys.argv[1])).close()"
+OPEN = "import sys, pathlib; from jetsql.jobs.store.job_store import Store; Store(pathlib.Path(sys.argv[1])).close()"
 
 
 def killed_at(failpoint: str, path: Path) -> None:

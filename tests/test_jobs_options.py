@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from golden_reports import raises
 from jetsql.errors import StatementError
-from jetsql.jobs.confs import refusal
-from jetsql.jobs.ids import IdMaker, canonical_id, id_number
-from jetsql.jobs.model import Guarantee, OutputMode, Trigger
-from jetsql.jobs.options import OPTIONS, Options, parse_options, spec_of
-from jetsql.jobs.secrets import hide, hide_in_text, is_secret, show
+from jetsql.jobs.model.ids import IdMaker, canonical_id, id_number
+from jetsql.jobs.model.job import Guarantee, OutputMode, Trigger
+from jetsql.jobs.model.redaction import hide, hide_in_text, is_secret, show
+from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
+from jetsql.jobs.planning.protected_confs import refusal
 from jobs_support import option
 from tests import secret_names
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from golden_reports import raises
-from jetsql.errors import Place, StatementError
-from jetsql.jobs.model import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.tracking import tracks_beside
-from jetsql.language.statements import Verb
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.language.statement import Verb
 from jobs_support import option
 from memory_engine import analysis, sink, source
 
-TARGET = Place(62, 65)
+TARGET = Span(62, 65)
 NOT_APPEND = "Append output mode not supported when there are streaming aggregations without watermark"
 COUNTS = analysis(
     aggregates=True,
@@ -39,7 +39,7 @@ def refused(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options
     return caught.value
 
 
-def at_value(key: str, value: str) -> Place:
+def at_value(key: str, value: str) -> Span:
     return option(key, value).value_place
 
 

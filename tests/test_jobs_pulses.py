@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.jobs.engine import BatchCommitted
-from jetsql.jobs.metrics import Measure
-from jetsql.jobs.pulses import RATE_SECONDS, RATES, pulses, rates
-from jetsql.service.pulses import as_object
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, pulses, rates
+from jetsql.jobs.store.metrics import Measure
+from jetsql.server.metrics_response import as_object
 from jobs_support import World, world
 
 NOW = 1000.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jetsql.jobs.board import View
-from jetsql.jobs.model import Cause, Status
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.job import Cause, Status
 from jobs_support import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
@@ -167,9 +167,7 @@ def test_a_snapshot_is_dropped_once(w: World, monkeypatch: pytest.MonkeyPatch) -
             assert w.refused(text).condition == "JETSQL.SNAPSHOT_NOT_FOUND"
 
 
-def test_a_snapshot_that_is_replaced_before_it_is_dropped_is_dropped(
-    w: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_that_is_replaced_before_it_is_dropped_is_dropped(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
     between(monkeypatch, w.manager, "remove_snapshot", lambda: w.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j"))
@@ -201,8 +199,8 @@ def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: 
     tell, wait = w.manager.snapshot_names.tell, board.wait
     told, looked = Event(), Event()
 
-    def watched_wait(view: View, reached: Callable[[View], bool], seconds: float) -> View:
-        def watched(now: View) -> bool:
+    def watched_wait(view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
+        def watched(now: JobView) -> bool:
             found = reached(now)
             if told.is_set():
                 looked.set()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.jobs.engine import BatchCommitted
-from jetsql.jobs.metrics import Measure
-from jetsql.jobs.model import Cause, Status
-from jetsql.jobs.relations import RELATIONS, rows
-from jetsql.jobs.tables import Cell
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.statements.system_tables import RELATIONS, rows
+from jetsql.jobs.store.metrics import Measure
+from jetsql.resultset import Cell
 from jobs_support import World, body, world
 
 IS_OF: dict[str, Callable[[Cell], bool]] = {

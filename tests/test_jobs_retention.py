@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Snapshot, Status
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.retention import DAY, Retention, beyond
-from jetsql.jobs.store import Store
+from jetsql.jobs.manager.retention import DAY, Retention, beyond
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.job_store import Store
 from jobs_support import QUICK, World, body, world
-from memory_engine import MemoryEngine, analysis
+from memory_engine import InMemoryEngine, analysis
 
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
 MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
@@ -197,7 +197,7 @@ def test_a_job_that_can_run_again_is_kept_as_long_as_others(tmp_path: Path) -> N
 
 def test_files_that_cannot_be_deleted_keep_the_job_until_they_can(tmp_path: Path) -> None:
     clock = Clock()
-    engine = MemoryEngine(discard_errors=[OSError("the disk is gone")])
+    engine = InMemoryEngine(discard_errors=[OSError("the disk is gone")])
     with world(tmp_path, engine, clock=clock, settings=NONE) as w:
         w.sql(MAKE.format("stays"))
         w.sql("DROP JOB IF EXISTS goes")
@@ -211,7 +211,7 @@ def test_files_that_cannot_be_deleted_keep_the_job_until_they_can(tmp_path: Path
 
 
 def test_a_death_between_files_and_job_is_made_good_at_the_next_start(tmp_path: Path) -> None:
-    engine = MemoryEngine(discard_errors=[OSError("killed in the middle")])
+    engine = InMemoryEngine(discard_errors=[OSError("killed in the middle")])
     with world(tmp_path, engine) as w:
         loaded = w.make("loaded", {"trigger": "availableNow"})
         engine.complete(loaded)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.jobs import scaling
-from jetsql.jobs.engine import BatchCommitted, RunCompleted, RunFailed
-from jetsql.jobs.events import (
+from jetsql.jobs.lifecycle import scaling
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunCompleted, RunFailed
+from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     EngineUp,
@@ -34,10 +34,10 @@ from jetsql.jobs.events import (
     UpdateFailed,
     UpdatePrepared,
 )
-from jetsql.jobs.lifecycle import step
-from jetsql.jobs.model import CANCELLED, Analysis, Export, Job, Operator, RunId, Status, StopGoal
-from jetsql.jobs.moves import Moment
-from jetsql.jobs.scaling import Reaction
+from jetsql.jobs.lifecycle.scaling import Reaction
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import step
+from jetsql.jobs.model.job import CANCELLED, Analysis, Export, Job, Operator, RunId, Status, StopGoal
 from memory_engine import analysis
 from test_jobs_lifecycle import HURT, RUN, STATES, job, shown, version
 
@@ -48,12 +48,12 @@ PROTECTED = {"splitBrainProtectionEnabled": "true"}
 AVAILABLE_NOW = {"trigger": "availableNow"}
 
 
-def at(*members: str, closing: bool = False) -> Moment:
+def at(*members: str, closing: bool = False) -> StepContext:
     """A moment with these members, which are given by their names one behind the other."""
-    return Moment(1000.0, closing=closing, members=frozenset(members))
+    return StepContext(1000.0, closing=closing, members=frozenset(members))
 
 
-def after(event: Event, before: Job, moment: Moment) -> Step:
+def after(event: Event, before: Job, moment: StepContext) -> Step:
     return step(before, event, moment)
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import StatementError
-from jetsql.jobs.board import View
-from jetsql.jobs.model import Cause, Operator, Status
-from jetsql.jobs.snapshot_names import NamesInUse, Writing, still_needed
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.manager.snapshot_users import NamesInUse, Writing, still_needed
+from jetsql.jobs.model.job import Cause, Operator, Status
 from jobs_support import World, create, in_thread, name, world
-from memory_engine import MemoryEngine, analysis
+from memory_engine import InMemoryEngine, analysis
 from test_jobs_lifecycle import job
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
@@ -202,7 +202,7 @@ def test_a_snapshot_stays_while_a_new_job_has_not_got_its_copy(w: World) -> None
 
 
 def test_a_snapshot_that_is_replaced_stays_for_a_new_job_that_copies_it(tmp_path: Path) -> None:
-    engine = MemoryEngine()
+    engine = InMemoryEngine()
     with world(tmp_path, engine) as w:
         w.make()
         w.sql("CREATE SNAPSHOT s FOR JOB j")
@@ -274,11 +274,11 @@ def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pyt
 )
 def test_a_snapshot_is_needed_until_a_new_job_has_its_copy(changes: dict[str, object], needed: bool) -> None:
     made = replace(job(Status.NOT_RUNNING, established=False), **{"origin": "s", **changes})
-    assert still_needed("s", [View(made)]) == (made if needed else None)
+    assert still_needed("s", [JobView(made)]) == (made if needed else None)
 
 
 def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:
-    engine = MemoryEngine()
+    engine = InMemoryEngine()
     with world(tmp_path, engine) as w:
         w.make()
         w.sql("CREATE SNAPSHOT s FOR JOB j")

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from golden_reports import raises
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.codec import MalformedRecord, decode, encode
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.store import Store
-from jetsql.jobs.store_file import VERSION
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status
+from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.store_file import VERSION
 from jetsql.version import VERSION as PROGRAM
 from jobs_support import body
 from memory_engine import analysis

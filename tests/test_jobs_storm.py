@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model import Cause, Status
+from jetsql.jobs.model.job import Cause, Status
 from jobs_support import World, world
 from tests.searching import examples
 from tests.storm import STATEMENTS, Told, faults, storm

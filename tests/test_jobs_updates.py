@@ -12,13 +12,13 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import StatementError
-from jetsql.jobs.compatibility import Verdict, carry_over
-from jetsql.jobs.model import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
-from jetsql.jobs.options import parse_options
-from jetsql.jobs.planning import make_plan
-from jetsql.jobs.tables import Table
+from jetsql.jobs.model.job import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
+from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.resultset import Table
 from jobs_support import World, body, option, world
-from memory_engine import MemoryEngine, analysis, sink, source
+from memory_engine import InMemoryEngine, analysis, sink, source
 
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
 COUNT = Operator("Aggregate", "source0.a: int; count(1): bigint")
@@ -169,7 +169,7 @@ def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: 
 
 
 def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_path: Path) -> None:
-    engine = MemoryEngine()
+    engine = InMemoryEngine()
     with world(tmp_path, engine) as w:
         job_id = w.make()
         engine.quiet = True

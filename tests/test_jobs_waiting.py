@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.jobs.board import Facts, View
-from jetsql.jobs.model import Analysis, Trigger
-from jetsql.jobs.waiting import IdleGoal
+from jetsql.jobs.manager.job_registry import JobView, RunStats
+from jetsql.jobs.model.job import Analysis, Trigger
+from jetsql.jobs.statements.wait import IdleGoal
 from memory_engine import analysis, source
 from test_jobs_lifecycle import job
 
@@ -23,22 +23,22 @@ DATED_ENDLESS = analysis(sources=(source(endless=True),), dated_output=True)
 LIMITED_ENDLESS = analysis(sources=(source(endless=True), source("b", rate_limited=True)))
 
 
-def reached(of: Analysis, facts: Facts, *, now: float = BEGUN + 50, trigger: Trigger = Trigger.INTERVAL) -> bool:
+def reached(of: Analysis, facts: RunStats, *, now: float = BEGUN + 50, trigger: Trigger = Trigger.INTERVAL) -> bool:
     made = job(of=of)
-    before = View(replace(made, plan=replace(made.plan, trigger=trigger)), Facts(triggers_told=TOLD))
+    before = JobView(replace(made, plan=replace(made.plan, trigger=trigger)), RunStats(triggers_told=TOLD))
     return IdleGoal.of(before, BEGUN).reached(facts, now)
 
 
-def batch(time: float, number: int = TOLD + 1) -> Facts:
-    return Facts(batch_trigger=time, batch_told=number, triggers_told=number)
+def batch(time: float, number: int = TOLD + 1) -> RunStats:
+    return RunStats(batch_trigger=time, batch_told=number, triggers_told=number)
 
 
-def idle(time: float, number: int = TOLD + 1) -> Facts:
-    return Facts(idle_trigger=time, idle_told=number, triggers_told=number)
+def idle(time: float, number: int = TOLD + 1) -> RunStats:
+    return RunStats(idle_trigger=time, idle_told=number, triggers_told=number)
 
 
 def test_no_trigger_has_been_reported() -> None:
-    assert not reached(PLAIN, Facts())
+    assert not reached(PLAIN, RunStats())
 
 
 @pytest.mark.parametrize("of", [PLAIN, LIMITED, DATED, ENDLESS, DATED_ENDLESS, LIMITED_ENDLESS])
@@ -62,7 +62,7 @@ def test_a_batch_that_ends_by_the_clock_is_not_enough() -> None:
 
 
 @pytest.mark.parametrize("made", [batch, idle])
-def test_with_the_clock_set_back_the_second_trigger_counts(made: Callable[[float, int], Facts]) -> None:
+def test_with_the_clock_set_back_the_second_trigger_counts(made: Callable[[float, int], RunStats]) -> None:
     assert not reached(PLAIN, made(BEGUN - 40, TOLD + 1), now=BEGUN - 30)
     assert reached(PLAIN, made(BEGUN - 40, TOLD + 2), now=BEGUN - 30)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from threading import Event
 
-from jetsql.jobs.writer import Writer
+from jetsql.jobs.manager.serial_executor import SerialExecutor
 
 
 def test_a_timer_is_due_after_its_seconds_though_the_clock_was_set_back() -> None:
     now = [5_000.0]
-    writer = Writer(lambda: now[0])
+    writer = SerialExecutor(lambda: now[0])
     due = Event()
 
     def begin() -> None:

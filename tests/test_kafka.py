@@ -11,8 +11,8 @@ from decimal import Decimal
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from jetsql.engine.sinks.messages import TopicTable
-from jetsql.engine.startup import load_kafka
+from jetsql.engine.session.startup import load_kafka
+from jetsql.engine.sinks.kafka.messages import TopicTable
 from tests.conftest import Sql, until
 from tests.kafka import PASSWORD, USER, Kafka, Message
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.engine.failures import heals
-from jetsql.engine.kafka_errors import At, Doing, KafkaFailure, refusal
-from jetsql.engine.remedies import Trace, explained
+from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal
+from jetsql.engine.errors.remedies import Trace, explained
+from jetsql.engine.errors.run_failures import heals
 from jetsql.errors import StatementError
-from jetsql.jobs.model import Cause
+from jetsql.jobs.model.job import Cause
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="s3cr3t";'
 CONF = {"transaction.timeout.ms": "300000", "sasl.jaas.config": JAAS}
@@ -19,7 +19,11 @@ KAFKA = "org.apache.kafka.common.errors."
 
 
 def told(
-    kind: str, message: str = "No.", step: str = "commit", seconds: float = 1.0, doing: Doing = Doing.WRITE
+    kind: str,
+    message: str = "No.",
+    step: str = "commit",
+    seconds: float = 1.0,
+    doing: KafkaOperation = KafkaOperation.WRITE,
 ) -> StatementError:
     answer = {"class": kind, "message": message, "step": step, "seconds": seconds, "part": "k0-orders-3"}
     return refusal(KafkaFailure.of(answer), At(doing, "Kafka b:9092", "sums", CONF))
@@ -91,7 +95,7 @@ def test_no_secret_is_told() -> None:
 
 
 def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
-    error = told(f"{KAFKA}TopicAuthorizationException", step="connect", doing=Doing.READ)
+    error = told(f"{KAFKA}TopicAuthorizationException", step="connect", doing=KafkaOperation.READ)
     assert error.message == "Kafka b:9092 doesn't let ann read the topic sums."
     assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on it there.")
 

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from jetsql.engine.checkpoints import fill_gap
-from jetsql.engine.filesystem import FileSystem
+from jetsql.engine.checkpoints.checkpoint_folders import fill_gap
+from jetsql.engine.jvm.filesystem import FileSystem
 from tests.conftest import Sql
 from tests.kafka import Kafka, Message
 

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from http_server import TOKEN, Server, serving
-from jetsql.client.remote import RemoteEngine
-from jetsql.jobs.settings import JobSettings
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.jobs.model.job_settings import JobSettings
 from managed_engine import Managed
-from memory_engine import MemoryEngine
+from memory_engine import InMemoryEngine
 from tests.conftest import until
 
 CLIENT = Path(__file__).parent / "programs" / "busy_client.py"
 CLIENTS, AT_ONCE = 12, 3
 
 
-class SlowEngine(MemoryEngine):
+class SlowEngine(InMemoryEngine):
     """Each call takes a while, so that statements have a middle to be killed in."""
 
     def __init__(self, seed: int) -> None:

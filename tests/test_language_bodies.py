@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from golden_reports import raises
-from jetsql.errors import Place, StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.language import find_function, find_name, parse
-from jetsql.language.statements import Body, CreateJob, Verb
+from jetsql.language.statement import Body, CreateJob, Verb
 from tests.searching import examples
 
 
@@ -20,7 +20,7 @@ def body(text: str) -> Body:
 
 
 def lines_and_columns(text: str, words: list[str]) -> list[tuple[int, int]]:
-    places = [Place(text.index(word), text.index(word)) for word in words]
+    places = [Span(text.index(word), text.index(word)) for word in words]
     return [(place.line(text), place.column(text)) for place in places]
 
 
@@ -29,11 +29,11 @@ def test_an_insert_goes_to_spark_verbatim_with_blanks_before(verb: str) -> None:
     text = f"\nCREATE JOB j -- why\r\nAS\n\t{verb} t SELECT 'a' -- b\n, 2 ; -- end"
     found = body(text)
     stop = text.index(" ; --")
-    assert found.place == Place(text.index(verb), stop)
+    assert found.place == Span(text.index(verb), stop)
     assert found.text == text[found.place.start : stop]
     assert found.spark_text == "\n" + " " * 19 + "\r\n  \n " + found.text
     assert found.verb.value == " ".join(verb.upper().replace("/* X */", "").split())
-    assert found.target == Place(text.index(" t ") + 1, text.index(" t ") + 2)
+    assert found.target == Span(text.index(" t ") + 1, text.index(" t ") + 2)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_parameters_and_substitutions_are_refused_at_their_token(query: str, at:
     with raises(StatementError) as caught:
         parse(text)
     assert caught.value.condition == "JETSQL.PARAMETER_IN_BODY"
-    assert caught.value.place == Place(text.index(at, 30), text.index(at, 30) + len(at))
+    assert caught.value.place == Span(text.index(at, 30), text.index(at, 30) + len(at))
 
 
 def test_a_second_insert_is_refused_but_a_column_of_that_name_is_not() -> None:
@@ -193,12 +193,12 @@ def test_names_are_found_where_they_are_written(parts: list[str], written: str |
 
 
 def test_names_are_found_from_a_start_on() -> None:
-    assert find_name("a a", ["a"], 1) == Place(2, 3)
+    assert find_name("a a", ["a"], 1) == Span(2, 3)
     assert find_name("a.b", ["a", "b", "c"]) is None
     assert find_name("", ["a"]) is None
 
 
 def test_functions_are_found_where_they_are_called() -> None:
-    assert find_function(TEXT, "COUNT") == Place(TEXT.index("count"), TEXT.index("count") + 5)
-    assert find_function("SELECT f, db.f (1)", "f") == Place(13, 14)
+    assert find_function(TEXT, "COUNT") == Span(TEXT.index("count"), TEXT.index("count") + 5)
+    assert find_function("SELECT f, db.f (1)", "f") == Span(13, 14)
     assert find_function(TEXT, "orders") is None

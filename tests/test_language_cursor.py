@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetsql.language import at_cursor, is_open
-from jetsql.shell.completion import complete
-from jetsql.shell.completion_columns import in_scope
-from jetsql.shell.completion_sql import position_at
-from jetsql.shell.entries import command_end
-from jetsql.shell.names import Known, Names, TableKey, TableName
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.complete_sql import position_at
+from jetsql.shell.completion.known_names import Known, Names, TableKey, TableName
+from jetsql.shell.completion.visible_columns import in_scope
+from jetsql.shell.session.entries import command_end
 from tests.searching import examples
 
 NAMES = Names(

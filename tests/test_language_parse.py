@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from golden_reports import raises
-from jetsql.errors import Place, StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.language import parse
-from jetsql.language.statements import (
+from jetsql.language.statement import (
     AlterJobOptions,
     CreateJob,
     CreateSnapshot,
@@ -37,7 +37,7 @@ def rejected(text: str) -> StatementError:
     return caught.value
 
 
-def marked(text: str, place: Place | None) -> str:
+def marked(text: str, place: Span | None) -> str:
     assert place is not None
     return text[place.start : place.stop]
 
@@ -170,38 +170,36 @@ def test_a_backslash_continues_a_line_comment_as_in_spark() -> None:
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
-        ("ALTER JOB suspend SUSPEND", SuspendJob(Name("suspend", Place(10, 17)))),
-        ("DROP JOB if", DropJob(Name("if", Place(9, 11)))),
-        ("DROP JOB IF EXISTS if", DropJob(Name("if", Place(19, 21)), if_exists=True)),
-        ("DESC JOB extended", DescribeJob(Name("extended", Place(9, 17)))),
-        ("DESC JOB EXTENDED x", DescribeJob(Name("x", Place(18, 19)), extended=True)),
-        ("WAIT FOR JOB until", WaitForJob(Name("until", Place(13, 18)))),
+        ("ALTER JOB suspend SUSPEND", SuspendJob(Name("suspend", Span(10, 17)))),
+        ("DROP JOB if", DropJob(Name("if", Span(9, 11)))),
+        ("DROP JOB IF EXISTS if", DropJob(Name("if", Span(19, 21)), if_exists=True)),
+        ("DESC JOB extended", DescribeJob(Name("extended", Span(9, 17)))),
+        ("DESC JOB EXTENDED x", DescribeJob(Name("x", Span(18, 19)), extended=True)),
+        ("WAIT FOR JOB until", WaitForJob(Name("until", Span(13, 18)))),
         (
             "WAIT FOR JOB j UNTIL BATCH 7 TIMEOUT 9 SECONDS",
-            WaitForJob(Name("j", Place(13, 14)), WaitGoal.BATCH, 7, 9),
+            WaitForJob(Name("j", Span(13, 14)), WaitGoal.BATCH, 7, 9),
         ),
-        ("WAIT FOR JOB j UNTIL IDLE", WaitForJob(Name("j", Place(13, 14)), WaitGoal.IDLE)),
+        ("WAIT FOR JOB j UNTIL IDLE", WaitForJob(Name("j", Span(13, 14)), WaitGoal.IDLE)),
         ("show all jobs like 'a_%'", ShowJobs(all_jobs=True, pattern="a_%")),
         ("SHOW JOBS LIKE 'a\\_%'", ShowJobs(pattern="a\\_%")),
         ("SHOW SNAPSHOTS", ShowSnapshots()),
         ("show members", ShowMembers()),
         (
             "SUSPEND JOB '0401-9f77-b9c0-0001'",
-            SuspendJob(Name("0401-9f77-b9c0-0001", Place(12, 33), is_id=True)),
+            SuspendJob(Name("0401-9f77-b9c0-0001", Span(12, 33), is_id=True)),
         ),
         (
             "DROP JOB j WITH SNAPSHOT with",
-            DropJob(Name("j", Place(9, 10)), with_snapshot=Name("with", Place(25, 29))),
+            DropJob(Name("j", Span(9, 10)), with_snapshot=Name("with", Span(25, 29))),
         ),
         (
             "CREATE OR REPLACE SNAPSHOT s FOR JOB for",
-            CreateSnapshot(Name("s", Place(27, 28)), Name("for", Place(37, 40)), or_replace=True),
+            CreateSnapshot(Name("s", Span(27, 28)), Name("for", Span(37, 40)), or_replace=True),
         ),
         (
             "ALTER JOB j OPTIONS('a'='b')RESUME",
-            AlterJobOptions(
-                Name("j", Place(10, 11)), (OptionText("a", "b", Place(20, 23), Place(24, 27)),), resume=True
-            ),
+            AlterJobOptions(Name("j", Span(10, 11)), (OptionText("a", "b", Span(20, 23), Span(24, 27)),), resume=True),
         ),
     ],
 )
@@ -271,7 +269,7 @@ def test_names_go_up_to_128_characters(length: int) -> None:
 def test_a_huge_number_is_refused_at_its_place() -> None:
     text = f"WAIT FOR JOB j UNTIL BATCH {'9' * 5000}"
     error = rejected(text)
-    assert error.place == Place(27, len(text))
+    assert error.place == Span(27, len(text))
 
 
 def test_places_count_lines_and_columns() -> None:
@@ -299,7 +297,7 @@ def test_places_count_lines_and_columns() -> None:
 def test_job_statements_in_blocks_are_refused_at_their_token(text: str) -> None:
     error = rejected(text)
     assert error.condition == "JETSQL.JOB_IN_BLOCK"
-    assert error.place == Place(text.index("SUSPEND"), text.index("SUSPEND") + 7)
+    assert error.place == Span(text.index("SUSPEND"), text.index("SUSPEND") + 7)
 
 
 def test_sparks_statements_need_neither_lark_nor_the_grammar() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from golden_reports import raises
-from jetsql.errors import Place, StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.language import Substituted, split, substitute
 from tests.searching import examples
 
@@ -112,7 +112,7 @@ def test_strict_refuses_what_never_ends_where_it_opens(opening: str) -> None:
     with raises(StatementError) as caught:
         split(script, strict=True)
     assert caught.value.condition == "JETSQL.PARSE_SYNTAX_ERROR"
-    assert caught.value.place == Place(script.index(opening), script.index(opening) + 1)
+    assert caught.value.place == Span(script.index(opening), script.index(opening) + 1)
 
 
 STATEMENTS = some.sampled_from(
@@ -148,7 +148,7 @@ def test_nothing_gets_lost_between_fragments(script: str) -> None:
         between = script[position : fragment.start]
         assert not split(between) or re.fullmatch(r"[\s;]*", between)
         assert script[fragment.start :].startswith(fragment.text)
-        place = Place(fragment.start, fragment.start)
+        place = Span(fragment.start, fragment.start)
         assert (fragment.line, fragment.column) == (place.line(script), place.column(script))
         position = fragment.start + len(fragment.text)
     assert not split(script[position:])
@@ -196,7 +196,7 @@ def test_what_has_no_value_is_refused_at_its_place(text: str, condition: str, at
     with raises(StatementError) as caught:
         substitute(text, {"table": "t"})
     assert caught.value.condition == f"JETSQL.{condition}"
-    assert caught.value.place == Place(text.index(at), text.index(at) + len(at))
+    assert caught.value.place == Span(text.index(at), text.index(at) + len(at))
     assert said in caught.value.explanation
 
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark import SparkContext
 
-from jetsql.engine import launch
-from jetsql.engine.launch import SparkStart, launch_jvm, properties, socket_folder
+from jetsql.engine.jvm import launch
+from jetsql.engine.jvm.launch import SparkStart, launch_jvm, properties, socket_folder
 from jetsql.errors import EngineError
-from jetsql.private_files import open_to_others
+from jetsql.home.private_files import open_to_others
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.cells import cut, padded, width, wrapped
-from jetsql.jobs.tables import Column
-from jetsql.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells, roomy
+from jetsql.output.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells, roomy
+from jetsql.output.terminal_text import cut, padded, width, wrapped
+from jetsql.resultset import Column
 
 TEXTS = some.lists(some.sampled_from([*'ab 東京é🚀{}":,', "👩‍🚀", "e\u0301"]), max_size=40).map("".join)
 JOB = (Column("id"), Column("name"), Column("rows_per_second", "double"), Column("last_error"))

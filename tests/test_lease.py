@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from golden_reports import raises
-from jetsql.client.engines import Stopped, state, stop
+from jetsql.client.find_engine import StopOutcome, state, stop
 from jetsql.errors import EngineError
-from jetsql.lease import Lease, check_place, make_home
+from jetsql.home.home_lock import HomeLock, check_place, make_home
 
 
 @pytest.fixture
-def lease(tmp_path: Path) -> Iterator[Lease]:
-    held = Lease(tmp_path)
+def lease(tmp_path: Path) -> Iterator[HomeLock]:
+    held = HomeLock(tmp_path)
     yield held
     held.release()
 
 
 def refusal(home: Path) -> EngineError:
     with raises(EngineError) as refused:
-        Lease(home)
+        HomeLock(home)
     return refused.value
 
 
-def test_a_second_engine_is_told_who_the_first_is(lease: Lease, tmp_path: Path) -> None:
+def test_a_second_engine_is_told_who_the_first_is(lease: HomeLock, tmp_path: Path) -> None:
     refused = refusal(tmp_path)
     assert refused.condition == "JETSQL.HOME_IN_USE"
     assert str(tmp_path) in refused.message
@@ -36,7 +36,7 @@ def test_a_second_engine_is_told_who_the_first_is(lease: Lease, tmp_path: Path) 
 @pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])
 def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: bool, found: str) -> None:
     assert state(tmp_path) is None
-    held = Lease(tmp_path, service)
+    held = HomeLock(tmp_path, service)
     try:
         assert state(tmp_path) == found
     finally:
@@ -45,7 +45,7 @@ def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: b
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])
-def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: Lease, tmp_path: Path, content: bytes) -> None:
+def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: HomeLock, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "engine.owner").write_bytes(content)
     refused = refusal(tmp_path)
     assert refused.condition == "JETSQL.HOME_IN_USE"
@@ -53,10 +53,10 @@ def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: Lease, tmp_p
 
 
 def test_a_home_is_free_again_afterwards(tmp_path: Path) -> None:
-    first = Lease(tmp_path)
+    first = HomeLock(tmp_path)
     assert refusal(tmp_path).condition == "JETSQL.HOME_IN_USE"
     first.release()
-    second = Lease(tmp_path)
+    second = HomeLock(tmp_path)
     assert refusal(tmp_path).condition == "JETSQL.HOME_IN_USE"
     second.release()
 
@@ -66,7 +66,7 @@ def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: 
     (tmp_path / name).mkdir()
     assert refusal(tmp_path).condition == "JETSQL.HOME_NOT_USABLE"
     (tmp_path / name).rmdir()
-    Lease(tmp_path).release()
+    HomeLock(tmp_path).release()
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
@@ -92,20 +92,20 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lease = Lease(tmp_path, service=True)
+    lease = HomeLock(tmp_path, service=True)
     asked = []
 
     def end(home: Path) -> None:
         asked.append(home)
         lease.release()
 
-    monkeypatch.setattr("jetsql.client.engines.find", end)
-    assert stop(tmp_path, 60) is Stopped.ENDED
-    assert stop(tmp_path, 60) is Stopped.NONE
+    monkeypatch.setattr("jetsql.client.find_engine.find", end)
+    assert stop(tmp_path, 60) is StopOutcome.ENDED
+    assert stop(tmp_path, 60) is StopOutcome.NONE
     assert asked == [tmp_path]
 
 
 def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
-    lease = Lease(tmp_path, service=True)
-    assert stop(tmp_path, -1) is Stopped.STILL
+    lease = HomeLock(tmp_path, service=True)
+    assert stop(tmp_path, -1) is StopOutcome.STILL
     lease.release()

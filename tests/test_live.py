@@ -11,10 +11,10 @@ import pytest
 
 from door_engine import DoorEngine
 from http_server import TOKEN, Server
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
-from jetsql.live import LiveMode
-from jetsql.service.results import Result
+from jetsql.live_rows import LiveMode
+from jetsql.server.statement_result import StatementResult
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine
     class Planning:
         """Its client leaves before the look is there."""
 
-        def run(self, *arguments: Any) -> Result:
+        def run(self, *arguments: Any) -> StatementResult:
             other.ask("DELETE", f"/v1/sessions/{session}")
             return planned.run(*arguments)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jetsql.private_files import open_to_others
+from jetsql.home.private_files import open_to_others
 from tests.door_clients.engine import ROOT, RunningEngine
 from tests.door_clients.engine import jetsql as command
 from tests.ports import kind, listeners, unix_sockets

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
 
-DESCRIPTION = json.loads(resources.files("jetsql.service").joinpath("openapi.json").read_text(encoding="utf-8"))
+DESCRIPTION = json.loads(resources.files("jetsql.server").joinpath("openapi.json").read_text(encoding="utf-8"))
 # A text may be a good request and no statement; and the token that a bad request was to lack is added to each.
 NOT_OURS = [positive_data_acceptance, negative_data_rejection]
 SCHEMA = schemathesis.openapi.from_dict(DESCRIPTION)

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from jetsql.engine.filesystem import FileSystem
-from jetsql.engine.sinks.part_lists import Part, PartList, PartLists, is_in
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifest, PartList, is_in
 from jetsql.errors import StatementError
 
 A, B, C = Part("k0-t-0", "k0-t-0 0-5"), Part("k0-t-1", "k0-t-1 0-7"), Part("k0-t-2", "k0-t-2 3-4")
@@ -55,30 +55,30 @@ class Broker:
 
 
 @pytest.fixture
-def lists() -> PartLists:
-    return PartLists("job/parts", cast(FileSystem, Disk()))
+def lists() -> PartitionManifest:
+    return PartitionManifest("job/parts", cast(FileSystem, Disk()))
 
 
-def stored(lists: PartLists, batch: int) -> list[str]:
+def stored(lists: PartitionManifest, batch: int) -> list[str]:
     found = lists.read(batch)
     assert isinstance(found, PartList)
     return found.names
 
 
-def test_a_new_batch_is_stored_before_anything_is_asked(lists: PartLists) -> None:
+def test_a_new_batch_is_stored_before_anything_is_asked(lists: PartitionManifest) -> None:
     broker = Broker()
     assert not is_in(lists, broker, "t", 4, (A, B))
     assert (stored(lists, 4), broker.asked) == ([A.name, B.name], 0)
 
 
-def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(lists: PartLists) -> None:
+def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(lists: PartitionManifest) -> None:
     is_in(lists, Broker(), "t", 4, (A, B))
     assert not is_in(lists, Broker({A.name: 4, B.name: 3}), "t", 4, (B, A))
     assert is_in(lists, Broker({A.name: 4, B.name: 4}), "t", 4, (B, A))
     assert is_in(lists, Broker({A.name: 4, B.name: 4}, kept=0.0), "t", 4, (C,))
 
 
-def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(lists: PartLists) -> None:
+def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(lists: PartitionManifest) -> None:
     is_in(lists, Broker(), "t", 4, (A, B))
     moved = Part(B.name, "k0-t-1 0-9")
     with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t") as refused:
@@ -90,14 +90,14 @@ def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(lists: Pa
     assert stored(lists, 4) == [A.name, moved.name, C.name]
 
 
-def test_a_part_that_was_being_committed_when_it_was_asked_for_counts(lists: PartLists) -> None:
+def test_a_part_that_was_being_committed_when_it_was_asked_for_counts(lists: PartitionManifest) -> None:
     is_in(lists, Broker(), "t", 4, (A, B))
     with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t"):
         is_in(lists, Broker(under_way={B.name: 4}), "t", 4, (A, C))
     assert stored(lists, 4) == [A.name, B.name]
 
 
-def test_a_batch_whose_notes_may_be_gone_is_refused(lists: PartLists, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_whose_notes_may_be_gone_is_refused(lists: PartitionManifest, monkeypatch: pytest.MonkeyPatch) -> None:
     is_in(lists, Broker(), "t", 4, (A, B))
     later = time.time() + 3 * 86400
     monkeypatch.setattr(time, "time", lambda: later)
@@ -106,7 +106,7 @@ def test_a_batch_whose_notes_may_be_gone_is_refused(lists: PartLists, monkeypatc
         is_in(lists, Broker({A.name: 4}, kept=3 * 86400.0), "t", 4, (A, B))
 
 
-def test_half_a_list_is_damage(lists: PartLists) -> None:
+def test_half_a_list_is_damage(lists: PartitionManifest) -> None:
     is_in(lists, Broker(), "t", 4, (A,))
     lists.files.write("job/parts/000000004.json", '{"batch": 4, "par')
     with pytest.raises(StatementError) as refused:
@@ -114,7 +114,7 @@ def test_half_a_list_is_damage(lists: PartLists) -> None:
     assert refused.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
 
 
-def test_old_lists_go(lists: PartLists) -> None:
+def test_old_lists_go(lists: PartitionManifest) -> None:
     for batch in range(15):
         is_in(lists, Broker(), "t", batch, (A,))
     assert [batch for batch in range(15) if lists.read(batch) is not None] == list(range(5, 15))

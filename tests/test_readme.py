@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from jetsql.cli.flags import ExitCode
-from jetsql.jobs.options import OPTIONS
+from jetsql.jobs.planning.options import OPTIONS
 from jetsql.settings import READERS
-from jetsql.shell.command_table import COMMANDS
-from jetsql.shell.config import EXPLAINED, shown
-from jetsql.shell.settings import ShellSettings
+from jetsql.shell.session.command_table import COMMANDS
+from jetsql.shell.settings.settings_file import EXPLAINED, shown
+from jetsql.shell.settings.shell_settings import ShellSettings
 
 TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

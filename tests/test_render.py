@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.cells import width
-from jetsql.jobs.tables import Column
-from jetsql.render import ROWS_LOOKED_AT, Format, lines
+from jetsql.output.render import ROWS_LOOKED_AT, Format, lines
+from jetsql.output.terminal_text import width
+from jetsql.resultset import Column
 
 
 @dataclass

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from fake_engine import FakeEngine
-from jetsql.cells import width
-from jetsql.mistakes import Mistake, Script
-from jetsql.render import Format
+from fake_engine import StubEngine
+from jetsql.output.diagnostics import Diagnostic, Script
+from jetsql.output.render import Format
+from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.terminal_text import width
 from jetsql.script import Outcome, prepare, run, variables
-from jetsql.surface import SurfaceLost
 
 
 class Screen:
@@ -42,8 +42,8 @@ class Screen:
 
 def play(
     text: str, form: Format = Format.CSV, keep_going: bool = False, **values: str
-) -> tuple[FakeEngine, Screen, Outcome]:
-    engine, screen = FakeEngine(), Screen()
+) -> tuple[StubEngine, Screen, Outcome]:
+    engine, screen = StubEngine(), Screen()
     outcome = run(prepare([Script("f.sql", text)], values), engine, screen, form, keep_going)
     return engine, screen, outcome
 
@@ -137,7 +137,7 @@ def test_lines_without_end_are_cut_around_the_place() -> None:
 @pytest.mark.parametrize("columns", [20, 60, 100])
 def test_the_place_is_marked_in_lines_that_a_screen_does_not_break(text: str, columns: int) -> None:
     offset = text.index("|")
-    _, line, caret = Mistake(Script("", text.replace("|", "")), offset, "", "wrong").shown(columns).splitlines()
+    _, line, caret = Diagnostic(Script("", text.replace("|", "")), offset, "", "wrong").shown(columns).splitlines()
     assert width(line) <= columns
     assert cells_from(line, width(caret) - 1).startswith(" x")
 
@@ -176,7 +176,7 @@ def test_an_error_behind_the_first_row_is_the_statements() -> None:
 def test_nobody_reading_is_no_mistake_of_the_statement() -> None:
     screen = Screen(full=3)
     with pytest.raises(SurfaceLost):
-        run(prepare([Script("f.sql", "COUNT 10")], {}), FakeEngine(), screen, Format.CSV, True)
+        run(prepare([Script("f.sql", "COUNT 10")], {}), StubEngine(), screen, Format.CSV, True)
     assert screen.mistakes == []
 
 
@@ -204,7 +204,7 @@ def test_variables_come_from_the_environment_and_those_given_win() -> None:
     ],
 )
 def test_what_needs_no_engine_is_found_before_one_starts(text: str, head: str) -> None:
-    (found,) = [step for step in prepare([Script("f.sql", text)], {}) if isinstance(step, Mistake)]
+    (found,) = [step for step in prepare([Script("f.sql", text)], {}) if isinstance(step, Diagnostic)]
     assert str(found).startswith(head)
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import StatementError
-from jetsql.jobs.engine import RunHindered
-from jetsql.jobs.model import CapturedSession, Cause, Operator
-from jetsql.jobs.relations import RELATIONS, rows
-from jetsql.jobs.secrets import HIDDEN
-from jetsql.language.statements import ExplainCreateJob
-from jetsql.service.exposition import exposition
+from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.model.job import CapturedSession, Cause, Operator
+from jetsql.jobs.model.redaction import HIDDEN
+from jetsql.jobs.statements.system_tables import RELATIONS, rows
+from jetsql.language.statement import ExplainCreateJob
+from jetsql.server.prometheus import exposition
 from jobs_support import World, body, create, in_thread, world
-from memory_engine import MemoryEngine, analysis, sink, source
+from memory_engine import InMemoryEngine, analysis, sink, source
 
 # Every secret begins so. Each one is another, so that a failure names the one that got out.
 SECRET = "sesame-of-"
@@ -62,7 +62,7 @@ FACTS = {
 def w(tmp_path: Path) -> Iterator[World]:
     """Make a job whose second version is on trial and waits for its database, after an update that failed, and a
     snapshot of its first version."""
-    engine = MemoryEngine(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
+    engine = InMemoryEngine(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
     with world(tmp_path, engine) as w:
         job_id = w.make("j", OPTIONS, body=OLD_BODY)
         w.sql("CREATE SNAPSHOT s FOR JOB j")
@@ -75,7 +75,7 @@ def w(tmp_path: Path) -> Iterator[World]:
         w.wait_run(job_id, 3)
         engine.idle(job_id)
         updating.result(20)
-        engine.tell(job_id, RunHindered(engine.run_id(job_id), CAUSE))
+        engine.tell(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
         w.manager.caught_up(w.job(job_id))
         yield w
 

@@ -15,8 +15,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from http_server import TOKEN, Server
-from jetsql.engine.jvm import bridge
-from jetsql.jobs.secrets import SECRET_NAMES, is_secret
+from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.jobs.model.redaction import SECRET_NAMES, is_secret
 from tests import secret_names
 from tests.conftest import Sql
 from tests.postgres import USER, Postgres

@@ -9,14 +9,14 @@ import click
 import pytest
 
 from golden_reports import raises
+from jetsql.cli.connect import start_flags
 from jetsql.cli.flags import Flags, settings_of
-from jetsql.cli.reaching import start_flags
+from jetsql.embedded import endpoints
+from jetsql.embedded.endpoints import connect_address, thrift_address
 from jetsql.errors import EngineError
-from jetsql.service import doors
-from jetsql.service.doors import connect_address, thrift_address
-from jetsql.settings import DoorSettings, load
+from jetsql.settings import EndpointSettings, load
 
-ALL = DoorSettings(thrift=True)
+ALL = EndpointSettings(thrift=True)
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def taken() -> Iterator[int]:
 
 
 def test_free_doors_are_fine() -> None:
-    doors.check(ALL)
+    endpoints.check(ALL)
 
 
 @pytest.mark.parametrize("door", ["connect", "thrift"])
 def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
     with raises(EngineError) as told:
-        doors.check(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
+        endpoints.check(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
     assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
     assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
     assert f"Set {door}_port to one that is free" in told.value.hint
@@ -41,18 +41,18 @@ def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
     with raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
-        doors.check(replace(ALL, thrift_host="192.0.2.1"))
+        endpoints.check(replace(ALL, thrift_host="192.0.2.1"))
 
 
 def test_doors_that_stay_closed_are_not_looked_at(taken: int) -> None:
-    doors.check(DoorSettings(connect=False, connect_port=taken, thrift=False, thrift_port=taken))
+    endpoints.check(EndpointSettings(connect=False, connect_port=taken, thrift=False, thrift_port=taken))
 
 
 def test_hives_own_variables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_BIND_HOST", "0.0.0.0")
-    doors.check(DoorSettings())
+    endpoints.check(EndpointSettings())
     with raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would move"):
-        doors.check(ALL)
+        endpoints.check(ALL)
 
 
 @pytest.mark.parametrize(

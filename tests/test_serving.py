@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jetsql.discovery import EngineNote, read_note
-from jetsql.engine_log import LogReader, records
+from jetsql.home.discovery import EngineNote, read_note
+from jetsql.home.log_reader import LogReader, records
 from tests.conftest import until
 
 pytestmark = pytest.mark.spark
@@ -80,8 +80,10 @@ def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
         told = list(threads.map(lambda _: jetsql("start"), range(2)))
     assert sorted(line.partition(":")[0] for line in told) == ["runs already", "started"]
     jetsql("-e", "CREATE TABLE numbers (id INT) USING json; CREATE TABLE copies (id INT) USING parquet")
-    jetsql(*("submit", "-n", "copy", "-o", "snapshotIntervalMillis=200", "-"),
-           input="INSERT INTO copies SELECT id FROM STREAM numbers")
+    jetsql(
+        *("submit", "-n", "copy", "-o", "snapshotIntervalMillis=200", "-"),
+        input="INSERT INTO copies SELECT id FROM STREAM numbers",
+    )
     jetsql.add(1, 2)
     assert jetsql.copied == [1, 2]
 
@@ -124,7 +126,7 @@ def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
     reader = LogReader(jetsql.home)
     whole = list(records(reader.lines()))
     reader.close()
-    assert any("jetsql.service.serving: The engine answers" in record.text and record.time for record in whole)
+    assert any("jetsql.embedded.engine_process: The engine answers" in record.text and record.time for record in whole)
     assert (jetsql.home / "engine.log").stat().st_mode & 0o777 == 0o600
 
 

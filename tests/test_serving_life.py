@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.cli.flags import ExitCode
-from jetsql.discovery import EngineNote, read_note, write_note
+from jetsql.home.discovery import EngineNote, read_note, write_note
 from tests.conftest import until
 
 PROGRAM = Path(__file__).parent / "programs" / "jetsql_without_spark.py"
@@ -205,7 +205,7 @@ def test_an_engine_whose_spark_dies_ends_with_it(jetsql: Bench, tmp_path: Path) 
     jetsql.submit("orders")
     dies.touch()
     assert served.wait(timeout=60) == 3
-    assert "ERROR jetsql.service.serving: Spark's process ended with exit code -9" in jetsql.log
+    assert "ERROR jetsql.embedded.engine_process: Spark's process ended with exit code -9" in jetsql.log
     assert jetsql.row("list-jobs")["name"] == "orders"
 
 

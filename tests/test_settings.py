@@ -7,7 +7,7 @@ import pytest
 
 from golden_reports import raises
 from jetsql.errors import EngineError
-from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.settings import Settings, load
 
 

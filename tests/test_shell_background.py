@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from jetsql.shell.background import Troubles, go_on
+from jetsql.shell.session.background_threads import Troubles, go_on
 
 
 def test_it_is_told_once_and_goes_on() -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from jetsql.jobs.model import Status
-from jetsql.jobs.options import OPTIONS
-from jetsql.shell.candidates import Candidate, Sort
-from jetsql.shell.command_table import COMMANDS, Argument
-from jetsql.shell.completion import complete
-from jetsql.shell.completion_commands import argument_at
-from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.planning.options import OPTIONS
+from jetsql.shell.completion.candidates import Candidate, Sort
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.complete_dot_commands import argument_at
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.session.command_table import COMMANDS, Argument
 from tests.searching import examples
 
 NAMES = Names(
@@ -54,6 +54,8 @@ NAMES = Names(
     snapshots=(SnapshotName("noon", "totals"), SnapshotName("before noon", "totals")),
     favourites=(Known("top", "SELECT 1"),),
 )
+
+
 def at(marked: str) -> tuple[Candidate, ...]:
     before, _, behind = marked.partition("|")
     return complete(before + behind, len(before), NAMES)

@@ -2,12 +2,15 @@
 
 import pytest
 
-from jetsql.shell.entries import Dot, Sql, complete, entries
-from jetsql.shell.keys import runs_at_enter
+from jetsql.shell.repl.keys import runs_at_enter
+from jetsql.shell.session.entries import DotCommand, Sql, complete, entries
 
 
 def told(text: str) -> list[str]:
-    return [f"{entry.word}|{entry.rest}" if isinstance(entry, Dot) else entry.fragment.text for entry in entries(text)]
+    return [
+        f"{entry.word}|{entry.rest}" if isinstance(entry, DotCommand) else entry.fragment.text
+        for entry in entries(text)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from jetsql.client.answers import RemoteRows
+from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError
-from jetsql.layout import COLOURS, Cell, cells
-from jetsql.live import Live, LiveBatch, LiveMode
-from jetsql.render import Format
-from jetsql.shell import painting
-from jetsql.shell.live import plain_lines
-from jetsql.shell.live_views import Replaced, Style, Tail
-from jetsql.shell.screen import Frame, Size
-from jetsql.shell.sheets import Sheet, marked
-from jetsql.shell.tally import Ended
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.output.layout import COLOURS, Cell, cells
+from jetsql.output.render import Format
+from jetsql.shell.output import refresher
+from jetsql.shell.output.in_place_table import InPlaceTable, marked
+from jetsql.shell.output.live_views import Replaced, Style, Tail
+from jetsql.shell.output.result_summary import Ended
+from jetsql.shell.output.screen import Frame, Size
+from jetsql.shell.output.show_live import plain_lines
 from terminal import Terminal, columns, output_on
 
 N = columns(n="bigint", text="string")
@@ -191,7 +191,7 @@ def test_a_table_is_no_higher_than_the_screen() -> None:
 @pytest.mark.parametrize("count", [0, 1, 5, 30])
 def test_a_sheet_keeps_to_its_size(lines: int, count: int) -> None:
     rows = tuple(cells(N, row) for row in numbers(1, count))
-    drawn = Sheet(N, rows, count).lines(Size(5, lines), COLOURS)
+    drawn = InPlaceTable(N, rows, count).lines(Size(5, lines), COLOURS)
     assert len(drawn) <= max(lines, 3)
 
 
@@ -327,9 +327,9 @@ def test_ctrl_c_at_the_very_beginning_leaves_no_painter(monkeypatch: pytest.Monk
             super().start()
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(painting, "Thread", Interrupted)
+    monkeypatch.setattr(refresher, "Thread", Interrupted)
     terminal = Terminal(60, 12)
-    with pytest.raises(KeyboardInterrupt), painting.painted(terminal.screen(), lambda: Frame(["last"])):
+    with pytest.raises(KeyboardInterrupt), refresher.painted(terminal.screen(), lambda: Frame(["last"])):
         pass
     assert not begun[0].is_alive()
     assert terminal.shown[-1] == "last"

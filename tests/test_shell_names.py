@@ -15,15 +15,15 @@ from prompt_toolkit.document import Document
 
 from door_engine import DoorEngine, DoorSession
 from http_server import TOKEN, serving
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import StatementError
-from jetsql.jobs.model import Status
-from jetsql.jobs.tables import Column
-from jetsql.service.results import Result
-from jetsql.shell.completer import ShellCompleter
-from jetsql.shell.link import Link
-from jetsql.shell.name_keeper import NameKeeper
-from jetsql.shell.names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.jobs.model.job import Status
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
+from jetsql.shell.completion.catalog_cache import CatalogCache
+from jetsql.shell.completion.completer import ShellCompleter
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.session.engine_connection import EngineConnection
 
 Row = tuple[Any, ...]
 
@@ -38,7 +38,7 @@ class Catalog(DoorEngine):
     def session(self) -> DoorSession:
         return CatalogSession(self)
 
-    def run(self, text: str) -> Result:
+    def run(self, text: str) -> StatementResult:
         self.asked.append(text)
         columns = ("id", "name", "status", "last_error")
         return result(columns, [("01", "totals", "RUNNING", None), ("00", "old", "FAILED", "broken")])
@@ -47,7 +47,7 @@ class Catalog(DoorEngine):
 class CatalogSession(DoorSession):
     engine: Catalog
 
-    def run(self, text: str, parameters: Any = None, live: Any = False) -> Result:
+    def run(self, text: str, parameters: Any = None, live: Any = False) -> StatementResult:
         self.engine.asked.append(text)
         match text.split()[:2]:
             case ["SHOW", "TABLES"]:
@@ -72,18 +72,18 @@ class CatalogSession(DoorSession):
         raise StatementError("JOB_NOT_FOUND", "No such thing.")
 
 
-def result(columns: tuple[str, ...], rows: list[Row]) -> Result:
+def result(columns: tuple[str, ...], rows: list[Row]) -> StatementResult:
     kinds = {"isTemporary": "boolean"}
-    return Result(tuple(Column(name, kinds.get(name, "string")) for name in columns), iter(rows))
+    return StatementResult(tuple(Column(name, kinds.get(name, "string")) for name in columns), iter(rows))
 
 
 @dataclass
 class Kept:
     """A keeper over an engine. urls: the last is where the link finds one."""
 
-    keeper: NameKeeper
+    keeper: CatalogCache
     engine: Catalog
-    link: Link
+    link: EngineConnection
     news: threading.Condition
     urls: list[str]
 
@@ -110,9 +110,9 @@ def keeping(engine: Catalog) -> Iterator[Kept]:
 
     with serving(engine) as server:
         urls = [server.url]
-        link = Link(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
+        link = EngineConnection(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
         link.engine()
-        keeper = NameKeeper(link, changed, failed)
+        keeper = CatalogCache(link, changed, failed)
         keeper.begin()
         try:
             yield Kept(keeper, engine, link, news, urls)
@@ -205,15 +205,15 @@ def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: Ke
     assert names.jobs
 
 
-def test_without_an_engine_there_are_no_names(unreachable: NameKeeper) -> None:
+def test_without_an_engine_there_are_no_names(unreachable: CatalogCache) -> None:
     unreachable.want("SUSPEND JOB ", 12)
     unreachable.wake()
     assert unreachable.names == Names()
 
 
 @pytest.fixture
-def unreachable() -> Iterator[NameKeeper]:
-    keeper = NameKeeper(Link(refuse, lambda: None, lambda words: None), lambda: None, failed)
+def unreachable() -> Iterator[CatalogCache]:
+    keeper = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
     keeper.begin()
     yield keeper
     keeper.close()
@@ -255,5 +255,3 @@ def test_files_are_offered_for_commands_that_read_some(kept: Kept, tmp_path: Pat
     completer = ShellCompleter(kept.keeper, lambda: [])
     assert [text for text, _, _ in offered(completer, f".read {tmp_path}/o|")] == ["ne.sql"]
     assert {text for text, _, _ in offered(completer, f".read {tmp_path}/|")} == {"one.sql", "two"}
-
-

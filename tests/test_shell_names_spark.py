@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from http_server import TOKEN, serving
-from jetsql.client.remote import RemoteEngine
-from jetsql.jobs.model import Status
-from jetsql.service.embedded import EmbeddedEngine
-from jetsql.shell.completion import complete
-from jetsql.shell.link import Link
-from jetsql.shell.name_keeper import NameKeeper
-from jetsql.shell.names import Names
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.jobs.model.job import Status
+from jetsql.shell.completion.catalog_cache import CatalogCache
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.known_names import Names
+from jetsql.shell.session.engine_connection import EngineConnection
 
 pytestmark = pytest.mark.spark
 
@@ -36,9 +36,9 @@ CLEAN_UP = ("DROP JOB keeper_counts", "DROP SNAPSHOT keeper_noon", "USE default"
 
 
 @pytest.fixture(scope="module")
-def link(engine: EmbeddedEngine) -> Iterator[Link]:
+def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
     with serving(engine) as server:
-        link = Link(lambda talk: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None)
+        link = EngineConnection(lambda talk: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None)
         for text in SET_UP:
             run(link, text)
         yield link
@@ -47,7 +47,7 @@ def link(engine: EmbeddedEngine) -> Iterator[Link]:
         link.close()
 
 
-def run(link: Link, text: str) -> None:
+def run(link: EngineConnection, text: str) -> None:
     list(link.engine().run(text).rows)
     link.in_schema(link.engine().schema())
 
@@ -55,10 +55,10 @@ def run(link: Link, text: str) -> None:
 class Typist:
     """Types texts, with | for the cursor, and sees what is offered when the names have come."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: EngineConnection) -> None:
         self.news = threading.Condition()
         self.failures: list[Exception] = []
-        self.keeper = NameKeeper(link, self._changed, self.failures.append)
+        self.keeper = CatalogCache(link, self._changed, self.failures.append)
         self.keeper.begin()
 
     def _changed(self) -> None:
@@ -74,7 +74,7 @@ class Typist:
 
 
 @pytest.fixture(scope="module")
-def typist(link: Link) -> Iterator[Typist]:
+def typist(link: EngineConnection) -> Iterator[Typist]:
     typist = Typist(link)
     yield typist
     typist.keeper.close()

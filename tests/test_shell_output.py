@@ -13,14 +13,14 @@ from queue import Queue
 
 import pytest
 
-from jetsql.client.answers import RemoteRows
+from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
-from jetsql.live import Live, LiveBatch, LiveMode
-from jetsql.render import Format
-from jetsql.shell.outlets import pager_command
-from jetsql.shell.output import Output
-from jetsql.shell.screen import Frame
-from jetsql.shell.tally import Ended, Tally, duration, tally_words
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.output.render import Format
+from jetsql.shell.output.output_writers import pager_command
+from jetsql.shell.output.result_summary import Ended, Tally, duration, tally_words
+from jetsql.shell.output.screen import Frame
+from jetsql.shell.output.show_results import Output
 from terminal import Terminal, columns, output_on
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"

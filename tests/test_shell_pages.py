@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from fake_engine import Result
-from jetsql.cells import width
-from jetsql.layout import COLOURS
-from jetsql.render import Format
-from jetsql.shell.pages import Look, Page, height, page
-from jetsql.shell.screen import Size
+from jetsql.output.layout import COLOURS
+from jetsql.output.render import Format
+from jetsql.output.terminal_text import width
+from jetsql.shell.output.result_pages import Look, Page, height, page
+from jetsql.shell.output.screen import Size
 from terminal import columns
 
 ERROR = "[JETSQL.SINK_CHANGED] The table delays is not the one that the job was made for. Drop the job, or undo it."

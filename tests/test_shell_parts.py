@@ -24,20 +24,22 @@ from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings import load
-from jetsql.shell import colours, config, history
-from jetsql.shell.command_table import COMMANDS, advice, command_of
-from jetsql.shell.commands import ACTIONS
-from jetsql.shell.drops import loss
-from jetsql.shell.hiding import hide_secrets
-from jetsql.shell.highlighting import SqlLexer
-from jetsql.shell.history import FileHistory
-from jetsql.shell.keys import bindings
-from jetsql.shell.keywords import KEYWORDS
-from jetsql.shell.link import Phase, State
-from jetsql.shell.prompt import suggestion
-from jetsql.shell.session_state import leaves_something, may_change_schema, only_reads
-from jetsql.shell.settings import SHELL_READERS, ShellSettings, load_shell
-from jetsql.shell.status import Jobs, bar, counted
+from jetsql.shell.completion.keywords import KEYWORDS
+from jetsql.shell.output import colours
+from jetsql.shell.output.highlighting import SqlLexer
+from jetsql.shell.output.status_bar import Jobs, bar, counted
+from jetsql.shell.repl.destructive_statements import loss
+from jetsql.shell.repl.dot_commands import ACTIONS
+from jetsql.shell.repl.keys import bindings
+from jetsql.shell.repl.prompt import suggestion
+from jetsql.shell.session import input_history
+from jetsql.shell.session.command_table import COMMANDS, advice, command_of
+from jetsql.shell.session.engine_connection import Phase, State
+from jetsql.shell.session.input_history import FileHistory
+from jetsql.shell.session.redact_statements import hide_secrets
+from jetsql.shell.session.session_state import leaves_something, may_change_schema, only_reads
+from jetsql.shell.settings import settings_file
+from jetsql.shell.settings.shell_settings import SHELL_READERS, ShellSettings, load_shell
 
 
 def coloured(text: str, lexer: SqlLexer) -> list[list[tuple[str, str]]]:
@@ -281,8 +283,8 @@ def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
 
 
 def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "MOST", 3)
-    monkeypatch.setattr(history, "_GROWN", 6)
+    monkeypatch.setattr(input_history, "MOST", 3)
+    monkeypatch.setattr(input_history, "_GROWN", 6)
     file = tmp_path / "history"
     written(file, *map(str, range(7)))
     assert kept(file) == ["6", "5", "4"]
@@ -292,7 +294,7 @@ def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.Mon
 def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "_GROWN", 0)  # each start cuts, to more than is written here
+    monkeypatch.setattr(input_history, "_GROWN", 0)  # each start cuts, to more than is written here
     file = tmp_path / "history"
     written(file, "first")
     names = [f"shell {number}" for number in range(4)]
@@ -310,7 +312,7 @@ def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypat
     file = tmp_path / "history"
     written(file, "a", "b")
     before = file.read_bytes()
-    monkeypatch.setattr(history, "_GROWN", 0)
+    monkeypatch.setattr(input_history, "_GROWN", 0)
     (tmp_path / "history.new").mkdir()  # in the way
     started = FileHistory(file)
     assert list(started.load_history_strings()) == []
@@ -371,8 +373,8 @@ def test_a_wrong_setting_is_told_with_its_place(file: Path, text: str, environ: 
 
 def test_the_commented_file_says_what_holds(file: Path) -> None:
     file.write_text('master = "local[2]"')
-    assert config.add_table(file)
-    assert not config.add_table(file)
+    assert settings_file.add_table(file)
+    assert not settings_file.add_table(file)
     text = file.read_text()
     assert text.startswith('master = "local[2]"\n\n')
     uncommented = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
@@ -383,15 +385,15 @@ def test_a_link_to_the_settings_stays_one(file: Path) -> None:
     kept = file.with_name("kept.toml")
     kept.touch()
     file.symlink_to(kept)
-    assert config.add_table(file)
+    assert settings_file.add_table(file)
     assert file.is_symlink()
     assert "[shell]" in kept.read_text()
 
 
 def test_every_setting_is_explained_and_read() -> None:
     names = [each.name for each in fields(ShellSettings)]
-    assert names == list(config.EXPLAINED) == list(SHELL_READERS)
-    assert len(config.listed(ShellSettings())) == len(names)
+    assert names == list(settings_file.EXPLAINED) == list(SHELL_READERS)
+    assert len(settings_file.listed(ShellSettings())) == len(names)
 
 
 # The bar

@@ -10,24 +10,26 @@ import pytest
 
 from door_engine import DoorEngine
 from http_server import TOKEN, serving
-from jetsql.jobs.measuring import Reading
-from jetsql.jobs.metrics import Totals
-from jetsql.jobs.model import Status
-from jetsql.jobs.pulses import Pulse
-from jetsql.jobs.tables import Column
-from jetsql.service.results import Result
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.jobs.store.metrics import Totals
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
 from shell_terminal import ShellTerminal, environment, terminal
 
 
 class Engine(DoorEngine):
-    def run(self, text: str) -> Result:
-        return Result((Column("name"), Column("status"), Column("last_error")), iter([("orders", "RUNNING", None)]))
+    def run(self, text: str) -> StatementResult:
+        return StatementResult(
+            (Column("name"), Column("status"), Column("last_error")), iter([("orders", "RUNNING", None)])
+        )
 
 
 @pytest.fixture
 def engine() -> Engine:
     reading = Reading("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
-    return Engine(jobs_now=[Pulse(reading, 12345.0, (1.0, 2.0))])
+    return Engine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
 
 
 @pytest.fixture

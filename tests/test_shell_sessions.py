@@ -12,7 +12,7 @@ import pytest
 
 from http_server import Server, serving
 from jetsql.errors import EngineError
-from jetsql.shell.settings import ShellSettings
+from jetsql.shell.settings.shell_settings import ShellSettings
 from shell_session import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, UP, Session, ShellEngine, pasted, session
 
 TABLE = "c0\n--\n{}\n"
@@ -214,7 +214,7 @@ def test_the_editor_is_given_the_last_statement(
     shell: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nsed -i s/a/edited/ \"$1\"\n")
+    editor.write_text('#!/bin/sh\nsed -i s/a/edited/ "$1"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(editor))
     assert shell("SELECT a;\r", ".edit\r", ENTER) == TABLE.format("a") + "c0\n------\nedited\n"
@@ -225,7 +225,7 @@ def test_what_an_editor_leaves_is_not_run_before_enter(
     server: Server, engine: ShellEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, keys: str
 ) -> None:
     editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nsed -i s/a/edited/ \"$1\"\n")
+    editor.write_text('#!/bin/sh\nsed -i s/a/edited/ "$1"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(editor))
     with session(lambda: server.url, tmp_path, ShellSettings(timing=False, keys=setting)) as shell:
@@ -239,7 +239,7 @@ def test_what_an_editor_leaves_is_not_run_before_enter(
 def test_an_editor_that_fails_is_told(shell: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "false")
     assert shell(".edit\r") == ".edit: the editor (false) ended with 1; $VISUAL or $EDITOR names another.\n"
-    
+
 
 def test_the_settings_file_is_written_on_request(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

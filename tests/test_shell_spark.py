@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.engines import Stopped, find, stop
-from jetsql.client.http import HttpDoor
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.find_engine import StopOutcome, find, stop
+from jetsql.client.http_client import HttpClient
+from jetsql.client.remote_engine import RemoteEngine
 from shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, terminal
 from tests.conftest import until
 from tests.engine_confs import CONF
@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     confs = [f'{name} = "{value}"' for name, value in CONF.items() if name != "spark.jars.packages"]
     (tmp_path / "config.toml").write_text("\n".join(['master = "local[2]"', *confs, ""]))
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not Stopped.STILL
+    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
 
 
 def test_a_sitting(tmp_path: Path, home: Path) -> None:
@@ -182,7 +182,7 @@ def clean(shell: ShellTerminal) -> None:
 def assert_nothing_is_left(home: Path) -> None:
     found = find(home)
     assert found is not None
-    door = HttpDoor(found.note.url, found.note.token)
+    door = HttpClient(found.note.url, found.note.token)
     until(lambda: (about := door.ask("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
     door.close()
     remote = RemoteEngine(found.note.url, found.note.token)

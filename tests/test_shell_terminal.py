@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.engines import Stopped, stop, wait_until_up
+from jetsql.client.find_engine import StopOutcome, stop, wait_until_up
 from shell_terminal import PROGRAM, environment, kill_engine, terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
@@ -18,7 +18,7 @@ CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not Stopped.STILL
+    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
 
 
 def test_a_first_session(tmp_path: Path, home: Path) -> None:

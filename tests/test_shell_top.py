@@ -14,19 +14,19 @@ from prompt_toolkit.output import DummyOutput
 
 from door_engine import DoorEngine, DoorSession
 from http_server import TOKEN, serving
-from jetsql.cells import width
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, ReportedError
-from jetsql.jobs.measuring import Reading
-from jetsql.jobs.metrics import Measure, Totals
-from jetsql.jobs.model import Status
-from jetsql.jobs.pulses import Pulse
-from jetsql.service.results import Result
-from jetsql.shell.screen import Size
-from jetsql.shell.top import JobsOf, Top
-from jetsql.shell.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
-from jetsql.shell.top_state import Act, Doing, Mode, Order, TopState, answered, detailed, lost, press, told, visible
-from jetsql.shell.top_view import draw, facts
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.output.terminal_text import width
+from jetsql.server.statement_result import StatementResult
+from jetsql.shell.output.screen import Size
+from jetsql.shell.top.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
+from jetsql.shell.top.top_screen import JobsOf, Top
+from jetsql.shell.top.top_state import Act, Doing, Mode, Order, TopState, answered, detailed, lost, press, told, visible
+from jetsql.shell.top.top_view import draw, facts
 from terminal import columns
 
 ORDERS = TopJob(
@@ -136,9 +136,7 @@ def test_only_y_is_yes(key: str) -> None:
 def test_the_question_is_about_the_job_that_was_selected_when_it_came() -> None:
     asked, _ = pressed("d", state=selecting(ORDERS))
     moved = told(asked, (DELAYS, OLD), "")
-    assert pressed("y", state=moved)[1] == Act(
-        Doing.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id
-    )
+    assert pressed("y", state=moved)[1] == Act(Doing.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id)
 
 
 @pytest.mark.parametrize("key", ["s", "r", "R", "d", "enter"])
@@ -365,10 +363,10 @@ def test_it_goes_on_when_the_engine_is_back() -> None:
     assert top.state.jobs
 
 
-def pulse(name: str, **changes: object) -> Pulse:
+def pulse(name: str, **changes: object) -> JobSample:
     latest = Measure(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
     reading = Reading("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
-    return Pulse(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
+    return JobSample(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
 
 
 def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
@@ -397,12 +395,14 @@ class Described(DoorEngine):
 
 
 class DescribedSession(DoorSession):
-    def run(self, text: str, parameters: object = None, live: bool = False) -> Result:
+    def run(self, text: str, parameters: object = None, live: bool = False) -> StatementResult:
         if text.startswith("DESCRIBE"):
-            return Result(columns(key="string", value="string"), iter([("id", "1"), ("comment", None)]))
+            return StatementResult(columns(key="string", value="string"), iter([("id", "1"), ("comment", None)]))
         kinds = columns(time="timestamp", event="string", to_status="string", message="string")
         at = datetime(2026, 11, 21, 21, 13, 1, tzinfo=UTC)
-        return Result(kinds, iter([(at, "suspended", "SUSPENDED", "by user"), (at, "resumed", "RUNNING", None)]))
+        return StatementResult(
+            kinds, iter([(at, "suspended", "SUSPENDED", "by user"), (at, "resumed", "RUNNING", None)])
+        )
 
 
 def test_all_about_a_job_is_told_with_its_history() -> None:

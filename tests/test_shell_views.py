@@ -6,15 +6,15 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jetsql.client.answers import RemoteRows
-from jetsql.client.remote import RemoteEngine
-from jetsql.console import Console
-from jetsql.jobs.tables import Column
-from jetsql.shell.keyboard import Keyboard
-from jetsql.shell.link import Link
-from jetsql.shell.settings import ShellSettings
-from jetsql.shell.views import Views
-from jetsql.shell.watching import Watch
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.response_rows import RemoteRows
+from jetsql.output.console import Console
+from jetsql.resultset import Column
+from jetsql.shell.output.watch import Watch
+from jetsql.shell.repl.views import Views
+from jetsql.shell.session.engine_connection import EngineConnection
+from jetsql.shell.session.typed_ahead import Keyboard
+from jetsql.shell.settings.shell_settings import ShellSettings
 
 
 class Waiting(Console):
@@ -52,7 +52,7 @@ def test_who_waits_for_the_first_row_is_told_so() -> None:
     out = io.StringIO()
     console = Waiting(out, out, terminal=False)
     engine = Slow(console)
-    link = Link(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
+    link = EngineConnection(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
     Views(console, link, ShellSettings, Keyboard(), console.say).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
@@ -75,7 +75,7 @@ class Watched:
 
 def test_the_answer_is_left_when_watching_is_over() -> None:
     out, engine = io.StringIO(), Watched()
-    link = Link(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
+    link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
     console = Console(out, out, terminal=False)
     Views(console, link, ShellSettings, Keyboard(), console.say).watch(Watch("SELECT n"))
     assert engine.left

@@ -8,8 +8,8 @@ import pytest
 
 from fake_engine import Result
 from jetsql.errors import EngineError, ErrorReport, ReportedError
-from jetsql.shell.keyboard import Keyboard
-from jetsql.shell.watching import Watch, watch, wish
+from jetsql.shell.output.watch import Watch, watch, wish
+from jetsql.shell.session.typed_ahead import Keyboard
 from terminal import Terminal, columns
 
 

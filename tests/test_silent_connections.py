@@ -14,13 +14,13 @@ import pytest
 
 from door_engine import DoorEngine
 from http_server import TOKEN, Server, serving
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
-from jetsql.settings import DoorSettings
+from jetsql.settings import EndpointSettings
 from strangers import connect, half_open, is_closed
 
-NEVER = DoorSettings(login_seconds=3600.0)
-SOON = DoorSettings(login_seconds=0.3)
+NEVER = EndpointSettings(login_seconds=3600.0)
+SOON = EndpointSettings(login_seconds=0.3)
 
 SILENT = b""
 HALF_A_HEAD = b"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\nX-Filler: "
@@ -135,7 +135,7 @@ def test_a_body_that_is_slow_with_the_token_arrives() -> None:
 
 def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
     engine = DoorEngine()
-    with serving(engine, settings=DoorSettings(login_seconds=0.3, logins_most=1)) as server:
+    with serving(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
         with closing(RemoteEngine(server.url, TOKEN)) as client:
             failed: list[str] = []
 

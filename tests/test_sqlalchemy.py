@@ -14,9 +14,9 @@ from sqlalchemy.schema import CreateTable
 from door_engine import DoorEngine
 from http_server import TOKEN, serving
 from jetsql.client import sqlalchemy as dialect
-from jetsql.client.addresses import Address, address
 from jetsql.client.decoding import Struct
-from jetsql.client.sqlalchemy_types import of_json
+from jetsql.client.engine_address import Address, address
+from jetsql.client.sqlalchemy.column_types import of_json
 
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
 DIALECT = dialect.JetSQLDialect()

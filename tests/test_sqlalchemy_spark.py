@@ -14,7 +14,7 @@ from sqlalchemy.dialects import registry
 
 from http_server import TOKEN, Server, serving
 from jetsql.client.sqlalchemy import ARRAY, DOUBLE, MAP, STRUCT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT, VARIANT
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 
 pytestmark = pytest.mark.spark
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.errors import StatementError
 from jetsql.language import STATEMENT_FILTER, parse
-from jetsql.service.embedded import EmbeddedEngine
 from test_grammar_corpus import accepted, accepted_files
 
 ACCEPTED = [text for file in accepted_files() for text in accepted(file)]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from golden_reports import raises
+from jetsql.check.check_home import check
+from jetsql.check.findings_report import words
 from jetsql.errors import EngineError
-from jetsql.jobs.store import Store
-from jetsql.private_files import open_to_others
-from jetsql.service.check import check
-from jetsql.service.check_report import words
-from jetsql.service.storage import NOTE, Storage, choose, claim, warn_if_open
+from jetsql.home.private_files import open_to_others
+from jetsql.home.storage import NOTE, Storage, choose, claim, warn_if_open
+from jetsql.jobs.store.job_store import Store
 
 HDFS = "hdfs://names:8020/jetsql"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from jetsql.service.embedded import EmbeddedEngine
-from jetsql.settings import DoorSettings
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.settings import EndpointSettings
 from strangers import connect, half_open, is_closed
 
 pytestmark = pytest.mark.spark
 
 TOKEN = "open sesame"
-NEVER = DoorSettings(connect=False, thrift=True, login_seconds=3600.0)
-SOON = DoorSettings(connect=False, thrift=True, login_seconds=0.3)
+NEVER = EndpointSettings(connect=False, thrift=True, login_seconds=3600.0)
+SOON = EndpointSettings(connect=False, thrift=True, login_seconds=0.3)
 
 START, OK = b"\x01", b"\x02"
 PLAIN = START + struct.pack(">I", 5) + b"PLAIN"
@@ -78,7 +78,7 @@ class Client:
 
 
 @contextmanager
-def thrift(engine: EmbeddedEngine, settings: DoorSettings) -> Iterator[Endpoint]:
+def thrift(engine: EmbeddedEngine, settings: EndpointSettings) -> Iterator[Endpoint]:
     with engine.doors(settings, TOKEN) as addresses:
         yield Endpoint(engine.spark.sparkContext._jvm, int(addresses.thrift.rpartition(":")[2]))
 

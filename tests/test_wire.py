@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
-from jetsql.jobs.tables import Column
-from jetsql.live import Live, LiveBatch, LiveMode
-from jetsql.service.results import Result
-from jetsql.service.wire import lines
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
+from jetsql.server.wire import lines
 
 
 def test_each_line_holds_about_64_kib_of_rows() -> None:
     text = "x" * 1000
-    result = Result((Column("text", "string"),), ((text,) for _ in range(200)))
+    result = StatementResult((Column("text", "string"),), ((text,) for _ in range(200)))
     _, *pieces, end = list(lines(result))
     assert json.loads(end) == {"end": {"rows": 200}}
     assert [row for piece in pieces for row in json.loads(piece)["rows"]] == [[text]] * 200
@@ -32,7 +32,7 @@ def test_a_reader_that_leaves_closes_the_live_batches() -> None:
             closed.append(True)
 
     kept = batches()  # so that nothing but the answer's end can close it
-    answer = lines(Result((Column("n", "int"),), iter(()), Live(LiveMode.APPEND, kept)))
+    answer = lines(StatementResult((Column("n", "int"),), iter(()), Live(LiveMode.APPEND, kept)))
     assert [json.loads(next(answer)) for _ in range(2)][1] == {"rows": [[1]]}
     answer.close()
     assert closed == [True]

@@ -19,7 +19,7 @@ from examples.flights.expected import WATERMARK, Hours, hours, landed_by_day, la
 from examples.flights.layout import Arrivals, lay_out, lay_out_names, parts, read_flights, read_names
 from examples.story import ROOT, Show, Story, heading, in_literal, say, shown, told
 from examples.verdict import Facts, Verdict, report, show, verdict
-from jetsql.jobs.tables import Column
+from jetsql.resultset import Column
 from jetsql.settings import Settings
 
 JOBS = ("hourly_delays", "enriched", "rejected", "top_routes")

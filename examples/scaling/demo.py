@@ -15,7 +15,7 @@ from pathlib import Path
 import jetsql
 from examples.story import ROOT, Story, StoryFailed, heading, say, shown, told
 from examples.verdict import Facts, report, verdict
-from jetsql.jobs.settings import JobSettings
+from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.settings import Settings
 from tools.cluster import Cluster, cluster, wait_until
 

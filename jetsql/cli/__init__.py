@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
-from jetsql.cli.cluster import join, master
-from jetsql.cli.engine import serve, start, status, stop
+from jetsql.cli.cluster_commands import join, master
+from jetsql.cli.engine_commands import serve, start, status, stop
 from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, flags_of, settings_of, with_options
-from jetsql.cli.jobs import (
+from jetsql.cli.job_commands import (
     cancel,
     delete_snapshot,
     describe,
@@ -29,10 +29,10 @@ from jetsql.cli.jobs import (
     save_snapshot,
     suspend,
 )
-from jetsql.cli.logs import logs
-from jetsql.cli.running import execute
-from jetsql.cli.shell import converse
-from jetsql.cli.submitting import submit
+from jetsql.cli.log_command import logs
+from jetsql.cli.open_shell import converse
+from jetsql.cli.run_scripts import execute
+from jetsql.cli.submit import submit
 from jetsql.version import VERSION
 
 
@@ -160,14 +160,15 @@ def check(context: click.Context, /, **given: Any) -> None:
 
 
 def _check(flags: Flags) -> ExitCode:
-    from jetsql.console import process_console
-    from jetsql.render import Format, lines
-    from jetsql.service import check, check_report
-    from jetsql.surface import SurfaceLost
+    from jetsql.check import check_home as check
+    from jetsql.check import findings_report
+    from jetsql.output.console import process_console
+    from jetsql.output.render import Format, lines
+    from jetsql.output.result_sink import SurfaceLost
 
     report = check.check(settings_of(flags).home)
     console = process_console()
-    rows = lines(check_report.result(report), Format(flags.form)) if flags.form else check_report.words(report)
+    rows = lines(findings_report.result(report), Format(flags.form)) if flags.form else findings_report.words(report)
     try:
         for line in rows:
             console.result(line)
@@ -193,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int | None = cli.main(arguments, prog_name="jetsql", standalone_mode=False)
     except click.ClickException as error:
-        from jetsql.cells import printable_lines
+        from jetsql.output.terminal_text import printable_lines
 
         shown = io.StringIO()
         error.show(shown)

@@ -74,7 +74,7 @@ class Flags:
 def _warn_of_secrets(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> tuple[str, ...]:
     """Warn of a secret on the command line, which every user of the machine can read while the command runs."""
     if pairs:
-        from jetsql.jobs.secrets import is_secret
+        from jetsql.jobs.model.redaction import is_secret
         from jetsql.secret_references import is_reference
 
         for key, _, value in (pair.partition("=") for pair in pairs):

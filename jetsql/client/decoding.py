@@ -1,8 +1,8 @@
 """Values of the HTTP door's rows as Python has them, by the types of their columns.
 
-The inverse of `jetsql.values.as_json`: decimals are `Decimal`, timestamps datetimes with their offset, TIMESTAMP_NTZ
-datetimes without, structs named tuples' like, maps dictionaries. A column's `structure` is Spark's JSON form of a
-type: a text for a simple one, an object for a nested one.
+The inverse of `jetsql.output.values.as_json`: decimals are `Decimal`, timestamps datetimes with their offset,
+TIMESTAMP_NTZ ones without, structs named tuples' like, maps dictionaries. A column's `structure` is Spark's JSON
+form of a type: a text for a simple one, an object for a nested one.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ Importing it is cheap: the grammar is loaded and Lark imported at the first job 
 """
 
 from jetsql.language.bodies import find_function, find_name
-from jetsql.language.completion import Expected, completions, expected_at
-from jetsql.language.cursor import AtCursor, at_cursor, is_open
+from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
 from jetsql.language.intent import STATEMENT_FILTER
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
+from jetsql.language.statement_at_cursor import AtCursor, at_cursor, is_open
 from jetsql.language.variables import Substituted, is_variable_name, substitute
 
 __all__ = [

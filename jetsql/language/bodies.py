@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jetsql.errors import Place
+from jetsql.errors import Span
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 
-def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Place | None:
+def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Span | None:
     """The first place from `start` on where a name is written, compared without case; None when nowhere.
 
     name_parts: its parts, unquoted. Tried as given, then without its first parts one by one; of one form, a name of its
@@ -24,11 +24,11 @@ def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Place | N
         places = [index for index in range(len(found)) if _is_at(found, index, wanted)]
         alone = [index for index in places if not _sign(found, index - 1, ".") and not _goes_on(found, index, wanted)]
         for index in alone or places:
-            return Place(found[index].start, found[index + 2 * len(wanted) - 2].stop)
+            return Span(found[index].start, found[index + 2 * len(wanted) - 2].stop)
     return None
 
 
-def find_function(text: str, name: str, start: int = 0) -> Place | None:
+def find_function(text: str, name: str, start: int = 0) -> Span | None:
     """The first place from `start` on where a function of this name, in any schema, is called; None when nowhere."""
     found = list(tokens(text, start))
     for index, token in enumerate(found):

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from jetsql.errors import Place, StatementError
-from jetsql.language import statements as st
+from jetsql.errors import Span, StatementError
+from jetsql.language import statement as st
 from jetsql.language.insert import read_body
 from jetsql.language.tokens import unquote
 
@@ -122,10 +122,10 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
 }
 
 
-def _place(token: Token) -> Place:
+def _place(token: Token) -> Span:
     if token.start_pos is None or token.end_pos is None:  # our lexer sets both
         raise AssertionError(f"token {token!r} has no place")
-    return Place(token.start_pos, token.end_pos)
+    return Span(token.start_pos, token.end_pos)
 
 
 def _name(token: Token) -> st.Name:

@@ -18,9 +18,9 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
 
-from jetsql.errors import Place, StatementError
-from jetsql.language.mistakes import second_statement, shown, unclosed
-from jetsql.language.statements import Body, Verb
+from jetsql.errors import Span, StatementError
+from jetsql.language.statement import Body, Verb
+from jetsql.language.syntax_errors import second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
@@ -58,9 +58,9 @@ def read_body(text: str, start: int) -> Body:
     return Body(
         verb=verb,
         text=text[start:stop],
-        place=Place(start, stop),
+        place=Span(start, stop),
         spark_text=_spark_text(text, start, found, at, verb),
-        target=Place(found[table].start, found[last].stop),
+        target=Span(found[table].start, found[last].stop),
     )
 
 
@@ -102,7 +102,7 @@ def _verb_index(found: Sequence[Token], top: Sequence[int]) -> int:
         if found[before].text == ")" and behind.word not in ("AS", "MAX") and behind.text not in (",", "("):
             return index
     end = found[-1].stop
-    raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Place(end, end), _EXAMPLE)
+    raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Span(end, end), _EXAMPLE)
 
 
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
@@ -206,7 +206,7 @@ def _refuse_parameters(found: Sequence[Token]) -> None:
         if token.text == "?" and token.kind is Kind.SYMBOL:
             raise _parameter("A parameter marker", token.place)
         if token.text == ":" and index + 1 < len(found) and _is_marker(found, index):
-            raise _parameter("A parameter marker", Place(token.start, found[index + 1].stop))
+            raise _parameter("A parameter marker", Span(token.start, found[index + 1].stop))
 
 
 def _is_marker(found: Sequence[Token], index: int) -> bool:
@@ -227,7 +227,7 @@ def _refuse_substitution(text: str, start: int, stop: int) -> None:
         while comment is not None and comment.stop <= found.start():
             comment = next(comments, None)
         if comment is None or found.start() < comment.start:
-            raise _parameter("A substitution", Place(*found.span()))
+            raise _parameter("A substitution", Span(*found.span()))
 
 
 def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb) -> str:
@@ -258,11 +258,11 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\r\n]", " ", text)
 
 
-def _unsupported(message: str, place: Place, hint: str = _EXAMPLE) -> StatementError:
+def _unsupported(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
     return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
 
 
-def _parameter(what: str, place: Place) -> StatementError:
+def _parameter(what: str, place: Span) -> StatementError:
     return StatementError(
         "PARAMETER_IN_BODY",
         f"{what} can't be used in a job: its value would be unknown when the job starts again.",
@@ -279,8 +279,8 @@ def _sign(found: Sequence[Token], index: int) -> str:
     return found[index].text if index < len(found) and found[index].kind is Kind.SYMBOL else ""
 
 
-def _place(found: Sequence[Token], index: int) -> Place:
-    return found[index].place if index < len(found) else Place(found[-1].stop, found[-1].stop)
+def _place(found: Sequence[Token], index: int) -> Span:
+    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
 
 
 def _found(found: Sequence[Token], index: int) -> str:

@@ -12,7 +12,7 @@ from itertools import islice
 from jetsql.errors import StatementError
 from jetsql.language.blocks import Blocks, opens_block
 from jetsql.language.intent import LEAD, is_ours, lone_sink
-from jetsql.language.statements import Statement
+from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, Token, tokens
 
 
@@ -47,7 +47,7 @@ def _statement(text: str) -> Statement:
 
     from jetsql.language.builder import build
     from jetsql.language.grammar import parser
-    from jetsql.language.mistakes import syntax_error
+    from jetsql.language.syntax_errors import syntax_error
 
     try:
         tree = parser().parse(text)

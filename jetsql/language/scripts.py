@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jetsql.language.blocks import Blocks
-from jetsql.language.mistakes import unclosed
+from jetsql.language.syntax_errors import unclosed
 from jetsql.language.tokens import Kind, Token, scan
 
 

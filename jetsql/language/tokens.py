@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from jetsql.errors import Place
+from jetsql.errors import Span
 
 
 class Kind(Enum):
@@ -37,8 +37,8 @@ class Token(NamedTuple):
     stop: int
 
     @property
-    def place(self) -> Place:
-        return Place(self.start, self.stop)
+    def place(self) -> Span:
+        return Span(self.start, self.stop)
 
     @property
     def word(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from jetsql.errors import Place, StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.language.tokens import Kind, scan
 
 _NAME: Final = r"[^\W\d]\w*"
@@ -24,8 +24,8 @@ _REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<defa
 class Replacement:
     """A stretch of the text as written, and where its value is in the text that came out."""
 
-    written: Place
-    result: Place
+    written: Span
+    result: Span
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
         pieces += (text[done : found.start()], value)
         start = length + found.start() - done
         done, length = found.end(), start + len(value)
-        replacements.append(Replacement(Place(*found.span()), Place(start, length)))
+        replacements.append(Replacement(Span(*found.span()), Span(start, length)))
     pieces.append(text[done:])
     return Substituted("".join(pieces), tuple(replacements))
 
@@ -88,7 +88,7 @@ def _references(text: str) -> Iterator[re.Match[str]]:
 
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    name, default, place = found["name"], found["default"], Place(*found.span())
+    name, default, place = found["name"], found["default"], Span(*found.span())
     if name is None:
         raise StatementError(
             "PARSE_SYNTAX_ERROR",

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from jetsql.failpoints import Place
-from jetsql.jobs.history import HistoryRow
-from jetsql.jobs.model import Job, Status
-from jetsql.jobs.store import Store
+from jetsql.failpoints import FailPoint
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, Status
+from jetsql.jobs.store.job_store import Store
 from tests.faults.jobs import Kind
 from tests.faults.rounds import CONTINUED, NEXT_TITLES, Round
 
@@ -55,7 +55,7 @@ class Deaths:
                     yield mark.place, f"{mark.name} went on with {title!r} and not with {' or '.join(mark.titles)}"
 
 
-def _mark(store: Store, place: Place) -> Mark:
+def _mark(store: Store, place: FailPoint) -> Mark:
     titles = NEXT_TITLES.get(place.name, CONTINUED)
     unfinished = [job.id for job in store.all_jobs() if job.name == place.job and (job.live or job.files)]
     if not unfinished:

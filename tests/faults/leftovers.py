@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from jetsql.service.check import check
-from jetsql.service.findings import Severity
+from jetsql.check.check_home import check
+from jetsql.check.findings import Severity
 from tests.postgres import Postgres
 
 _TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' AND relkind = 'r'"

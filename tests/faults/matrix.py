@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jetsql.failpoints import VARIABLE, Place
-from jetsql.jobs.codec import encode
+from jetsql.failpoints import VARIABLE, FailPoint
+from jetsql.jobs.model.serialization import encode
 from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import SERVER_TABLES, Facts, Loss
 from tests.faults.leftovers import damages, leftovers
@@ -187,7 +187,7 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         return
 
 
-def _is_at(place: Place, where: str) -> bool:
+def _is_at(place: FailPoint, where: str) -> bool:
     name, _, job = where.partition(":")
     return name == place.name and place.job in ("", job)
 

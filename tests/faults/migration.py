@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jetsql.failpoints import VARIABLE
-from jetsql.jobs.codec import decode, encode
-from jetsql.jobs.model import Job
-from jetsql.jobs.store import Store
+from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.serialization import decode, encode
+from jetsql.jobs.store.job_store import Store
 from tests.faults.matrix import Death, Outcome
 from tests.faults.rounds import Round, Scenario
 
 _ROOT = Path(__file__).parents[2]
 _OLD_STORE = _ROOT / "tests" / "fixtures" / "store_v1.sql"
-_OPEN = "import sys, pathlib; from jetsql.jobs.store import Store; Store(pathlib.Path(sys.argv[1])).close()"
+_OPEN = "import sys, pathlib; from jetsql.jobs.store.job_store import Store; Store(pathlib.Path(sys.argv[1])).close()"
 
 MIGRATION = Scenario("migration", (), (Round(("store-copied",)), Round(("store-migrated",))), polled=())
 

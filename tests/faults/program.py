@@ -20,8 +20,8 @@ from pathlib import Path
 
 import jetsql
 from jetsql import failpoints
-from jetsql.jobs.codec import decode
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.jobs.model.serialization import decode
 from tests.engine_confs import CONF
 from tests.faults.jobs import PASSING, Kind, tables
 from tests.faults.open_session import OpenSession

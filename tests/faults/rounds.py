@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.failpoints import Place
+from jetsql.failpoints import FailPoint
 from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, Kind
 
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
@@ -64,8 +64,8 @@ class Round:
     files: int = 0
 
     @property
-    def armed(self) -> list[Place]:
-        return [Place.parse(place) for place in self.places]
+    def armed(self) -> list[FailPoint]:
+        return [FailPoint.parse(place) for place in self.places]
 
     @property
     def waits(self) -> bool:

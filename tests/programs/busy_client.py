@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from jetsql.client.remote import RemoteEngine
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
 
 STATEMENTS = (

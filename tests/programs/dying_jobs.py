@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from jetsql.jobs.model import Cause  # noqa: E402
+from jetsql.jobs.model.job import Cause  # noqa: E402
 from jobs_support import World, in_thread, world  # noqa: E402
 from memory_engine import analysis  # noqa: E402
 from tests.conftest import until  # noqa: E402

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from jetsql import cli  # noqa: E402
-from jetsql.client import engines  # noqa: E402
+from jetsql.client import find_engine  # noqa: E402
 
 
 def await_file(variable: str) -> None:
@@ -38,9 +38,9 @@ def open_engine(**arguments: Any) -> Any:
 
 
 if __name__ == "__main__":
-    engines.PROGRAM = (sys.executable, __file__)
+    find_engine.PROGRAM = (sys.executable, __file__)
     if "serve" in sys.argv:
-        from jetsql.service import embedded
+        from jetsql.embedded import embedded_engine
 
-        embedded.open = open_engine
+        embedded_engine.open = open_engine
     sys.exit(cli.main())

@@ -15,8 +15,8 @@ import threading
 from pathlib import Path
 
 import jetsql
-from jetsql.engine.catalog import Catalog
-from jetsql.service.embedded import EmbeddedEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.engine.session.catalog import Catalog
 from tests.engine_confs import CONF
 from tests.faults.source import Source
 from tests.releases.jobs import JOBS, create, tables

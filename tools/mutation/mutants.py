@@ -13,7 +13,7 @@ from typing import Final
 import libcst
 from mutmut.mutation.file_mutation import Mutation, create_mutations
 
-PACKAGES: Final = ("jobs", "language", "client", "service")
+PACKAGES: Final = ("jobs", "language", "client", "server", "embedded", "check")
 EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 
 
@@ -150,7 +150,7 @@ def _is_prose(mutation: Mutation) -> bool:
 
 def files(root: Path) -> list[File]:
     """Return the files of the packages that have mutants."""
-    paths = [path for package in PACKAGES for path in sorted((root / "jetsql" / package).glob("*.py"))]
+    paths = [path for package in PACKAGES for path in sorted((root / "jetsql" / package).rglob("*.py"))]
     return [file for file in (File(root, path) for path in paths) if len(file)]
 
 

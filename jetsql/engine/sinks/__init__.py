@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jetsql.engine.catalog import Catalog
-from jetsql.engine.checkpoints import Checkpoints
-from jetsql.jobs.model import Job
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.session.catalog import Catalog
+from jetsql.jobs.model.job import Job
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
-from jetsql.engine.filesystem import FileSystem
-from jetsql.engine.remedies import RESTORE
+from jetsql.engine.errors.remedies import RESTORE
+from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
 
 FORMAT = 1

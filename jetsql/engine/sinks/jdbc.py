@@ -15,14 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from jetsql.engine.catalog import TableFacts
-from jetsql.engine.databases import Database, DatabaseError, Step
+from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, Step
+from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, dialect_of, quoted, sibling
+from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.append import WithoutRecord
-from jetsql.engine.sinks.dialects import LEDGER_TABLE, LedgerSql, TargetSql, dialect_of, quoted, sibling
+from jetsql.engine.sinks.spark_sinks import WithoutRecord
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model import Guarantee, Plan, Sink
+from jetsql.jobs.model.job import Guarantee, Plan, Sink
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class JdbcTransactions:
         staging = target.beside(f"{self._prefix}{self._job.run}_{batch}")
         try:
             return self._write(target, staging, rows, batch)
-        except DatabaseError as error:
+        except JdbcError as error:
             raise self._in_words(target.database, error, batch) from error
 
     def holds(self, batch: int) -> bool:
@@ -91,7 +91,7 @@ class JdbcTransactions:
         target = self._target(self._context.catalog.same(self._sink))
         try:
             newest = target.transact([Step("newest", target.ledger.newest())])["newest"]
-        except DatabaseError as error:
+        except JdbcError as error:
             if error.state in target.sql.dialect.no_table:
                 return False
             raise target.database.refusal(error) from error
@@ -107,7 +107,7 @@ class JdbcTransactions:
             self._sweep(target)
             if self._ledgered:
                 target.transact([Step("forget", target.ledger.forget())])
-        except DatabaseError as error:
+        except JdbcError as error:
             if error.step != "forget" or error.state not in target.sql.dialect.no_table:
                 raise target.database.refusal(error) from error
 
@@ -137,7 +137,7 @@ class JdbcTransactions:
         steps = [*ledger, Step("stage", target.sql.make_staging(staging))]
         try:
             values = target.transact(steps)
-        except DatabaseError as error:
+        except JdbcError as error:
             if error.step != "newest" or error.state not in target.sql.dialect.no_table:
                 raise
             self._make_ledger(target)
@@ -161,7 +161,7 @@ class JdbcTransactions:
     def _make_ledger(self, target: Target) -> None:
         try:
             target.transact([Step("ledger", target.ledger.make())])
-        except DatabaseError as error:
+        except JdbcError as error:
             # Another job made it in the same moment.
             if error.state not in target.sql.dialect.table_exists:
                 raise
@@ -181,7 +181,7 @@ class JdbcTransactions:
     def _target(self, table: TableFacts) -> Target:
         return open_target(self._context.spark, table, self._job.plan, self._job.id)
 
-    def _in_words(self, database: Database, error: DatabaseError, batch: int) -> StatementError:
+    def _in_words(self, database: Database, error: JdbcError, batch: int) -> StatementError:
         dialect = dialect_of(database.driver)
         if error.step == "count":
             return _interrupted(f"{error.unexpected} rows of batch {batch} were staged and not as many as it has")

@@ -1,0 +1,227 @@
+"""`jetsql check`: holds the store against the files of a home, and says what to do where they differ.
+
+Nothing is changed and nothing is started, so it also works beside a running engine and where Java is missing. Beside an
+engine the files move while they are looked at: then it looks twice, and what is not there the second time was nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Final
+
+from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit
+from jetsql.check.findings import Finding, Severity
+from jetsql.check.staged_rows import check_manifests, check_staging, check_table, local
+from jetsql.errors import EngineError
+from jetsql.home.home_lock import moved_error, owner
+from jetsql.home.storage import storage_of
+from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
+from jetsql.jobs.store.store_file import VERSION, Contents, StoreFile
+
+LEAST_FREE: Final = 500 * 1024 * 1024
+_ORDER: Final = list(Severity)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found in a home, worst first. jobs, snapshots: how many were looked at. unseen: the storage of their
+    files where only Spark reaches it, so that nothing but the store was looked at.
+    """
+
+    home: Path
+    findings: tuple[Finding, ...]
+    jobs: int = 0
+    snapshots: int = 0
+    unseen: str = ""
+
+    @property
+    def is_well(self) -> bool:
+        return not any(finding.severity.is_problem for finding in self.findings)
+
+
+def check(home: Path) -> Report:
+    """Look through a home."""
+    try:
+        if home.is_dir():
+            return _report(home)
+    except OSError as error:
+        return Report(home, (_unreadable(error),))
+    what, todo = "There is no such home folder.", "Name the right one with --home; an engine makes a new one."
+    return Report(home, (Finding(Severity.ERROR, what, str(home), todo),))
+
+
+def _report(home: Path) -> Report:
+    runs = owner(home)
+    report = _look(home, runs is not None)
+    found = report.findings
+    if runs is not None:
+        again = _look(home, True)
+        note = Finding(Severity.NOTE, f"An engine runs on this home: {runs}.", str(home))
+        found = (note, *(finding for finding in again.findings if finding in found))
+    return replace(report, findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))))
+
+
+def _look(home: Path, running: bool) -> Report:
+    try:
+        storage = storage_of(home)
+    except EngineError as error:
+        return Report(home, (_of_error(error, home),))
+    root = local(storage.root)
+    findings = [*_guarded(_home_findings(home, root))]
+    file = StoreFile(home / "jetsql.db")
+    try:
+        contents = file.contents()
+    except EngineError as error:
+        return Report(home, (*findings, _of_error(error, file.path)))
+    if contents is None:
+        return Report(home, (*findings, *_guarded(_no_store_findings(home, root))))
+    findings += _store_findings(contents, file.path)
+    findings += _elsewhere(storage.root) if root is None else _files_findings(contents, root, running)
+    unseen = storage.root if root is None else ""
+    return Report(home, tuple(findings), len(contents.jobs), len(contents.snapshots), unseen)
+
+
+def _elsewhere(root: str) -> Iterator[Finding]:
+    what = "Checkpoints, snapshots and rows on their way into tables are in a storage that only Spark reaches."
+    todo = (
+        "None of it was looked at. The engine looks at a job's checkpoint each time that it starts the job:"
+        " RESTART JOB has it done."
+    )
+    yield Finding(Severity.NOTE, what, root, todo)
+
+
+def _files_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:
+    """root: the folder of checkpoints, snapshots and warehouse."""
+    for job in contents.jobs:
+        yield from _guarded(_job_findings(job, root))
+    for snapshot in contents.snapshots:
+        yield from _guarded(check_checkpoint(_of_snapshot(snapshot, root)))
+    yield from _guarded(_leftover_findings(contents, root, running))
+    yield from _guarded(check_staging(contents.jobs, root / "warehouse"))
+
+
+def _guarded(found: Iterator[Finding]) -> Iterator[Finding]:
+    """What can't be looked at is a finding too."""
+    try:
+        yield from found
+    except OSError as error:
+        yield _unreadable(error)
+
+
+def _unreadable(error: OSError) -> Finding:
+    todo = "Run the check as the user that the engine runs as."
+    return Finding(Severity.ERROR, f"This can't be read: {error.strerror}.", str(error.filename), todo)
+
+
+def _home_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+    """root: of the checkpoints, None where only Spark reaches it."""
+    moved = moved_error(home)
+    if moved is not None:
+        yield _of_error(moved, home)
+    for place in dict.fromkeys((home, root or home)):
+        yield from _space_findings(place, shutil.disk_usage(place).free)
+    yield from _right_findings(home, root or home)
+
+
+def _of_error(error: EngineError, where: Path) -> Finding:
+    return Finding(Severity.ERROR, error.message, str(where), error.hint)
+
+
+def _space_findings(home: Path, free: int) -> Iterator[Finding]:
+    """free: bytes."""
+    if free < LEAST_FREE:
+        what = f"The disk is nearly full: {free // 1024**2} MiB are free."
+        yield Finding(Severity.WARNING, what, str(home), "Make room: without it checkpoints can't be written.")
+
+
+def _right_findings(home: Path, root: Path) -> Iterator[Finding]:
+    checkpoints = root / "checkpoints"
+    for path in (home, home / "jetsql.db", checkpoints, *sorted(checkpoints.glob("*/spark*"))):
+        if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+            yield Finding(
+                Severity.ERROR, "An engine can't write here.", str(path), f"Allow it: chmod u+w {quote(str(path))}"
+            )
+
+
+def _no_store_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+    left = [path for name in ("checkpoints", "snapshots") for path in _folders((root or home) / name)]
+    if left:
+        what = f"The store is gone, but files of {len(left)} jobs and snapshots are there."
+        todo = "Restore jetsql.db from a backup before an engine starts here, which would make a new, empty one."
+        yield Finding(Severity.ERROR, what, str(home / "jetsql.db"), todo)
+    else:
+        yield Finding(Severity.NOTE, "There is no store yet; the first start of an engine makes one.", str(home))
+
+
+def _store_findings(contents: Contents, path: Path) -> Iterator[Finding]:
+    for what in contents.unreadable:
+        yield Finding(Severity.ERROR, what, str(path), "Restore jetsql.db from a backup.")
+    if contents.version < VERSION:
+        what = f"The store has version {contents.version}; the next start of an engine brings it to version {VERSION}."
+        yield Finding(Severity.NOTE, what, str(path))
+
+
+def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
+    if not (job.live or runs_again(job)):
+        return
+    yield from check_table(job)
+    folder = root / "checkpoints" / job.id
+    spark = folder / checkpoint_name(job.checkpoint)
+    if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
+        return  # it starts from scratch
+    if job.established:
+        yield from check_checkpoint(_of_job(job, spark))
+    yield from check_manifests(job, folder / "manifests", newest_commit(spark))
+
+
+def _of_job(job: Job, folder: Path) -> Checkpoint:
+    remedy = (
+        "Restore the folder from a backup made while no engine ran;"
+        f" else DROP JOB {quoted_name(job.name)}, empty its table and create it again: it reads everything anew."
+    )
+    analysis = job.plan.analysis
+    return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.aggregates)
+
+
+def _of_snapshot(snapshot: Snapshot, root: Path) -> Checkpoint:
+    name = quoted_name(snapshot.name)
+    remedy = f"Restore the folder from a backup; else DROP SNAPSHOT {name}, since no job can start from it."
+    analysis = snapshot.plan.analysis
+    return Checkpoint(
+        root / "snapshots" / snapshot.id,
+        f"snapshot {snapshot.name}",
+        remedy,
+        snapshot.batch,
+        snapshot.batch is not None and (analysis.stateful or analysis.aggregates),
+    )
+
+
+def _leftover_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:
+    if contents.unreadable:
+        return  # whose folders these are can't be known
+    jobs = {job.id for job in contents.jobs if job.files}
+    for folder in _folders(root / "checkpoints"):
+        if folder.name not in jobs:
+            yield _leftover("These files belong to no job that the store knows.", folder)
+    snapshots = {snapshot.id for snapshot in contents.snapshots}
+    snapshots |= {job.export.id for job in contents.jobs if job.export is not None}
+    for folder in _folders(root / "snapshots"):
+        if folder.name not in snapshots and running:
+            yield Finding(Severity.NOTE, "This may be a snapshot that is being written or deleted.", str(folder))
+        elif folder.name not in snapshots:
+            yield _leftover("These files belong to no snapshot that the store knows.", folder)
+
+
+def _leftover(what: str, folder: Path) -> Finding:
+    todo = "If the store was restored from an older copy, restore the newest one; else delete the folder: rm -r "
+    return Finding(Severity.WARNING, what, str(folder), todo + quote(str(folder)))
+
+
+def _folders(parent: Path) -> list[Path]:
+    return sorted(path for path in parent.iterdir() if path.is_dir()) if parent.is_dir() else []

@@ -1,0 +1,69 @@
+"""PEP 249's types and its ways to make values; a column's type code is Spark's name of its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Final
+
+from jetsql.resultset import Column
+
+Description = tuple[str, str, None, None, int | None, int | None, None]
+
+
+class TypeObject:
+    """Equal to the names of all types of its kind, with or without precision: `NUMBER == 'decimal(10,2)'`."""
+
+    def __init__(self, name: str, *types: str) -> None:
+        self._name = name
+        self._types = frozenset(types)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return re.split(r"[ (<]", other)[0] in self._types
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+STRING: Final = TypeObject("STRING", "string", "char", "varchar")
+BINARY: Final = TypeObject("BINARY", "binary")
+NUMBER: Final = TypeObject(
+    "NUMBER", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "byte", "short", "integer", "long"
+)
+DATETIME: Final = TypeObject("DATETIME", "date", "timestamp", "timestamp_ntz", "timestamp_ltz", "time")
+ROWID: Final = TypeObject("ROWID")
+
+Date = date
+Time = time
+Timestamp = datetime
+Binary = bytes
+
+
+def DateFromTicks(ticks: float) -> date:
+    return date.fromtimestamp(ticks)
+
+
+def TimeFromTicks(ticks: float) -> time:
+    return datetime.fromtimestamp(ticks).time()
+
+
+def TimestampFromTicks(ticks: float) -> datetime:
+    """A point in time: with the offset of this machine's clock."""
+    return datetime.fromtimestamp(ticks).astimezone()
+
+
+def description(columns: Sequence[Column]) -> list[Description] | None:
+    """PEP 249's form of a result's columns; None for a statement that has none."""
+    return [_described(column) for column in columns] or None
+
+
+def _described(column: Column) -> Description:
+    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type)
+    precision, scale = (int(found[1]), int(found[2])) if found else (None, None)
+    return (column.name, column.type, None, None, precision, scale, None)

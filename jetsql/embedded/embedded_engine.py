@@ -1,0 +1,401 @@
+"""An engine in this process: a Spark session, a store and a manager on one home folder.
+
+`open` makes the Spark session too; `enable` teaches a session that the user has. Both end in the same object and the
+same `execute`: JetSQL's own surfaces hand it statements directly, and Spark's parser hook is one more caller of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import tzinfo
+from functools import cached_property, lru_cache
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from jetsql.embedded.endpoints import Addresses, opened
+from jetsql.engine.errors.run_failures import cause_of
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.engine.jvm.java_bridge import bridge, without_secrets
+from jetsql.engine.jvm.launch import SparkStart
+from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
+from jetsql.engine.session import extension, relation_views, streaming_selects
+from jetsql.engine.session import spark_statements as statements
+from jetsql.engine.session.startup import (
+    Session,
+    has_active_session,
+    hide_secrets,
+    is_lost,
+    is_stopped,
+    load_kafka,
+    same_spark,
+    shortcomings,
+    start_spark,
+    wait_for_end,
+)
+from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
+from jetsql.failpoints import check_armed
+from jetsql.home.discovery import token
+from jetsql.home.home_lock import HomeLock, check_place, make_home, not_usable
+from jetsql.home.storage import Storage, choose, claim, warn_if_open
+from jetsql.jobs.lifecycle.step_context import sentence
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.serial_executor import closed_error
+from jetsql.jobs.statements import dispatch, system_tables
+from jetsql.jobs.statements.metrics_sample import JobSample, pulses
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.metrics import Metrics, keeps_metrics
+from jetsql.jobs.store.metrics_file import MetricsFile
+from jetsql.language import parse
+from jetsql.language.statement import Statement
+from jetsql.resultset import Column, Table
+from jetsql.server.prometheus import Exposition, exposition
+from jetsql.server.statement_result import StatementResult, of_table
+from jetsql.settings import EndpointSettings, Settings, load
+from jetsql.version import VERSION
+
+Starter = Callable[[Settings, Storage], Session]
+_open_engine: EmbeddedEngine | None = None
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> Statement | None:
+    """Return the statement of a text. Spark hands a text over twice, to plan it and to run it."""
+    return parse(text)
+
+
+class EmbeddedEngine:
+    """JetSQL on one Spark session. A context manager: leaving it stops live jobs gracefully; they go on next time.
+
+    spark: the session. home: the folder of store, checkpoints and log.
+    """
+
+    def __init__(
+        self, spark: Session, store: Store, settings: Settings, storage: Storage, lease: HomeLock, owns_spark: bool
+    ) -> None:
+        self.spark = spark
+        self.home = settings.home
+        self._lease = lease
+        self._owns_spark = owns_spark
+        self._store = store
+        engine_settings = EngineSettings(
+            storage.checkpoints,
+            storage.snapshots,
+            settings.single_file_bytes,
+            settings.old_versions_seconds,
+        )
+        metrics = Metrics()
+        self._metrics_file = MetricsFile(settings.home / "metrics.db", metrics)
+        self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
+        self._closed = False
+        bridge(spark).enable(spark._jsparkSession)
+        if not owns_spark:
+            hide_secrets(spark)
+        if settings.kafka:
+            load_kafka(spark)
+        self._running = extension.connect(
+            spark, describe, self._execute, lambda name: system_tables.rows(self._manager, name)
+        )
+        relation_views.install(spark, system_tables.RELATIONS)
+        streaming_selects.connect(spark, storage.looks, settings.look_seconds)
+        self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
+        try:
+            self._manager.start()
+        except BaseException:
+            self._metrics_file.close()
+            raise
+        atexit.register(self.close)
+
+    def run(self, text: str) -> StatementResult:
+        """Run one statement, JetSQL's or Spark's, in the engine's own session. See `EngineSession.run`."""
+        return EngineSession(self, self.spark).run(text)
+
+    def session(self) -> EngineSession:
+        """A session of its own: a current schema, settings, temporary views."""
+        if self.closed:
+            raise closed_error()
+        return EngineSession(self)
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        """What Prometheus is told. sessions, statements: of clients at this moment."""
+        return exposition(self._manager, sessions, statements)
+
+    def pulses(self) -> tuple[JobSample, ...]:
+        """What the jobs do at this moment."""
+        return pulses(self._manager)
+
+    def about(self) -> dict[str, Any]:
+        """What this engine is, in values that JSON can hold."""
+        statuses = Counter(view.job.status.value for view in self._manager.board.live())
+        return {
+            "version": VERSION,
+            "spark": self.spark.version,
+            "master": self.spark.sparkContext.master,
+            "home": str(self.home),
+            "pid": os.getpid(),
+            "jobs": dict(statuses),
+        }
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        """What an error of `run` says of the text."""
+        if is_lost(error):
+            message = "Spark's process has ended, and the engine with it."
+            return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
+        return statements.report(error, text)
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text of an error without the values of the secrets that options named."""
+        return without_secrets(text)
+
+    @contextmanager
+    def doors(self, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
+        """The doors beside HTTP, open while this lasts; statements that wait then are broken off.
+
+        Raises EngineError ENGINE_NOT_STARTED.
+        """
+        with opened(self.spark, self.home, settings, token) as addresses:
+            try:
+                yield addresses
+            finally:
+                self._running.cancel_all()
+                streaming_selects.close_all(self.spark)
+
+    def close(self) -> None:
+        """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""
+        global _open_engine
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        try:
+            if not is_stopped(self.spark):
+                streaming_selects.close_all(self.spark)
+            self._manager.close()
+            extension.disconnect(self.spark)
+            if self._owns_spark:
+                self.spark.stop()
+        finally:
+            self._metrics_file.close()
+            self._store.close()
+            self._lease.release()
+            if _open_engine is self:
+                _open_engine = None
+
+    def wait_for_spark(self) -> int:
+        """Block until the process that Spark runs in has ended, however it did. Returns its exit code."""
+        return wait_for_end(self.spark)
+
+    @property
+    def closing(self) -> bool:
+        """Whether it was asked to close."""
+        return self._closed
+
+    @property
+    def closed(self) -> bool:
+        """Also when its Spark was stopped by somebody else; `close` then still lets go of the home folder."""
+        return self._closed or is_stopped(self.spark)
+
+    def execute(self, statement: Statement, session: Callable[[], Session]) -> Table:
+        """Execute one of JetSQL's statements. session: called when the statement needs one."""
+        return dispatch.execute(self._manager, statement, session)
+
+    def _execute(self, text: str, session: Session) -> Table:
+        statement = _parsed(text)
+        assert statement is not None, "the parser hook asks for our statements only"
+        return self.execute(statement, lambda: session)
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The time zone of a new session."""
+        return statements.session_zone(self.spark.newSession())
+
+    def __enter__(self) -> EmbeddedEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class EngineSession:
+    """One of an engine's sessions. Statements of several threads may run in it at once, as in Spark's own."""
+
+    def __init__(self, engine: EmbeddedEngine, spark: Session | None = None) -> None:
+        """spark: the session of Spark; None: one that is made for the first statement that needs it."""
+        self._engine = engine
+        self._spark = spark
+        self._making = Lock()
+
+    @property
+    def spark(self) -> Session:
+        with self._making:
+            if self._spark is None:
+                self._spark = self._engine.spark.newSession()
+            return self._spark
+
+    def run(self, text: str, parameters: statements.Parameters | None = None, live: bool = False) -> StatementResult:
+        """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
+
+        parameters: values of Spark's parameter markers, see `jetsql.server.parameter_values`. live: whether a SELECT
+        over a stream is answered without an end.
+        Raises JetSQLError or Spark's own errors, also while the rows are read.
+        """
+        statement = self._parse(text, parameters)
+        if statement is None:
+            rows = statements.run(self.spark, text, parameters, live)
+            return StatementResult(rows.columns, rows.rows, rows.live)
+        return self._execute(statement)
+
+    def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:
+        """As `run`, with the rows as pieces of an Arrow stream."""
+        statement = self._parse(text, parameters)
+        if statement is None:
+            return statements.run_arrow(self.spark, text, parameters)
+        result = self._execute(statement)
+        return statements.arrow_of(self.spark, result.columns, result.rows)
+
+    def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
+        """None for a statement of Spark's."""
+        check_text(text, "The statement")
+        statement = _parsed(text)
+        if self._engine.closed:
+            raise closed_error()
+        if statement is not None and parameters:
+            raise StatementError(
+                "PARAMETER_IN_BODY",
+                "Statements about jobs and snapshots take no parameters.",
+                hint="Write names and values into the statement.",
+            )
+        return statement
+
+    def _execute(self, statement: Statement) -> StatementResult:
+        table = self._engine.execute(statement, lambda: self.spark)
+        zone = self._engine.zone if self._spark is None else statements.session_zone(self._spark)
+        return of_table(table, zone)
+
+    def schema(self) -> str:
+        """The current schema; with its catalog where that is not Spark's own."""
+        catalog = self.spark.catalog.currentCatalog()
+        schema = self.spark.catalog.currentDatabase()
+        return schema if catalog == "spark_catalog" else f"{catalog}.{schema}"
+
+
+def describe(text: str) -> tuple[Column, ...] | None:
+    """The columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
+    statement = _parsed(text)
+    return None if statement is None else dispatch.columns(statement)
+
+
+def open(
+    home: str | os.PathLike[str] | None = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+    service: bool = False,
+) -> EmbeddedEngine:
+    """Start Spark and an engine on a home folder.
+
+    home, master, conf: see `jetsql.settings.load`; settings: instead of all of these. service: whether
+    clients can come to it from other processes.
+    Raises EngineError: HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
+    """
+    settings = settings or load(home=home, master=master, conf=conf)
+    if has_active_session():
+        raise EngineError(
+            "ENGINE_NOT_STARTED", "This process has a Spark session already.", hint="Use jetsql.enable(spark) with it."
+        )
+
+    def start(settings: Settings, storage: Storage) -> Session:
+        return start_spark(
+            SparkStart(
+                settings.home,
+                storage.warehouse,
+                settings.master,
+                settings.driver_memory,
+                settings.spark_conf,
+                settings.cluster_secret_file,
+                home_token(settings.home),
+            )
+        )
+
+    return _engine(settings, start, owns_spark=True, service=service)
+
+
+def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
+    """Teach a session that you have the statements of JetSQL; `spark.sql("CREATE JOB ...")` works from then on.
+
+    Every session made from it later (`spark.newSession()`) speaks them too. What can't be set in a running session is
+    told as a warning. Enabling the same session again is fine. Raises EngineError as `open` does.
+    """
+    settings = load(home=home)
+    current = _open_engine
+    if current is not None and current.home == make_home(settings.home) and same_spark(current.spark, spark):
+        bridge(spark).enable(spark._jsparkSession)
+        hide_secrets(spark)
+        return current
+    if current is not None and is_stopped(current.spark):
+        current.close()
+    elif current is not None:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"This process has an engine on {current.home} already.",
+            hint="Close it first, or use that home.",
+        )
+    engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
+    for shortcoming in shortcomings(spark):
+        warnings.warn(shortcoming, stacklevel=2)
+    return engine
+
+
+def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool = False) -> EmbeddedEngine:
+    global _open_engine
+    check_armed()
+    home = make_home(settings.home)
+    settings = replace(settings, home=home)
+    with ExitStack() as undo:
+        lease = HomeLock(home, service)
+        undo.callback(lease.release)
+        if owns_spark:
+            check_place(home)
+        storage = choose(home, settings.storage)
+        # Before Spark: a home that can't be read is refused at once, and nothing in it has been touched by then.
+        store = Store(home / "jetsql.db")
+        undo.callback(store.close)
+        spark = start(settings, storage)
+        if owns_spark:
+            undo.callback(spark.stop)
+        _claim(storage, home, spark)
+        warn_if_open(home, storage)
+        _open_engine = EmbeddedEngine(spark, store, settings, storage, lease, owns_spark)
+        undo.pop_all()
+    return _open_engine
+
+
+def home_token(home: Path) -> str:
+    """Return the token of a home, which is made at its first use. Raises EngineError HOME_NOT_USABLE."""
+    try:
+        return token(home)
+    except OSError as error:
+        raise not_usable(home, error) from error
+
+
+def _claim(storage: Storage, home: Path, spark: Session) -> None:
+    try:
+        claim(storage, home, FileSystem(spark))
+    except EngineError:
+        raise
+    except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
+            hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
+            " delete it before you name another storage.",
+        ) from error

@@ -1,0 +1,159 @@
+"""The engine as a process of its own: one home, its jobs, and the doors through which clients come.
+
+What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the doors
+answer, says so from the moment on when the engine is asked to stop, and goes when it has; so whoever reads it and is
+not answered knows that the engine died. Should Spark's own process die, this one ends with it at once: nothing here is
+worth keeping without it, and the next start recovers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from jetsql.embedded import embedded_engine, endpoints
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.endpoints import Addresses
+from jetsql.embedded.process_log import logging_to
+from jetsql.errors import EngineError
+from jetsql.home.discovery import EngineNote, remove_note, write_note
+from jetsql.home.home_lock import make_home, not_usable
+from jetsql.server.app import HttpServer
+from jetsql.server.auth import Access
+from jetsql.server.login_limits import http_config, raise_file_limit
+from jetsql.settings import Settings
+from jetsql.version import VERSION
+
+_LOG: Final = logging.getLogger(__name__)
+SPARK_ENDED: Final = 3
+"""Exit code of the process when Spark's ended under it."""
+
+Prepare = Callable[[EmbeddedEngine], None]
+Ready = Callable[[EngineNote], None]
+
+
+def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event) -> None:
+    """Run an engine until `stop` is set or a client asks for its end; its jobs then stop gracefully and go on with the
+    next start.
+
+    prepare: called before anybody else can come in. ready: called when the doors answer.
+    Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, HOME_NOT_USABLE, and what
+    `prepare` raises.
+    """
+    home = make_home(settings.home)
+    with logging_to(home):
+        _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
+        try:
+            endpoints.check(settings.doors)
+            http = settings.doors
+            with endpoints.listen(http.http_host, http.http_port, "The HTTP door", "http") as listening:
+                _serve(replace(settings, home=home), prepare, ready, stop, listening)
+        except Exception as error:
+            _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
+            raise
+        _LOG.info("Stopped")
+
+
+def _serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event, listening: socket.socket) -> None:
+    engine = embedded_engine.open(settings=settings, service=True)
+    try:
+        prepare(engine)
+        if stop.is_set():
+            return
+        threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
+        secret = embedded_engine.home_token(settings.home)
+        with engine.doors(settings.doors, secret) as others:
+            note = _tell_where(settings, secret, listening, others)
+            try:
+                asyncio.run(_answer(engine, settings, note, listening, stop, ready))
+            finally:
+                remove_note(settings.home)
+    finally:
+        engine.close()
+
+
+async def _answer(
+    engine: EmbeddedEngine,
+    settings: Settings,
+    note: EngineNote,
+    listening: socket.socket,
+    stop: threading.Event,
+    ready: Ready,
+) -> None:
+    http = settings.doors
+    access = Access(note.token, (*http.http_hosts, http.http_host))
+    door = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
+    server = _Server(http_config(door.app, access, http, raise_file_limit()))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
+    _LOG.info("The engine answers at %s", note.url)
+    ready(note)
+    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    _LOG.info("Stopping: %d statements and %d sessions of clients are open", len(door.running), len(door.sessions))
+    stop.set()
+    _tell_end(settings.home, note)
+    door.running.cancel_all()
+    server.should_exit = True
+    await serving
+    await asyncio.to_thread(door.close)
+
+
+class _Server(uvicorn.Server):
+    """Signals are the process's, which may have to stop before there is a server."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _tell_where(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
+    """Write the note. Raises EngineError HOME_NOT_USABLE."""
+    note = _note(settings, secret, listening, others)
+    try:
+        write_note(settings.home, note)
+    except OSError as error:
+        raise not_usable(settings.home, error) from error
+    return note
+
+
+def _tell_end(home: Path, note: EngineNote) -> None:
+    try:
+        write_note(home, replace(note, stopping=True))
+    except OSError:  # a full disk must not keep it from stopping
+        _LOG.exception("The note in %s could not be written", home)
+        remove_note(home)
+
+
+def _note(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
+    host, port = listening.getsockname()[:2]
+    return EngineNote(
+        pid=os.getpid(),
+        url=f"http://{endpoints.bracketed(host)}:{port}",
+        token=secret,
+        version=VERSION,
+        started=time.time(),
+        master=settings.master,
+        conf=dict(settings.spark_conf),
+        connect=others.connect,
+        thrift=others.thrift,
+    )
+
+
+def _end_with_spark(engine: EmbeddedEngine) -> None:
+    code = engine.wait_for_spark()
+    if engine.closing:
+        return
+    _LOG.error("Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code)
+    remove_note(engine.home)
+    os._exit(SPARK_ENDED)

@@ -1,0 +1,72 @@
+"""Python's logging of an engine that runs as a process: into the file and in the form of Spark's own log.
+
+Handing records to log4j through Py4J would lose what is said before Spark is up and after it has gone, which is what
+people look for. So they are written to the file itself; when log4j has put a new one in its place, that is noticed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import Final
+
+from jetsql.home.home_lock import not_usable
+from jetsql.home.log_reader import LOG
+from jetsql.home.private_files import private
+
+_LOG: Final = logging.getLogger(__name__)
+_LEVELS: Final = {"WARNING": "WARN", "CRITICAL": "FATAL"}
+
+
+class _File(WatchedFileHandler):
+    """Private from its first byte on, also where it is made anew before log4j has made it."""
+
+    def _open(self) -> TextIOWrapper:
+        file = open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=private)
+        assert isinstance(file, TextIOWrapper)
+        return file
+
+
+class _Form(logging.Formatter):
+    """As log4j2.properties has it: 2026-11-21T12:02:21.707 WARN jetsql.jobs.manager.job_manager: message"""
+
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03d"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(level)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.level = _LEVELS.get(record.levelname, record.levelname)
+        return super().format(record)
+
+
+@contextmanager
+def logging_to(home: Path) -> Iterator[None]:
+    """While this lasts, what the service logs goes into the home's log. Raises EngineError HOME_NOT_USABLE."""
+    try:
+        handler = _File(str(home / LOG))
+    except OSError as error:
+        raise not_usable(home, error) from error
+    handler.setFormatter(_Form())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    logging.getLogger("jetsql").setLevel(logging.INFO)
+    before, threading.excepthook = threading.excepthook, _tell_thread_error
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _tell_thread_error(told: threading.ExceptHookArgs) -> None:
+    name = told.thread.name if told.thread is not None else "?"
+    error = told.exc_value or told.exc_type()
+    _LOG.error("The thread %s ended with an error", name, exc_info=error)

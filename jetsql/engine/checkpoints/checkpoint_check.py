@@ -1,0 +1,92 @@
+"""The look at a checkpoint before a job starts from it: is everything there that Spark will go on from?
+
+Spark takes an empty folder for a new query and begins again with batch 0, which for an established job is every row a
+second time; and what it says of a file that is cut off names neither the file nor the job. So the three places that it
+reads first are read before it: the query's id, the newest planned batch and the newest committed one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from jetsql.engine.checkpoints.checkpoint_folders import Progress, progress
+from jetsql.engine.errors.remedies import RESTORE
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Guarantee, Job
+from jetsql.jobs.planning.progress_tracking import may_have_gaps
+
+_VERSION: Final = re.compile(r"v\d+")
+
+
+def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
+    """How far the checkpoint has come.
+
+    Raises StatementError CHECKPOINT_DAMAGED when the job has begun and its checkpoint is not whole. A version on trial
+    may begin with an empty one.
+    """
+    reached = progress(files, folder)
+    if _goes_on(job):
+        _check_identity(files, folder)
+        _check_complete(folder, job, reached)
+        _check_whole(files, f"{folder}/offsets", reached.planned, 3)
+        _check_whole(files, f"{folder}/commits", reached.committed, 2)
+    return reached
+
+
+def _goes_on(job: Job) -> bool:
+    """Whether the job's next run goes on where another one was."""
+    begun = job.established and job.previous is None
+    return begun and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
+
+
+def _check_identity(files: FileSystem, folder: str) -> None:
+    path = f"{folder}/metadata"
+    text = files.read_if_there(path)
+    if text is None:
+        raise _damaged(*((path, "is missing") if files.names(folder) else (folder, "is empty or gone")))
+    if not _is_json(text):
+        raise _damaged(path, "is cut off or was changed")
+
+
+def _check_complete(folder: str, job: Job, reached: Progress) -> None:
+    planned = -1 if reached.planned is None else reached.planned
+    committed = -1 if reached.committed is None else reached.committed
+    if planned < committed:
+        raise _damaged(f"{folder}/offsets/{committed}", "is missing")
+    if may_have_gaps(job.plan):
+        return
+    if job.batch is not None and planned < job.batch:
+        raise _damaged(f"{folder}/offsets/{job.batch}", f"is missing, and the job has committed batch {job.batch}")
+    if planned > committed + 1:
+        raise _damaged(f"{folder}/commits/{planned - 1}", "is missing")
+
+
+def _check_whole(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
+    """An entry of Spark's logs is its version, then lines of JSON, `-` for a source without rows."""
+    if batch is None:
+        return
+    version, *rest = (files.read_if_there(f"{log}/{batch}") or "").splitlines() or [""]
+    if not _VERSION.fullmatch(version) or len(rest) + 1 < lines or not all(map(_is_json, rest)):
+        raise _damaged(f"{log}/{batch}", "is cut off or was changed")
+
+
+def _is_json(line: str) -> bool:
+    if line == "-":
+        return True
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _damaged(path: str, what: str) -> StatementError:
+    return StatementError(
+        "CHECKPOINT_DAMAGED",
+        f"The job's checkpoint is damaged: {path} {what}.",
+        hint=RESTORE,
+        where=path,
+    )

@@ -1,0 +1,150 @@
+"""The SQL of JDBC sinks: one text a purpose, and what databases say differently.
+
+A database is here when its transactions hold DDL too and have been tried: the staging table, the rows and the ledger's
+row come and go together. Names that we make are always quoted, so every database keeps them as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from jetsql.engine.jdbc.jdbc_drivers import DERBY, POSTGRESQL, Driver
+
+LEDGER_FORMAT: Final = 1
+LEDGER_TABLE: Final = "jetsql_ledger"
+
+_PART: Final = r'(?:"(?:[^"]|"")+"|[^\s"`().,;]+)'
+_NAME: Final = re.compile(rf"\s*(?:(?P<schema>{_PART}(?:\s*\.\s*{_PART})*)\s*\.\s*)?{_PART}\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What one kind of database says in its own way.
+
+    first: said at the beginning of each transaction. no_table, table_exists: SQLSTATEs. one_row_twice: the SQLSTATE
+    for an upsert that meets a key twice. no_unique_index: the SQLSTATE for an upsert by columns that no index makes
+    unique. writer: options for Spark's writer.
+    """
+
+    driver: Driver
+    first: Sequence[str] = ()
+    staging: str = "TABLE"
+    no_table: tuple[str, ...] = ()
+    table_exists: tuple[str, ...] = ()
+    upserts: bool = False
+    one_row_twice: str = "-"
+    no_unique_index: str = "-"
+    writer: dict[str, str] = field(default_factory=dict)
+
+
+_DIALECTS: Final = (
+    Dialect(
+        driver=POSTGRESQL,
+        # A job that waits for a lock for ever could not be stopped.
+        first=("SET lock_timeout = '30s'",),
+        staging="UNLOGGED TABLE",
+        no_table=("42P01",),
+        table_exists=("42P07", "23505"),
+        upserts=True,
+        one_row_twice="21000",
+        no_unique_index="42P10",
+        # Spark sends text for every type that it has no own for (uuid, json, enum ...); the server finds the type.
+        writer={"stringtype": "unspecified"},
+    ),
+    Dialect(driver=DERBY, no_table=("42X05", "42Y07"), table_exists=("X0Y32",)),
+)
+
+
+def dialect_of(driver: Driver | None) -> Dialect | None:
+    """The dialect of a driver's database; None for one that is not known to hold a batch in one transaction."""
+    return next((dialect for dialect in _DIALECTS if dialect.driver is driver), None)
+
+
+def is_table_name(dbtable: str) -> bool:
+    """Whether `dbtable` is a table's name and not, say, a query in parentheses."""
+    return _NAME.fullmatch(dbtable) is not None
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def schema_of(dbtable: str) -> str:
+    """The schema in a table's name, as written; empty when there is none."""
+    found = _NAME.fullmatch(dbtable)
+    return (found["schema"] or "") if found is not None else ""
+
+
+def sibling(dbtable: str, name: str) -> str:
+    """A table of our own in the schema that `dbtable` names."""
+    schema = schema_of(dbtable)
+    return f"{schema}.{quoted(name)}" if schema else quoted(name)
+
+
+@dataclass(frozen=True)
+class TargetSql:
+    """Statements about a sink's table. table: as in `dbtable`. columns: all that are written. keys: of an upsert."""
+
+    dialect: Dialect
+    table: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+
+    def make_staging(self, staging: str) -> str:
+        """The same columns with the same types, and no constraints."""
+        return f"CREATE {self.dialect.staging} {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA"
+
+    def empty(self) -> str:
+        """As a transaction, so that readers see the old rows or the new ones; TRUNCATE would show them none."""
+        return f"DELETE FROM {self.table}"
+
+    def move(self, staging: str) -> str:
+        insert = f"INSERT INTO {self.table} ({self._columns}) SELECT {self._columns} FROM {staging}"
+        return f"{insert} ON CONFLICT ({_list(self.keys)}) {self._on_conflict()}" if self.keys else insert
+
+    def count(self, staging: str) -> str:
+        return f"SELECT count(*) FROM {staging}"
+
+    def count_without_key(self, staging: str) -> str:
+        return f"SELECT count(*) FROM {staging} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in self.keys)}"
+
+    @property
+    def _columns(self) -> str:
+        return _list(self.columns)
+
+    def _on_conflict(self) -> str:
+        others = [quoted(column) for column in self.columns if column not in self.keys]
+        return f"DO UPDATE SET {', '.join(f'{c} = EXCLUDED.{c}' for c in others)}" if others else "DO NOTHING"
+
+
+@dataclass(frozen=True)
+class LedgerSql:
+    """Statements about the ledger: for each job the newest batch that is in its table. job: an id of ours."""
+
+    table: str
+    job: str
+
+    def make(self) -> str:
+        return (
+            f"CREATE TABLE {self.table} (job VARCHAR(64) NOT NULL, batch BIGINT NOT NULL, row_count BIGINT NOT NULL,"
+            " committed TIMESTAMP NOT NULL, PRIMARY KEY (job, batch))"
+        )
+
+    def newest(self) -> str:
+        return f"SELECT max(batch) FROM {self.table} WHERE job = '{self.job}'"
+
+    def claim(self, batch: int, rows: int) -> str:
+        return f"INSERT INTO {self.table} VALUES ('{self.job}', {batch}, {rows}, CURRENT_TIMESTAMP)"
+
+    def prune(self, batch: int) -> str:
+        return f"DELETE FROM {self.table} WHERE job = '{self.job}' AND batch < {batch}"
+
+    def forget(self) -> str:
+        return f"DELETE FROM {self.table} WHERE job = '{self.job}'"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names))

@@ -1,0 +1,115 @@
+"""Authentication between Spark's processes: driver, executors, and the master and workers of a standalone cluster.
+
+Whoever reaches an RPC port of Spark's without a secret can run programs as the user of that process. On `local[*]`,
+YARN and Kubernetes Spark makes the secret itself; the processes of a standalone cluster share one in a file of mode
+0600, which `jetsql master` makes. Traffic that leaves the machine is encrypted.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from jetsql.errors import EngineError
+from jetsql.home.private_files import private_folder, write_private
+
+_ON_LOOPBACK: Final = re.compile(r"spark://(127\.[0-9.]+|localhost|\[::1\]):")
+_STANDALONE: Final = "spark://"
+_LOCAL_CLUSTER: Final = "local-cluster["
+# The masters for which Spark makes a secret itself; it refuses all but these and standalone ones.
+_MAKES_SECRET: Final = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|yarn|k8s://.*")
+_ON: Final = "spark.authenticate"
+_SECRET: Final = "spark.authenticate.secret"
+_SECRET_BYTES: Final = 32
+_LEAST_BYTES: Final = 16
+_ENCRYPTION: Final = {"spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
+
+
+def on_loopback(master: str) -> bool:
+    """Return whether a standalone master can be reached from its own machine only."""
+    return _ON_LOOPBACK.match(master) is not None
+
+
+def secret_file(given: Path | None) -> Path:
+    """Return the file with the secret of a cluster: the given one, or the user's own next to `config.toml`."""
+    return given or platformdirs.user_config_path("jetsql", appauthor=False) / "cluster.secret"
+
+
+def make_secret(file: Path) -> None:
+    """Make the secret of a new cluster, unless there is one. Raises EngineError ENGINE_NOT_STARTED."""
+    if file.exists():
+        return
+    try:
+        private_folder(file.parent)
+        write_private(file, f"{secrets.token_urlsafe(_SECRET_BYTES)}\n")
+    except OSError as error:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"Cannot write the cluster's secret to {file}: {error.strerror or error}.",
+            hint="Name another file with --secret-file.",
+        ) from error
+
+
+def driver_confs(master: str, conf: Mapping[str, str], given: Path | None) -> dict[str, str]:
+    """Return Spark's settings by which a driver authenticates itself and its executors.
+
+    conf: the user's settings of Spark, which may name a secret of their own or turn authentication off.
+    given: the file with the secret of a standalone cluster, if a setting names one.
+    Raises EngineError ENGINE_NOT_STARTED where a standalone cluster's secret cannot be read.
+    """
+    if conf.get(_ON, "true").strip().lower() != "true":
+        return {}
+    if master.startswith(_LOCAL_CLUSTER):
+        return {_ON: "true", _SECRET: secrets.token_urlsafe(_SECRET_BYTES)}
+    if _MAKES_SECRET.fullmatch(master) or _SECRET in conf:
+        return {_ON: "true"}
+    if not master.startswith(_STANDALONE):
+        return {}
+    file = secret_file(given)
+    if given is None and not file.exists():
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"The secret of the cluster at {master} is missing: there is no file {file}.",
+            hint="Copy it from the machine where `jetsql master` made it, or name another file with --secret-file. For"
+            f" a cluster that does not authenticate, add --conf {_ON}=false.",
+        )
+    return daemon_confs(on_loopback(master), read_secret(file))
+
+
+def daemon_confs(loopback: bool, secret: str) -> dict[str, str]:
+    """Return Spark's settings by which processes of a standalone cluster authenticate each other.
+
+    loopback: whether their traffic stays on this machine.
+    """
+    return {_ON: "true", _SECRET: secret, **({} if loopback else _ENCRYPTION)}
+
+
+def read_secret(file: Path) -> str:
+    """Return the secret of a cluster. Raises EngineError ENGINE_NOT_STARTED."""
+    try:
+        secret = file.read_text(encoding="utf-8").strip()
+        open_to_others = file.stat().st_mode & 0o077
+    except (OSError, UnicodeDecodeError) as error:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"Cannot read the cluster's secret from {file}: {getattr(error, 'strerror', None) or error}.",
+            hint="Copy the file from the machine where `jetsql master` made it, and name it with --secret-file.",
+        ) from error
+    if open_to_others:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"Other users of this machine can read the cluster's secret in {file}.",
+            hint=f"Run: chmod 600 {file}",
+        )
+    if len(secret) < _LEAST_BYTES:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"The cluster's secret in {file} has {len(secret)} characters, and needs at least {_LEAST_BYTES}.",
+            hint="Delete the file and start `jetsql master`, which makes a new one, or write one yourself.",
+        )
+    return secret

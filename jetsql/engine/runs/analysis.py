@@ -1,0 +1,256 @@
+"""From a body's text to an `Analysis`: Spark's analyzer resolves it, this module reads the facts and refuses what a job
+could not keep its word on.
+
+The text goes to Spark with everything before the body blanked out, so Spark's own errors have positions in the whole
+statement.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from jetsql.engine.errors.run_failures import plain_message
+from jetsql.engine.jdbc.jdbc_databases import Database, read_refusal, sql_failure
+from jetsql.engine.jdbc.jdbc_dialects import dialect_of
+from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.session.kafka_topics import Topic
+from jetsql.engine.sinks.preflight import ask
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
+from jetsql.language import find_function, find_name
+from jetsql.language.statement import Body
+
+_FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
+_SOURCE_FORMATS = {
+    "RateStreamTable": "rate",
+    "RatePerMicroBatchTable": "rate-micro-batch",
+    "TextSocketTable": "socket",
+    "KafkaTable": "kafka",
+}
+_REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
+_ENDLESS = frozenset({"rate", "rate-micro-batch"})
+_RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
+
+
+@dataclass(frozen=True)
+class ResolvedBody:
+    """An analysed body: what was found, the resolved query (a LogicalPlan of Spark's) to run, and where the tables are
+    that it reads beside its streams.
+    """
+
+    analysis: Analysis
+    query: Any
+    static_locations: tuple[str, ...]
+
+
+def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
+    """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
+    _ask_database(body, spark)
+    try:
+        plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+    except (PySparkException, Py4JError) as error:
+        raise _of_database(body, error) or error from None
+    facts = json.loads(plans.facts())
+    sink = _sink(body, spark, facts)
+    _refuse_temporary(body, spark, facts)
+    sources = tuple(_source(entry) for entry in facts["sources"])
+    _refuse_own_sink(body, facts, sources, sink)
+    statics = tuple(table["location"] for table in facts["statics"])
+    return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
+
+
+def _ask_database(body: Body, spark: SparkSession) -> None:
+    """A sink's database is asked before Spark, which connects to it while it analyses."""
+    name = body.spark_text[body.target.start : body.target.stop]
+    facts = bridge(spark).namedTable(spark._jsparkSession, name)
+    table = None if facts is None else TableFacts.of(json.loads(facts))
+    if table is None or table.provider != "jdbc":
+        return
+    try:
+        ask(spark, table)
+    except StatementError as error:
+        raise error.at(body.target) from None
+
+
+def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """What a database that the body reads or writes said to Spark; None when Spark's error is of something else."""
+    if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
+        return StatementError(
+            "SINK_CHANGED",
+            f"The columns of a JDBC table are not those that the catalogue has. {_columns_differ(error)}",
+            place=body.target,
+            hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
+        )
+    failure = sql_failure(error)
+    return None if failure is None else read_refusal(failure)
+
+
+def _columns_differ(error: PySparkException) -> str:
+    """Spark's two lists of columns, without its advice, which is about another case."""
+    text = plain_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
+    return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
+
+
+def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
+    modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
+    operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
+    dated = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
+    return Analysis(
+        streaming=facts["streaming"],
+        sources=sources,
+        sink=sink,
+        session=captured,
+        modes=modes,
+        aggregates=bool(facts.get("aggregates")),
+        stateful=bool(operators),
+        dated_output=dated,
+        operators=operators,
+        varying=_varying(facts, sources, bool(operators)),
+    )
+
+
+def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:
+    """A row that is another one when it comes again matters where rows are spread by what is in them."""
+    if "spread" in facts:
+        return f"{facts['spread']} spreads the rows of a repeated batch otherwise"
+    by_values = stateful or facts.get("joins", False) or any(source.format != "kafka" for source in sources)
+    return f"{facts['varying']} gives other values when a batch is repeated" if "varying" in facts and by_values else ""
+
+
+def _reason(text: str | None) -> str | None:
+    """Spark's refusal of an output mode, without condition and SQLSTATE."""
+    return None if text is None else plain_message(text.partition("] ")[2] or text, "").rstrip(".")
+
+
+def _source(entry: dict[str, Any]) -> Source:
+    kind = _SOURCE_FORMATS.get(entry["format"], entry["format"]).lower()
+    options = {key.lower() for key in entry.get("options", {})}
+    return Source(
+        name=entry.get("table") or entry["name"],
+        format=kind,
+        location=entry.get("location", ""),
+        replay=_REPLAY.get(kind, Replay.YES),
+        rate_limited=bool(options & _RATE_LIMITS),
+        endless=kind in _ENDLESS,
+        created=entry.get("created", 0),
+        letters=(entry.get("on_error") or "").lower().startswith("table:"),
+    )
+
+
+def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
+    if "sink" not in facts:
+        raise _unsupported(
+            body, "This is no table that a job can write.", "Jobs write file tables, USING jdbc and USING kafka tables."
+        )
+    table = TableFacts.of(facts["sink"])
+    if table.bucketed:
+        raise _unsupported(body, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
+    if table.provider in _FILE_FORMATS:
+        kind = SinkKind.FILES
+    elif table.provider == "jdbc":
+        kind = SinkKind.JDBC
+    elif table.provider == "kafka":
+        kind = SinkKind.KAFKA
+    else:
+        raise _unsupported(
+            body,
+            f"{table.name} is a table USING {table.provider or 'hive'}.",
+            "Jobs write tables USING parquet, orc, json, csv, avro, text, jdbc and kafka.",
+        )
+    system, transactional = _system(spark, kind, table)
+    return Sink(
+        table=table.name,
+        kind=kind,
+        provider=table.provider,
+        location=table.location,
+        created=table.created,
+        columns=table.columns,
+        partition_columns=table.partition_columns,
+        key_columns=_key_columns(body, table),
+        managed=table.managed,
+        whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
+        system=system,
+        transactional=transactional,
+        numbered=table.option("delivery.headers").lower() == "true",
+    )
+
+
+def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
+    """The system that a sink is in, in words, and whether it takes a batch as a whole."""
+    if kind is SinkKind.FILES:
+        return "", True
+    if kind is SinkKind.KAFKA:
+        return Topic.of(table).words, True
+    database = Database(spark, table.options)
+    return f"{database.server}, {database.table}", dialect_of(database.driver) is not None
+
+
+def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
+    """The columns of the option `key.columns`, as the table spells them."""
+    asked = table.option("key.columns")
+    spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
+    found = []
+    for key in (part.strip().strip('`"') for part in asked.split(",") if part.strip()):
+        column = spelled.get(key) or spelled.get(key.lower())
+        if column is None:
+            hint = f"Its columns: {', '.join(table.columns)}."
+            raise _unsupported(body, f"{table.name} has no column {key}, which its option 'key.columns' names.", hint)
+        found.append(column)
+    return tuple(found)
+
+
+def _unsupported(body: Body, message: str, hint: str) -> StatementError:
+    return StatementError("UNSUPPORTED_SINK", message, place=body.target, hint=hint)
+
+
+def _refuse_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
+    if any(source.name.lower() == sink.table.lower() for source in sources):
+        message = f"The job would read its own rows: {sink.table} is both its source and its sink."
+    elif sink.kind is SinkKind.KAFKA and _of_sinks_topic(facts):
+        message = f"The job would read its own rows: a table that it reads is over {sink.system}, too."
+    else:
+        return
+    raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write another table.")
+
+
+def _of_sinks_topic(facts: dict[str, Any]) -> bool:
+    """Whether a stream comes from the topic that the sink stands for, under another table's name."""
+    topic = Topic.of(TableFacts.of(facts["sink"]))
+    return any(
+        entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
+        for entry in facts["sources"]
+    )
+
+
+def _refuse_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
+    """A job starts again in a session of its own, where what belongs to this session alone is not found."""
+    for view in facts["temporary_views"]:
+        parts = view.replace("`", "").split(".")
+        raise _temporary(f"{view} is a temporary view", _place(body, parts), "Use CREATE VIEW without TEMPORARY.")
+    for variable in facts["variables"]:
+        raise _temporary(f"{variable} is a session variable", _place(body, [variable]), "Write its value instead.")
+    for function in json.loads(bridge(spark).temporaryFunctions(spark._jsparkSession)):
+        place = find_function(body.text, function)
+        if place is not None:
+            raise _temporary(
+                f"{function} is a temporary function",
+                Span(place.start + body.place.start, place.stop + body.place.start),
+                "Use CREATE FUNCTION without TEMPORARY.",
+            )
+
+
+def _place(body: Body, parts: list[str]) -> Span:
+    found = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
+    return body.place if found is None else Span(found.start + body.place.start, found.stop + body.place.start)
+
+
+def _temporary(what: str, place: Span, hint: str) -> StatementError:
+    message = f"{what}: it is gone when this session ends, and the job could not find it after a restart."
+    return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=place, hint=hint)

@@ -1,0 +1,61 @@
+"""The members of the cluster: Spark's executors, and its driver, which on `local[*]` runs the tasks itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.jobs.lifecycle.engine_api import MembersListener
+from jetsql.jobs.model.cluster_member import Member, MemberStatus
+
+_WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
+
+
+def members(spark: SparkSession) -> tuple[Member, ...]:
+    """Those that there are and those that are gone, oldest first."""
+    found = json.loads(bridge(spark).members(spark._jsparkSession))
+    return tuple(sorted(map(member_of, found), key=lambda member: (member.since, member.id)))
+
+
+class _Told:
+    """Callable from Java (java.util.function.Consumer)."""
+
+    def __init__(self, told: MembersListener) -> None:
+        self._told = told
+
+    def accept(self, told: str) -> None:
+        there = json.loads(told)
+        self._told(frozenset(there["members"]), there["cores"])
+
+    class Java:
+        implements = ("java.util.function.Consumer",)
+
+
+def watch(spark: SparkSession, told: MembersListener) -> None:
+    """Tell who is there, now and whenever that changes; nobody else is told any more."""
+    bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
+
+
+def member_of(told: dict[str, Any]) -> Member:
+    """told: as `Members.java` writes it. One that has just joined has no port yet."""
+    address = _WITH_PORT.fullmatch(told["address"])
+    status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
+    return Member(
+        id=told["id"],
+        host=address["host"] if address is not None else told["address"],
+        port=int(address["port"]) if address is not None else None,
+        cores=told["cores"],
+        status=status if told["active"] else MemberStatus.GONE,
+        is_driver=told["id"] == "driver",
+        since=told["added"] / 1000,
+        until=told["removed"] / 1000 if told["removed"] else None,
+        reason=" ".join(told["reason"].split()),  # YARN's has lines
+        active_tasks=told["active_tasks"],
+        completed_tasks=told["completed_tasks"],
+        failed_tasks=told["failed_tasks"],
+        memory_bytes=told["memory"],
+    )

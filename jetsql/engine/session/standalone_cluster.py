@@ -1,0 +1,186 @@
+"""Spark's own standalone cluster from PySpark's wheel, which has no scripts to start one: master and workers.
+
+Thin on purpose: the process becomes Spark's, with its log on the terminal, and Ctrl-C or a kill reaches it directly.
+The folder that a worker puts its executors' files into is named here: Spark's default is the installed package.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+import pyspark
+
+from jetsql.engine.jvm.authentication import daemon_confs, make_secret, on_loopback, read_secret, secret_file
+from jetsql.engine.jvm.launch import LOOPBACK, properties
+from jetsql.engine.session.startup import check_java
+from jetsql.errors import EngineError
+from jetsql.home.private_files import private_folder, write_private
+
+# How long a master that was started again waits for members that it has noted and that are gone. Spark's own is a
+# minute, in which it gives nobody any cores.
+_RECOVERY: Final = "20s"
+_FILTERS: Final = "spark.ui.filters"
+_DENY: Final = "org.apache.spark.ui.JWSFilter"
+# What Spark leaves open: programs from anybody over REST, and links that end applications and workers.
+_CLOSED: Final[Mapping[str, str]] = {
+    "spark.master.rest.enabled": "false",
+    "spark.master.ui.decommission.allow.mode": "DENY",
+    "spark.ui.killEnabled": "false",
+}
+
+
+@dataclass(frozen=True)
+class MasterStart:
+    """How a master is started."""
+
+    host: str
+    port: int
+    recovery: Path | None = None
+    """Where it notes members and engines, to go on with them after its death; None: it forgets them."""
+    secret: Path | None = None
+    """The file with the cluster's secret, made when it is missing; None: the user's own."""
+    web_host: str | None = None
+    """The address for Spark's web pages, which have no login; None: no pages."""
+
+    @property
+    def url(self) -> str:
+        return f"spark://{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class WorkerStart:
+    """How a worker is started."""
+
+    master: str
+    """The master's URL."""
+    host: str | None = None
+    """The address that the worker is reached at; None: the one from which it reaches the master."""
+    cores: int | None = None
+    """The cores that it has to give; None: all of the machine."""
+    memory: str | None = None
+    """The memory that it has to give, as Spark writes sizes; None: what Spark chooses."""
+    folder: Path | None = None
+    """For what its executors write; None: a new temporary one."""
+    secret: Path | None = None
+    """The file with the cluster's secret; None: the user's own."""
+    web_host: str | None = None
+    """The address for Spark's web pages, which have no login; None: no pages."""
+
+
+def check_address(who: str, host: str, port: int | None = None) -> None:
+    """Raises EngineError ENGINE_NOT_STARTED where it can't listen; Spark's master would take the next port."""
+    try:
+        socket.create_server((host, port or 0)).close()
+    except (OSError, OverflowError) as error:
+        code = getattr(error, "errno", None)
+        reason = os.strerror(code) if code and not isinstance(error, socket.gaierror) else error
+        where, choose = (host, "") if port is None else (f"{host}:{port}", " and a free port with --port")
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"{who} can't listen at {where}: {reason}.",
+            hint=f"Choose an address of this machine with --host{choose}.",
+        ) from error
+
+
+def become_master(start: MasterStart) -> NoReturn:
+    """Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be made or read."""
+    check_java()
+    secret = secret_file(start.secret)
+    make_secret(secret)
+    settings = daemon_confs(on_loopback(start.url), read_secret(secret))
+    settings |= {"spark.port.maxRetries": "0"}  # members know one port
+    if start.recovery is not None:
+        _make_private(start.recovery, "The master", "--recovery-dir")
+        settings |= {
+            "spark.deploy.recoveryMode": "FILESYSTEM",
+            "spark.deploy.recoveryDirectory": str(start.recovery),
+            "spark.deploy.recoveryTimeout": _RECOVERY,
+        }
+    folder = start.recovery or Path(tempfile.mkdtemp(prefix="jetsql-master-"))
+    words = ["--host", start.host, "--port", str(start.port)]
+    _become("master.Master", words, Daemon(folder, settings, start.web_host))
+
+
+def become_worker(start: WorkerStart) -> NoReturn:
+    """Raises EngineError ENGINE_NOT_STARTED without Java, without the cluster's secret, or where the folder cannot be
+    made."""
+    check_java()
+    settings = daemon_confs(on_loopback(start.master), read_secret(secret_file(start.secret)))
+    folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
+    _make_private(folder, "The member", "--work-dir")
+    host = start.host or (LOOPBACK if on_loopback(start.master) else own_address(start.master))
+    given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    _become("worker.Worker", [*words, start.master], Daemon(folder, settings, start.web_host))
+
+
+def own_address(master: str) -> str | None:
+    """Return the address of this machine from which a standalone master is reached; None to leave it to Spark."""
+    host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
+    try:
+        [(family, *_, address), *_] = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:  # sends nothing; the system chooses the way
+            asking.connect(address)
+            return str(asking.getsockname()[0])
+    except OSError:
+        return None
+
+
+def _make_private(folder: Path, who: str, flag: str) -> None:
+    """Make a folder that only its owner may enter, unless it is there. Raises EngineError ENGINE_NOT_STARTED."""
+    try:
+        private_folder(folder)
+    except OSError as error:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"{who} can't make the folder {folder}: {error.strerror}.",
+            hint=f"Name another one with {flag}.",
+        ) from error
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A process of Spark's to become."""
+
+    folder: Path
+    """Where its settings are written, and the temporary files of its executors."""
+    settings: Mapping[str, str]
+    web_host: str | None
+    """The address that its web pages listen on, without a login; None: they are off."""
+
+
+def _become(name: str, words: list[str], daemon: Daemon) -> NoReturn:
+    """Replace this process. Its settings stand in a private file: all users can read arguments of processes."""
+    spark = Path(pyspark.__file__).parent
+    program = str(spark / "bin" / "spark-class")
+    file = daemon.folder / "spark.properties"
+    write_private(file, _settings(daemon, spark))
+    options = ["--webui-port", "0", "--properties-file", str(file)]
+    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *words], _environment(daemon, spark))
+
+
+def _settings(daemon: Daemon, spark: Path) -> str:
+    """The text of the file: our settings, then those of the user's `spark-defaults.conf`, which override them."""
+    off = {_FILTERS: _DENY, f"spark.{_DENY}.param.secretKey": _random_key()}
+    text = properties({**_CLOSED, **({} if daemon.web_host else off), **daemon.settings})
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
+    return text + (defaults.read_text(encoding="utf-8") if defaults.exists() else "")
+
+
+def _random_key() -> str:
+    """A key that nobody learns: with it in front of the web pages, each request is refused."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
+
+
+def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
+    """SPARK_LOCAL_IP is where the web pages listen; they have no setting for it."""
+    own = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
+    return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **own}

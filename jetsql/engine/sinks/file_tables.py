@@ -1,0 +1,130 @@
+"""File tables, exactly once: stage a batch, write down what is to move, move it.
+
+Rows are staged in a hidden folder of the table, on its own file system, so that a file becomes visible by a rename.
+The manifest is written before the first rename; after a death whatever is missing is moved, and doing it again changes
+nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not used: with
+it rows that were in the table before vanish for readers, and so do later INSERTs of others.
+
+A small batch is gathered into one file (`gathering`), so readers see all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.file_sizing import BatchFiles
+from jetsql.engine.sinks.manifests import Manifest, Manifests, Move
+from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
+
+PART_NAMES = 1
+
+
+class StagedFiles:
+    """Writer of one job's batches into a file table."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._files = context.checkpoints.files
+        self._job = context.job.id
+        self._name = context.job.name
+        self._sink = context.job.plan.analysis.sink
+        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._manifests = Manifests(context.checkpoints.manifests(self._job), self._files)
+
+    def recover(self) -> None:
+        self._context.catalog.same(self._sink)
+        newest = self._manifests.newest()
+        # Without staged files there is nothing left to move, whatever the manifest says.
+        if newest is not None and self._files.exists(self._staging(newest)):
+            manifest = self._manifests.read(newest)
+            assert manifest is not None, "it has just been listed"
+            self._publish(manifest)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._context.catalog.same(self._sink)
+        manifest = self._known(batch)
+        if manifest is not None:
+            read_all(rows)
+            self._publish(manifest)
+            return manifest.rows
+        manifest = self._stage(rows, batch, table)
+        self._context.catalog.same(self._sink)
+        self._publish(manifest)
+        return manifest.rows
+
+    def holds(self, batch: int) -> bool:
+        return self._manifests.read(batch) is not None
+
+    def discard(self) -> None:
+        if self._context.catalog.table(self._sink.table) is not None:
+            self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+    def _known(self, batch: int) -> Manifest | None:
+        """The manifest of a batch that comes again. One that can't be read matters only while files wait to be moved:
+        they are gone when the last of them has."""
+        try:
+            return self._manifests.read(batch)
+        except StatementError:
+            if self._files.exists(self._staging(batch)):
+                raise
+            self._context.notice(f"The manifest of batch {batch} can't be read any more; its rows are in the table.")
+            return Manifest(batch, self._sink.location, self._staging(batch), 0, ())
+
+    def _staging(self, batch: int) -> str:
+        return f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
+
+    def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
+        staging = self._staging(batch)
+        count = self._batches.write(rows, table, staging)
+        failpoint("staged", self._name)
+        names = self._files.files_below(staging) if count else []
+        moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
+        manifest = Manifest(batch, self._sink.location, staging, count, moves)
+        self._manifests.write(manifest)
+        failpoint("manifest-written", self._name)
+        return manifest
+
+    def _target(self, name: str, batch: int, number: int) -> str:
+        folder, _, file = name.rpartition("/")
+        suffix = file.partition(".")[2]
+        part = f"part-{self._job}-{batch:09d}-{number:05d}.{suffix}"
+        return f"{folder}/{part}" if folder else part
+
+    def _publish(self, manifest: Manifest) -> None:
+        """Move what has not been moved yet."""
+        staged = self._files.exists(manifest.staging)
+        moved = [staged and self._move(manifest, move) for move in manifest.moves]
+        if staged:
+            failpoint("files-moved", self._name)
+            if manifest.partitions:
+                self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
+            if any(moved):
+                self._context.catalog.changed(self._sink.table, manifest.location)
+            self._files.delete(manifest.staging)
+        if not all(moved):
+            self._tell_removed(manifest)
+
+    def _tell_removed(self, manifest: Manifest) -> None:
+        """Whoever empties a table removes what is staged in it too: those rows count as delivered and removed."""
+        gone = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
+        if gone:
+            self._context.notice(
+                f"{len(gone)} files of batch {manifest.batch} were removed from {self._sink.table} by somebody else,"
+                " for example by TRUNCATE TABLE. They are not written again."
+            )
+
+    def _move(self, manifest: Manifest, move: Move) -> bool:
+        source = f"{manifest.staging}/{move.source}"
+        target = f"{manifest.location}/{move.target}"
+        if not self._files.exists(source):
+            return False
+        self._files.touch(source)
+        self._files.rename(source, target)
+        failpoint("file-moved", self._name)
+        return True

@@ -1,0 +1,141 @@
+"""What can be known of a JDBC sink before its job is made: a batch without rows is tried and taken back.
+
+Every right, index and column that the job needs is asked for by the very statements that will need it, in a transaction
+that ends with a rollback, so that nothing here has to know the rules of rights and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, Step
+from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, Dialect, dialect_of, is_table_name, quoted, schema_of
+from jetsql.engine.session.catalog import Catalog, TableFacts
+from jetsql.engine.sinks.jdbc import Target, needs_transactions, open_target
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Guarantee, Plan
+
+_NO_TABLE: Final = ("42P01", "3F000", "42S02", "42X05", "42Y07")
+_NOT_ALLOWED: Final = "42501"
+_DOING: Final = {
+    "newest": f"read its ledger, the table {LEDGER_TABLE} beside it",
+    "ledger": f"make its ledger, the table {LEDGER_TABLE} beside it",
+    "claim": f"write its ledger, the table {LEDGER_TABLE} beside it",
+    "prune": f"delete rows of its ledger, the table {LEDGER_TABLE} beside it",
+    "stage": "make a staging table beside it",
+    "empty": "delete its rows",
+    "move": "insert rows",
+}
+
+
+def ask(spark: SparkSession, table: TableFacts) -> None:
+    """Whether the table's database can be reached and has the table: a question of its own, since Spark's first
+    connection would wait longer and fail with an error of the driver's.
+
+    Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
+    """
+    database = Database(spark, table.options)
+    if not database.table or database.table.lstrip().startswith("("):
+        raise StatementError(
+            "UNSUPPORTED_SINK",
+            f"{table.name} stands for a query, and rows can't be inserted into one.",
+            hint="Write into a table whose option 'dbtable' is a table's name.",
+        )
+    try:
+        database.transact([Step("ask", f"SELECT 1 FROM {database.table} WHERE 1 = 0")], keep=False)
+    except JdbcError as error:
+        if error.state in _NO_TABLE:
+            message = database.clean(f"{database.server} has no table {database.table}.")
+            raise StatementError("SINK_NOT_READY", message, hint="Create it there first.") from error
+        raise database.refusal(error) from error
+
+
+def rehearse(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
+    """Try a batch without rows.
+
+    Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
+    """
+    table = catalog.same(plan.analysis.sink)
+    database = Database(spark, table.options)
+    dialect = dialect_of(database.driver)
+    if needs_transactions(plan):
+        _check_dialect(database, dialect, plan)
+        _try_batch(open_target(spark, table, plan, f"rehearsal-{uuid4()}"), plan)
+    elif dialect is not None:
+        _try_append(open_target(spark, table, plan, ""))
+
+
+def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> None:
+    verb = "SINK INTO with 'key.columns'" if plan.upsert else "INSERT OVERWRITE" if plan.overwrite else ""
+    if dialect is not None and (dialect.upserts or not plan.upsert) and is_table_name(database.table):
+        return
+    where = database.server if dialect is None or plan.upsert else f"the 'dbtable' {database.table}"
+    raise StatementError(
+        "UNSUPPORTED_SINK",
+        database.clean(f"{verb or 'Writing exactly once'} is not possible with {where}."),
+        hint="It is with PostgreSQL." if verb else "OPTIONS ('processingGuarantee' = 'atLeastOnce') writes there.",
+    )
+
+
+def _try_append(target: Target) -> None:
+    try:
+        target.transact([Step("move", f"{target.sql.move(target.sql.table)} WHERE 1 = 0")], keep=False)
+    except JdbcError as error:
+        raise _not_ready(target, error, "INSERT") from error
+
+
+def _try_batch(target: Target, plan: Plan) -> None:
+    staging = target.beside(f"jetsql_rehearsal_{uuid4().hex}")
+    ledgered = plan.guarantee is Guarantee.EXACTLY_ONCE
+    try:
+        ledger = _ledger_steps(target) if ledgered else []
+        steps = [*ledger, Step("stage", target.sql.make_staging(staging))]
+        if plan.overwrite:
+            steps.append(Step("empty", f"{target.sql.empty()} WHERE 1 = 0"))
+        steps.append(Step("move", target.sql.move(staging)))
+        target.transact(steps + target.drop([staging]), keep=False)
+    except JdbcError as error:
+        raise _not_ready(target, error, "INSERT, UPDATE" if plan.upsert else "INSERT") from error
+
+
+def _ledger_steps(target: Target) -> list[Step]:
+    use = [Step("claim", target.ledger.claim(0, 0)), Step("prune", target.ledger.prune(0))]
+    try:
+        target.transact([Step("newest", target.ledger.newest())], keep=False)
+    except JdbcError as error:
+        if error.state not in target.sql.dialect.no_table:
+            raise
+        return [Step("ledger", target.ledger.make()), *use]
+    return use
+
+
+def _not_ready(target: Target, error: JdbcError, rights: str) -> StatementError:
+    database, sql = target.database, target.sql
+    if error.step == "move" and error.state == sql.dialect.no_unique_index:
+        keys = ", ".join(map(quoted, sql.keys))
+        message = f"{sql.table} in {database.server} has no primary key or unique index on just the columns ({keys})."
+        return StatementError(
+            "SINK_NOT_READY",
+            database.clean(message),
+            hint=f"CREATE UNIQUE INDEX ON {sql.table} ({keys}) there, or change the table option 'key.columns'.",
+        )
+    refusal = database.refusal(error)
+    if refusal.condition != "JETSQL.SINK_NOT_READY" or error.step not in _DOING:
+        return refusal
+    words = f"The job must {_DOING[error.step]} ({sql.table}). {refusal.message}"
+    return StatementError("SINK_NOT_READY", words, hint=_grant(target, error, rights))
+
+
+def _grant(target: Target, error: JdbcError, rights: str) -> str:
+    """The statement that gives the right that is missing."""
+    if error.state != _NOT_ALLOWED:
+        return ""
+    user = target.database.user or "the user"
+    if error.step in ("stage", "ledger"):
+        return f"GRANT CREATE ON SCHEMA {schema_of(target.sql.table) or 'of the table'} TO {user} there."
+    if error.step in ("newest", "claim", "prune"):
+        return f"GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
+    return f"GRANT {'DELETE' if error.step == 'empty' else rights} ON {target.sql.table} TO {user} there."

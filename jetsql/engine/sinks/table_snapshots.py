@@ -1,0 +1,118 @@
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of its location.
+
+Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here
+a reader sees the old result or the new one. What was replaced stays for a while for the queries that still read it, the
+folder that the table was created with too: removed at the first switch, it failed the readers of that moment. Once the
+job is dropped all of it goes, so that DROP and CREATE TABLE find the place free.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from pyspark.sql import DataFrame
+
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks.file_sizing import BatchFiles
+from jetsql.failpoints import failpoint
+from jetsql.jobs.model.job import Guarantee
+
+
+class TableVersions:
+    """Writer of one job's results, each of which replaces the one before."""
+
+    def __init__(self, context: SinkContext) -> None:
+        self._context = context
+        self._files = context.checkpoints.files
+        self._sink = context.job.plan.analysis.sink
+        self._folder = versions_folder(self._sink.location)
+        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._replaced_at: dict[str, float] = {}
+
+    def recover(self) -> None:
+        self._remove_replaced(self._table().location)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._table()
+        target = f"{self._folder}/{self._version(batch)}"
+        if table.location == target:
+            read_all(rows)
+            return None
+        self._batches.write(rows, table, target)
+        failpoint("result-staged", self._context.job.name)
+        self._table()
+        self._context.catalog.move(self._sink.table, target)
+        failpoint("table-moved", self._context.job.name)
+        self._replaced_at.pop(target, None)
+        self._context.catalog.changed(self._sink.table, target)
+        self._remove_replaced(target)
+        return None
+
+    def holds(self, batch: int) -> bool:
+        return self._table().location == f"{self._folder}/{self._version(batch)}"
+
+    def discard(self) -> None:
+        table = self._context.catalog.table(self._sink.table)
+        if table is None and not self._sink.managed:
+            return  # DROP TABLE leaves the rows of an external table to whoever owns the folder
+        current = table.location if table is not None else ""
+        # A table that is there but not this job's any more may have its folder where the job's table had it.
+        ours = table is None or current.startswith(f"{self._folder}/")
+        replaced = self._replaced(current, with_original=ours)
+        if table is None and self._own_versions():
+            # Dropped, its rows are gone; renamed, the newest version has them. Which it was can't be seen from here.
+            replaced.pop()
+        for path in replaced:
+            self._files.delete(path)
+        if not self._files.names(self._folder):
+            self._files.delete(self._folder)
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+    def _table(self) -> TableFacts:
+        """The table, which may be at any version of this job by now. There may be hundreds, so they are not listed."""
+        catalog = self._context.catalog
+        table = catalog.table(self._sink.table)
+        own = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
+        return catalog.same(self._sink, [table.location] if table is not None and own else [])
+
+    def _version(self, batch: int) -> str:
+        # A job that starts from scratch counts its batches from 0 again, so its run is part of the name.
+        job = self._context.job
+        run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
+        return f"{job.id}-{run}{batch:09d}"
+
+    def _remove_replaced(self, current: str) -> None:
+        """Delete what was replaced long enough ago, which is when the version after it came. Where folders have no time
+        of their own (object stores give the present one), a run counts from when it first saw it replaced.
+        """
+        replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
+        for path, next_one in pairwise([*replaced, current]):
+            if path not in self._replaced_at:
+                self._replaced_at[path] = self._came(next_one)
+            if time.time() - self._replaced_at[path] >= self._context.old_versions_seconds:
+                self._files.delete(path)
+
+    def _came(self, path: str) -> float:
+        return self._files.modified(path) if self._files.exists(path) else time.time()
+
+    def _replaced(self, current: str, with_original: bool) -> list[str]:
+        """Oldest first."""
+        original = with_original and self._files.exists(self._sink.location)
+        paths = [self._sink.location] if original else []
+        paths += [f"{self._folder}/{name}" for name in self._own_versions()]
+        return [path for path in paths if path != current]
+
+    def _own_versions(self) -> list[str]:
+        return [name for name in self._files.names(self._folder) if name.startswith(self._context.job.id)]
+
+
+def versions_folder(location: str) -> str:
+    """Where a table's versions are: a hidden folder beside the one that the table was created with."""
+    parent, _, name = location.rpartition("/")
+    if parent.rpartition("/")[2].endswith(".versions"):
+        return parent
+    return f"{parent}/.{name}.versions"

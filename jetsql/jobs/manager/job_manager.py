@@ -1,0 +1,393 @@
+"""The manager owns the jobs: it turns statements and what runs report into steps of the life cycle.
+
+One writer thread applies a step, commits it to the store, shows it on the board and only then hands its actions to the
+workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import reduce
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from jetsql import cancellation
+from jetsql.errors import EngineError, StatementError
+from jetsql.failpoints import failpoint
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, Engine, RunIdle, RunProgressed
+from jetsql.jobs.lifecycle.events import (
+    CleanupFailed,
+    EngineDown,
+    EngineUp,
+    Event,
+    Exported,
+    ExportFailed,
+    FilesDiscarded,
+    Outcome,
+    RetryDue,
+    RunEvent,
+    ScheduleRetry,
+    SnapshotWritten,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+    Submit,
+    Superseded,
+    UserEvent,
+)
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import step
+from jetsql.jobs.lifecycle.update import UNDONE
+from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
+from jetsql.jobs.manager.membership import Membership
+from jetsql.jobs.manager.retention import Retention
+from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
+from jetsql.jobs.manager.snapshot_users import NamesInUse, check_not_needed
+from jetsql.jobs.manager.workers import Workers
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.ids import IdMaker
+from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
+from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.redaction import hide
+from jetsql.jobs.store.metrics import Metrics, keeps_metrics
+
+if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
+    from jetsql.jobs.store.job_store import Store
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Manager:
+    """All jobs of one store on one engine.
+
+    clock: seconds since the epoch. metrics: of the batches of all jobs. The store stays its owner's to close.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        settings: JobSettings | None = None,
+        clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.store = store
+        self.engine = engine
+        self.settings = settings or JobSettings()
+        self.clock = clock
+        self.metrics = metrics or Metrics()
+        self.new_id = IdMaker(clock, after=store.newest_id())
+        self.board = JobRegistry(store.job)
+        self.workers = Workers(engine, self.report, self.settings.stop_deadline_seconds)
+        self.snapshot_names = NamesInUse()
+        self._writer = SerialExecutor(clock)
+        self._retention = Retention(
+            store, self.settings, clock, self._writer.at, self._in_use, self._apply_or_log, self.metrics.forget
+        )
+        self._membership = Membership(
+            self.settings.scale_up_delay_seconds, clock, self._writer.at, self.board.live, self._apply_surely
+        )
+        self._open = False
+
+    def start(self) -> None:
+        """Take over what the store says: live jobs start again, half-finished stops are finished."""
+        self._delete_halves()
+        self._open = True
+        self._writer.start()
+        self.engine.watch_members(self._members_told)
+        self._writer.ask(self._engine_up).result()
+
+    def _delete_halves(self) -> None:
+        """Of snapshots that an engine died in the middle of."""
+        needed = {snapshot.id for snapshot in self.store.snapshots()}
+        needed |= {job.origin for job in self.store.live_jobs() if job.origin is not None and not job.established}
+        for folder in self.engine.snapshot_folders():
+            if folder not in needed:
+                self._delete_half(folder)
+
+    def _delete_half(self, folder: str) -> None:
+        try:
+            self.engine.delete_snapshot(folder)
+        except Exception:  # it only takes up room, and must not keep the engine from starting
+            _LOG.exception("The half of a snapshot %s could not be deleted", folder)
+
+    def close(self) -> None:
+        """Stop all runs gracefully, side by side, and end; their jobs continue with the next start."""
+        if not self._open:
+            return
+        self._writer.ask(self._engine_down).result()
+        until = monotonic() + self.settings.close_wait_seconds
+        while not self._writer.ask(self.workers.idle).result():
+            if not self.workers.wait_all(until - monotonic()):
+                _LOG.error("Not all runs ended within %g s; leaving them", self.settings.close_wait_seconds)
+                break
+        self.board.close()
+        self._writer.close()
+
+    def submit(self, job: Job) -> JobView:
+        """Make a new job and start it.
+
+        Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED.
+        """
+        cancellation.current().check()
+        return self._writer.ask(lambda: self._submit(job)).result()
+
+    def apply(self, job: Job, event: UserEvent) -> Step:
+        """Do to a job what a user asks for.
+
+        A statement that was cancelled by then changes nothing; one that has changed something is carried out, whatever
+        becomes of who waits for it. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
+        """
+        if not isinstance(event, SnapshotWritten):  # then the statement has done its work already
+            cancellation.current().check()
+        return self._writer.ask(lambda: self._apply_for_user(job.id, event)).result()
+
+    def remove_snapshot(self, snapshot: Snapshot) -> bool:
+        """Forget a snapshot; whether it was still there.
+
+        Raises StatementError WRONG_STATUS while a new job has not got its copy of it.
+        """
+        return self._writer.ask(lambda: self._remove_snapshot(snapshot)).result()
+
+    def view(self, job: Job) -> JobView:
+        """The job as it is now."""
+        return self.board.get(job.id) or JobView(self.store.job(job.id) or job)
+
+    def caught_up(self, job: Job) -> JobView:
+        """The job when everything that has been told of it so far is applied."""
+        return self._writer.ask(lambda: self.view(job)).result()
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The ids of the members that are there."""
+        return self._membership.members
+
+    # --- on the writer's thread --------------------------------------------------------------------------------------
+
+    def _engine_up(self) -> None:
+        left_over = self.store.jobs_with_files()
+        for job in (*self.store.live_jobs(), *left_over):
+            self.board.put(JobView(job))
+            self._apply_or_log(job.id, EngineUp())
+        self._supersede()
+        self._retention.start()
+
+    def _engine_down(self) -> None:
+        self._open = False
+        self._writer.drop_timers()
+        for view in self.board.live():
+            if not self._apply_or_log(view.job.id, EngineDown()):
+                self.workers.do([StopRun(view.job)])
+
+    def _apply_or_log(self, job_id: str, event: Event) -> bool:
+        """For the engine's own life: one job's trouble with the store must not keep the others."""
+        try:
+            self._apply(job_id, event)
+        except Exception:
+            _LOG.exception("Job %s: %s could not be stored", job_id, _kind(event))
+            return False
+        return True
+
+    def _submit(self, job: Job) -> JobView:
+        self._check_open()
+        self._check_origin(job)
+        taken = self._step(job, Submit())
+        failpoint("storing", job.name, step=taken.title)
+        self.store.add(taken.job, self._row(job, taken, first=True))
+        failpoint("stored", job.name, step=taken.title)
+        view = self._show(taken, RunStats(words=taken.words))
+        self._supersede()
+        return view
+
+    def _remove_snapshot(self, snapshot: Snapshot) -> bool:
+        self._check_open()
+        if self.store.snapshot(snapshot.id) is None:
+            return False
+        check_not_needed(snapshot, self.board.live())
+        self.store.remove_snapshot(snapshot.id)
+        return True
+
+    def _check_origin(self, job: Job) -> None:
+        """The snapshot may have been dropped while the statement was looked at."""
+        if job.origin is not None and self.store.snapshot(job.origin) is None:
+            message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
+            raise StatementError("SNAPSHOT_NOT_FOUND", message)
+
+    def _supersede(self) -> None:
+        """Tell the ended jobs whose names others have. A death may come between that one's row and this."""
+        for older in self.store.jobs_with_files():
+            newest = self.store.newest_named(older.name)
+            if newest is not None and newest.id != older.id:
+                self._apply_or_log(older.id, Superseded())
+
+    def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
+        self._check_open()
+        taken = self._apply(job_id, event)
+        if taken.outcome is Outcome.REFUSED:
+            message = f"Job {taken.job.name} {taken.message}."
+            raise StatementError("WRONG_STATUS", message, hint=taken.hint)
+        return taken
+
+    def _apply(self, job_id: str, event: Event) -> Step:
+        view = self.board.get(job_id) or self._stored(job_id)
+        taken = self._step(view.job, event)
+        if taken.outcome in (Outcome.LATE, Outcome.REFUSED):
+            _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, _kind(event), taken.outcome.value)
+            return taken
+        if taken.job.live and not view.job.live:
+            self._check_newest(view.job)
+        if taken.title:
+            failpoint("storing", view.job.name, step=taken.title)
+            self.store.save(taken.job, self._row(view.job, taken), taken.snapshot, taken.replaces)
+            failpoint("stored", view.job.name, step=taken.title)
+        if view.job.export is not None and taken.job.export is None:
+            self.snapshot_names.tell(view.job.export, taken.snapshot or taken.words)
+        self._measure(taken.job, event)
+        self._show(taken, _facts(view.facts, event, taken))
+        self._retention.note(view.job, taken.job)
+        return taken
+
+    def _measure(self, job: Job, event: Event) -> None:
+        if isinstance(event, BatchCommitted) and event.measure is not None:
+            self.metrics.add(job.id, event.measure, keep=job.plan.metrics_enabled)
+        if not keeps_metrics(job):
+            self.metrics.forget((job.id,))
+
+    def _step(self, job: Job, event: Event) -> Step:
+        settings = self.settings
+        delays = settings.retry_first_seconds, settings.retry_most_seconds
+        there = self._membership
+        taken = step(job, event, StepContext(self.clock(), *delays, not self._open, there.members, there.cores))
+        options = _options_of_versions(job, taken.job)
+        shown = replace(taken, words=_hidden_text(taken.words, options))
+        cause = taken.job.cause
+        if cause is None or cause is job.cause:
+            return shown
+        return replace(shown, job=replace(taken.job, cause=_hidden(cause, options)))
+
+    def _stored(self, job_id: str) -> JobView:
+        job = self.store.job(job_id)
+        if job is None:
+            raise StatementError("JOB_NOT_FOUND", f"There is no job {job_id}.")
+        return JobView(job)
+
+    def _show(self, taken: Step, facts: RunStats) -> JobView:
+        """Hand on the actions before anybody hears of the step, so that who waits for it can wait for them too."""
+        self.workers.do([action for action in taken.actions if not isinstance(action, ScheduleRetry)])
+        for action in taken.actions:
+            if isinstance(action, ScheduleRetry):
+                self._retry_later(action)
+        view = JobView(taken.job, facts)
+        self.board.put(view)
+        return view
+
+    def _retry_later(self, action: ScheduleRetry) -> None:
+        self._writer.at(action.at, lambda: self._on_event(RetryDue(action.run)))
+
+    def _row(self, before: Job, taken: Step, *, first: bool = False) -> HistoryRow:
+        after = taken.job
+        status = None if first else before.status
+        return HistoryRow(after.id, self.clock(), taken.title, status, after.status, after.run, taken.words)
+
+    def _in_use(self, job_id: str) -> bool:
+        return self.board.waited_for(job_id) or not self.workers.wait_idle(job_id, 0)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise closed_error()
+
+    def _check_newest(self, job: Job) -> None:
+        """An ended job lives on only when it is the newest of its name."""
+        newest = self.store.newest_named(job.name)
+        if newest is not None and newest.id != job.id:
+            raise StatementError(
+                "JOB_ALREADY_EXISTS",
+                f"There is a newer job named {newest.name}, {newest.id}, with status {newest.status.value}.",
+                hint="Use another name, or DROP JOB first.",
+            )
+
+    def report(self, event: RunEvent) -> None:
+        """From any thread: what a run or a worker has to tell."""
+        self._writer.ask(lambda: self._on_event(event)).add_done_callback(_log_error)
+
+    def _members_told(self, members: frozenset[str], cores: int) -> None:
+        """From any thread."""
+        self._writer.ask(lambda: self._membership.become(members, cores)).add_done_callback(_log_error)
+
+    def _on_event(self, event: RunEvent) -> None:
+        self._apply_surely(event.run.job, event)
+
+    def _apply_surely(self, job_id: str, event: Event) -> None:
+        """Now, or when the store takes it."""
+        try:
+            self._apply(job_id, event)
+        except EngineError as error:
+            _LOG.error("Job %s: %s could not be stored (%s); trying again", job_id, _kind(event), error)
+            self._writer.at(self.clock() + self.settings.store_retry_seconds, lambda: self._apply_surely(job_id, event))
+        except StatementError as error:
+            if not isinstance(event, Exported):
+                raise
+            # The name was given to another snapshot in the meantime: that one stays.
+            self._on_event(ExportFailed(event.run, Cause(error.message, error.condition, error.sqlstate)))
+
+
+def _kind(event: Event) -> str:
+    """What a log may say of an event: its statement and options may hold secrets."""
+    return type(event).__name__
+
+
+def _log_error(done: Future[None]) -> None:
+    """Nobody waits for what becomes of an event: an error that is no matter of the store is told here."""
+    error = done.exception()
+    if isinstance(error, EngineError):
+        _LOG.info("An event came after the engine's end")
+    elif error is not None:
+        _LOG.error("An event was lost", exc_info=error)
+
+
+def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ...]:
+    """Return the options of every version that a step can report on: an error of a version that is given up names the
+    secrets of that version."""
+    versions = (before, before.previous, before.proposed, after)
+    return tuple(version.plan.options for version in versions if version is not None)
+
+
+def _hidden_text(text: str, options: Iterable[Mapping[str, str]]) -> str:
+    """Return the text without the secrets of any of the options."""
+    return reduce(hide, options, text)
+
+
+def _hidden(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:
+    """Return the cause without the secrets of any of the options."""
+    message, where, hint = (_hidden_text(text, options) for text in (cause.message, cause.where, cause.hint))
+    return replace(cause, message=message, where=where, hint=hint)
+
+
+def _facts(facts: RunStats, event: Event, taken: Step) -> RunStats:
+    """What is known of the job's runs after an event."""
+    if taken.title and not isinstance(event, FilesDiscarded | CleanupFailed):
+        facts = replace(facts, words=taken.words)
+    told = facts.triggers_told + 1
+    if isinstance(event, BatchCommitted):
+        return replace(
+            facts,
+            rows_per_second=event.rows_per_second,
+            batch_trigger=facts.batch_trigger if event.again else event.trigger_time,
+            triggers_told=told,
+            batch_told=facts.batch_told if event.again else told,
+        )
+    if isinstance(event, RunIdle):
+        rate = event.rows_per_second
+        return replace(facts, rows_per_second=rate, idle_trigger=event.trigger_time, triggers_told=told, idle_told=told)
+    if isinstance(event, RunProgressed):
+        return replace(facts, rows_per_second=event.rows_per_second)
+    if isinstance(event, Stopped | StopFailed):
+        return replace(facts, stop_words=taken.words)
+    if taken.title in UNDONE:
+        return replace(facts, update_words=taken.words)
+    return facts if taken.job.status is Status.RUNNING else replace(facts, rows_per_second=None)

@@ -1,0 +1,136 @@
+"""What everybody may see of the jobs at this moment, and where statements wait for a change.
+
+Only the manager's writer puts something on it. Readers get frozen jobs and never touch the store for those that live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition
+from time import monotonic
+from typing import Final
+
+from jetsql import cancellation
+from jetsql.errors import EngineError
+from jetsql.jobs.model.job import Job
+
+_ENDED_MOST: Final = 100
+
+
+@dataclass(frozen=True)
+class RunStats:
+    """What a live job's runs have told beside its state; not kept over an engine's end.
+
+    rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
+    something, or found nothing (seconds since the epoch). batch_told, idle_told: its number among all triggers that
+    were told. stop_words: how the last stop went. update_words: why the
+    last update came to nothing. words: of the newest history row that is not about cleaning up.
+    """
+
+    rows_per_second: float | None = None
+    batch_trigger: float | None = None
+    idle_trigger: float | None = None
+    triggers_told: int = 0
+    batch_told: int = 0
+    idle_told: int = 0
+    stop_words: str = ""
+    update_words: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class JobView:
+    """A job as it was at one moment, with its facts."""
+
+    job: Job
+    facts: RunStats = RunStats()
+
+
+class JobRegistry:
+    """Views by job id. Ended jobs stay as long as somebody waits for them, and the newest of them a while longer: a
+    job may end between a statement's step and its wait, and how it ended is known only here.
+
+    ended: finds a job that is not here any more.
+    """
+
+    def __init__(self, ended: Callable[[str], Job | None]) -> None:
+        self._ended = ended
+        self._closed = False
+        self._views: dict[str, JobView] = {}
+        self._ended_lately: dict[str, JobView] = {}
+        self._waiting: dict[str, int] = {}
+        self._changed = Condition()
+
+    def put(self, view: JobView) -> None:
+        """Show a job's new state and wake who waits for it."""
+        with self._changed:
+            self._ended_lately.pop(view.job.id, None)
+            self._views[view.job.id] = view
+            self._forget(view.job.id)
+            self._changed.notify_all()
+
+    def get(self, job_id: str) -> JobView | None:
+        with self._changed:
+            return self._views.get(job_id)
+
+    def live(self) -> tuple[JobView, ...]:
+        """The jobs that have not ended, newest first."""
+        with self._changed:
+            views = [view for view in self._views.values() if view.job.live]
+        return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
+
+    def wait(self, view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
+        """Wait until the job looks as wanted or the time is up; the job as it is then.
+
+        view: as it is known so far. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile, and
+        StatementError STATEMENT_CANCELLED.
+        """
+        job_id = view.job.id
+        until = monotonic() + seconds
+        statement = cancellation.current()
+        with statement.waking(self._wake), self._changed:
+            self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
+            try:
+                while not reached(self._current(view)) and (left := until - monotonic()) > 0:
+                    self._check_open()
+                    statement.check()
+                    self._changed.wait(left)
+                return self._current(view)
+            finally:
+                self._waiting[job_id] -= 1
+                self._forget(job_id)
+
+    def waited_for(self, job_id: str) -> bool:
+        """Whether a statement waits for this job."""
+        with self._changed:
+            return job_id in self._waiting
+
+    def close(self) -> None:
+        """Send away everybody who still waits."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("ENGINE_NOT_STARTED", "The engine was closed while the statement was waiting.")
+
+    def _current(self, view: JobView) -> JobView:
+        shown = self._views.get(view.job.id) or self._ended_lately.get(view.job.id)
+        if shown is not None or not view.job.live:
+            return shown or view
+        ended = self._ended(view.job.id)
+        return view if ended is None else JobView(ended)
+
+    def _forget(self, job_id: str) -> None:
+        if not self._waiting.get(job_id):
+            self._waiting.pop(job_id, None)
+            if job_id in self._views and not self._views[job_id].job.live:
+                self._ended_lately[job_id] = self._views.pop(job_id)
+                while len(self._ended_lately) > _ENDED_MOST:
+                    del self._ended_lately[next(iter(self._ended_lately))]

@@ -1,0 +1,243 @@
+"""Carries out the actions of steps on worker threads and reports back as events.
+
+The actions of one job run one after another in their order (a stop never overtakes its start), those of different jobs
+side by side. An action that fails becomes an event; nothing is lost.
+
+Threads are made as needed and are daemons, not those of an executor: an executor takes no work once the interpreter is
+ending, and that is when an engine that nobody closed still has to stop its runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import groupby
+from threading import BoundedSemaphore, Condition, Thread
+from typing import Final, TypeVar
+
+from jetsql.failpoints import failpoint
+from jetsql.jobs.lifecycle.engine_api import Engine, EngineEvent
+from jetsql.jobs.lifecycle.events import (
+    CleanupFailed,
+    DiscardFiles,
+    DiscardVersion,
+    Exported,
+    ExportFailed,
+    FilesDiscarded,
+    GiveUpUpdate,
+    JudgeTrial,
+    PrepareUpdate,
+    RecoverSink,
+    RunEvent,
+    SnapshotWritten,
+    Started,
+    StartFailed,
+    StartRun,
+    StopFailed,
+    Stopped,
+    StopRun,
+    TrialJudged,
+    UpdateFailed,
+    UpdatePrepared,
+    WorkerAction,
+    WriteSnapshot,
+)
+from jetsql.jobs.lifecycle.step_context import run_of
+from jetsql.jobs.lifecycle.update import version_of
+from jetsql.jobs.model.job import Cause, Job, RunId, Version
+
+T = TypeVar("T")
+Work = Callable[[], None]
+_STARTS_AT_ONCE: Final = 8  # a start plans a query; with many jobs all at once would only take turns
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Workers:
+    """report: called from worker threads with every event. stop_deadline: seconds until a stop is forced."""
+
+    def __init__(self, engine: Engine, report: Callable[[RunEvent], None], stop_deadline: float) -> None:
+        self._engine = engine
+        self._report = report
+        self._stop_deadline = stop_deadline
+        self._starting = BoundedSemaphore(_STARTS_AT_ONCE)
+        self._chains: dict[str, deque[Work]] = {}
+        self._unwanted: dict[str, Future[None]] = {}
+        self._changed = Condition()
+
+    def do(self, actions: Sequence[WorkerAction]) -> None:
+        """Carry out the actions after those that their jobs have already; giving up what one of those does, at once."""
+        for job_id, of_job in groupby(actions, key=lambda action: action.job.id):
+            self._chain(job_id, [self._work(action) for action in of_job])
+
+    def _work(self, action: WorkerAction) -> Work:
+        match action:
+            case StartRun(job):
+                return lambda: self._start(job)
+            case StopRun(job):
+                return lambda: self._stop(job)
+            case RecoverSink(job):
+                return lambda: self._recover(job)
+            case DiscardFiles(job):
+                return lambda: self._discard(job)
+            case WriteSnapshot(job):
+                return lambda: self._write_snapshot(job)
+            case PrepareUpdate(job):
+                unwanted = self._unwanted[job.id] = Future()
+                return lambda: self._prepare_update(job, unwanted)
+            case GiveUpUpdate(job):
+                return self._give_up(job)
+            case JudgeTrial(job):
+                return lambda: self._judge_trial(job)
+            case DiscardVersion(job, version):
+                return lambda: self._discard_version(job, version)
+
+    def call(self, work: Callable[[], T]) -> Future[T]:
+        """Call the engine for a statement, apart from any job."""
+        result: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result.set_result(work())
+            except BaseException as error:  # it belongs to who waits for the result
+                result.set_exception(error)
+
+        _in_thread(run)
+        return result
+
+    def watch_idle(self, run: RunId) -> None:
+        """Have the run report when it next finds nothing to do; after what its job has to do already."""
+        self._chain(run.job, [lambda: self._watch_idle(run)])
+
+    def wait_idle(self, job_id: str, seconds: float) -> bool:
+        """Wait until nothing is left to do for the job; whether that came about."""
+        with self._changed:
+            return self._changed.wait_for(lambda: job_id not in self._chains, seconds)
+
+    def idle(self) -> bool:
+        """Whether nothing is left to do for any job."""
+        with self._changed:
+            return not self._chains
+
+    def wait_all(self, seconds: float) -> bool:
+        """Wait until nothing is left to do for any job; whether that came about."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._chains, seconds)
+
+    def _chain(self, job_id: str, work: Sequence[Work]) -> None:
+        with self._changed:
+            chain = self._chains.get(job_id)
+            if chain is not None:
+                chain.extend(work)
+                return
+            self._chains[job_id] = deque(work)
+        _in_thread(lambda: self._drain(job_id))
+
+    def _drain(self, job_id: str) -> None:
+        while True:
+            with self._changed:
+                chain = self._chains[job_id]
+                if not chain:
+                    del self._chains[job_id]
+                    self._changed.notify_all()
+                    return
+                work = chain.popleft()
+            work()
+
+    def cause(self, error: Exception) -> Cause:
+        """The engine's own words; when even that fails, the error's."""
+        try:
+            return self._engine.cause_of(error)
+        except Exception as second:
+            _LOG.exception("No cause of %r", error, exc_info=second)
+            return Cause(f"{type(error).__name__}: {error}")
+
+    def _start(self, job: Job) -> None:
+        try:
+            with self._starting:
+                self._engine.start(job, self._engine_report)
+        except Exception as error:
+            self._report(StartFailed(run_of(job), self.cause(error)))
+        else:
+            self._report(Started(run_of(job)))
+
+    def _engine_report(self, event: EngineEvent) -> None:
+        self._report(event)
+
+    def _stop(self, job: Job) -> None:
+        try:
+            graceful = self._engine.stop(run_of(job), self._stop_deadline)
+        except Exception as error:
+            self._report(StopFailed(run_of(job), self.cause(error)))
+        else:
+            self._report(Stopped(run_of(job), graceful))
+
+    def _recover(self, job: Job) -> None:
+        try:
+            self._engine.recover(job)
+            failpoint("sink-recovered", job.name)
+        except Exception as error:
+            self._report(CleanupFailed(run_of(job), "Finishing the last batch in the sink", self.cause(error)))
+
+    def _discard(self, job: Job) -> None:
+        try:
+            self._engine.discard(job)
+        except Exception as error:
+            self._report(CleanupFailed(run_of(job), "Deleting the job's files", self.cause(error)))
+        else:
+            self._report(FilesDiscarded(run_of(job)))
+
+    def _write_snapshot(self, job: Job) -> None:
+        export = job.export
+        assert export is not None, "the action comes with what is to be written"
+        try:
+            copied = self._engine.copy_state(job, export.id, self._engine_report)
+        except Exception as error:
+            self._report(ExportFailed(run_of(job), self.cause(error)))
+        else:
+            written = SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes)
+            self._report(Exported(run_of(job), written))
+
+    def _give_up(self, job: Job) -> Work:
+        unwanted = self._unwanted.pop(job.id, None)
+        if unwanted is not None:
+            _in_thread(lambda: unwanted.set_result(None))
+        return lambda: None
+
+    def _prepare_update(self, job: Job, unwanted: Future[None]) -> None:
+        try:
+            self._engine.prepare_update(job, self._engine_report, unwanted)
+        except Exception as error:
+            self._report(UpdateFailed(run_of(job), self.cause(error)))
+        else:
+            self._report(UpdatePrepared(run_of(job)))
+
+    def _judge_trial(self, job: Job) -> None:
+        try:
+            held = self._engine.holds_batch(job)
+        except Exception as error:
+            self._report(TrialJudged(run_of(job), None, self.cause(error)))
+        else:
+            self._report(TrialJudged(run_of(job), held))
+
+    def _discard_version(self, job: Job, version: Version) -> None:
+        try:
+            self._engine.discard_version(job, version)
+        except Exception as error:
+            self._report(CleanupFailed(run_of(job), "Deleting a checkpoint of no more use", self.cause(error)))
+
+    def _watch_idle(self, run: RunId) -> None:
+        try:
+            self._engine.watch_idle(run)
+        except Exception as error:
+            _LOG.warning("Run %s can't be watched: %s", run, self.cause(error).message)
+
+
+def _in_thread(work: Work) -> None:
+    """Run it apart; where the interpreter makes no more threads because it is ending, here."""
+    thread = Thread(target=work, name="jetsql-worker", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        work()

@@ -1,0 +1,173 @@
+"""Whether the state of one plan can go on under another, and why not: for job updates, for starts from a snapshot, and
+at every start for what was replaced under a job.
+
+Spark itself does not check enough: it takes old state under another grouping of the same type, and a stateless query in
+place of a stateful one, without a word. So the decision is made here, on facts alone, before anything is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Source
+from jetsql.jobs.model.redaction import hide_in_text
+from jetsql.jobs.planning.protected_confs import WITH_STATE
+
+SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of the state. Phrases without a full stop.
+
+    from_scratch: no state is kept because neither plan asks for it.
+    """
+
+    reasons: tuple[str, ...] = ()  # why the state cannot be carried over, without secrets; empty when it can
+    changes: tuple[str, ...] = ()  # what else will be different
+    from_scratch: bool = False
+
+
+def carry_over(old: Plan, new: Plan) -> Verdict:
+    """Whether the state that was made under `old` can go on under `new`."""
+    if not (old.analysis.streaming and new.analysis.streaming):
+        return Verdict((_kinds(old, new),))
+    if old.guarantee is new.guarantee is Guarantee.NONE:
+        return Verdict(changes=("with processingGuarantee 'none' every start is from scratch",), from_scratch=True)
+    if Guarantee.NONE in (old.guarantee, new.guarantee):
+        return Verdict((_scratch(old, new),))
+    reasons = (*_source_reasons(old, new), *_operator_reasons(old, new), *_mode_reasons(old, new))
+    shown = tuple(map(hide_in_text, (*reasons, *_conf_reasons(old, new))))
+    return Verdict(shown, tuple(_changes(old, new)))
+
+
+def _kinds(old: Plan, new: Plan) -> str:
+    if old.analysis.streaming:
+        return "the new query reads no stream, so there is nothing to go on with"
+    return "a batch job keeps no state; it runs once"
+
+
+def _scratch(old: Plan, new: Plan) -> str:
+    then, now = old.guarantee.value, new.guarantee.value
+    return f"processingGuarantee would change from {then} to {now}, and 'none' means to begin from scratch"
+
+
+def _source_reasons(old: Plan, new: Plan) -> Iterator[str]:
+    then, now = [_key(source) for source in old.analysis.sources], [_key(source) for source in new.analysis.sources]
+    if then == now:
+        yield from _moves(old, new)
+        return
+    for key in sorted(set(then) - set(now)):
+        yield f"the source {key} is not read any more"
+    for key in sorted(set(now) - set(then)):
+        yield f"the source {key} is new"
+    if sorted(then) == sorted(now):
+        yield f"the sources are in another order: {', '.join(then)} before, {', '.join(now)} now"
+    elif set(then) == set(now):
+        yield f"the sources are read another number of times: {', '.join(then)} before, {', '.join(now)} now"
+
+
+def _moves(old: Plan, new: Plan) -> Iterator[str]:
+    """Spark notes the files that were read with their whole paths, and reads none from another folder after that."""
+    for then, now in zip(old.analysis.sources, new.analysis.sources, strict=True):
+        if then.location != now.location:
+            yield f"the source {_key(now)} is at another place: {then.location} before, {now.location} now"
+
+
+def _key(source: Source) -> str:
+    """What tells sources apart for people."""
+    return f"{source.name} ({source.format})"
+
+
+def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
+    then, now = old.analysis.state_facts, new.analysis.state_facts
+    if then == now:
+        return
+    if not now:
+        yield f"the query kept state ({'; '.join(then)}) and would keep none"
+    elif not then:
+        yield f"the query kept no state and would now ({'; '.join(now)}), without the rows that were read before"
+    else:
+        yield f"what its state is made of would be another: {_difference(then, now)}"
+
+
+def _difference(then: tuple[str, ...], now: tuple[str, ...]) -> str:
+    was = "; ".join(fact for fact in then if fact not in now) or "nothing more"
+    would = "; ".join(fact for fact in now if fact not in then) or "nothing more"
+    return f"it was {was}; it would be {would}"
+
+
+def _mode_reasons(old: Plan, new: Plan) -> Iterator[str]:
+    if old.analysis.stateful and old.output_mode is not new.output_mode and old.output_mode and new.output_mode:
+        yield (
+            f"the output mode would change from {old.output_mode.value} to {new.output_mode.value}, and what the state"
+            " has given out so far was given out under the old one"
+        )
+
+
+def _conf_reasons(old: Plan, new: Plan) -> Iterator[str]:
+    """Settings that the state was made under; in how many parts it is cut can change, see `repartitioned`."""
+    if not old.analysis.stateful:
+        return
+    then, now = _confs(old), _confs(new)
+    for name, why in WITH_STATE.items():
+        if name != SHUFFLE_PARTITIONS and then.get(name) != now.get(name):
+            was, would = then.get(name, "its default"), now.get(name, "its default")
+            yield f"the setting {name} would change from {was} to {would}: {why}"
+    if repartitioned(old, new) and stays_cut(old):
+        yield f"{SHUFFLE_PARTITIONS} would change, and the state of a LIMIT can't be spread over other partitions"
+
+
+def _confs(plan: Plan) -> dict[str, str]:
+    """By lower-case name: what the job captured, and its own settings on top."""
+    return {name.casefold(): value for name, value in {**plan.analysis.session.confs, **plan.spark_confs}.items()}
+
+
+def repartitioned(old: Plan, new: Plan) -> int | None:
+    """Over how many partitions the state is to be spread anew; None when it stays as it is."""
+    wanted = partitions_wanted(new)
+    return None if not old.analysis.stateful or wanted == partitions_wanted(old) else wanted
+
+
+def stays_cut(plan: Plan) -> bool:
+    """Whether its state can't be spread over another number of partitions: that of a LIMIT, which Spark fails with
+    half-way and without a way back. A result that is given out whole each time has its LIMIT without state."""
+    limited = any(operator.kind == "GlobalLimit" for operator in plan.analysis.operators)
+    return limited and plan.output_mode is not OutputMode.COMPLETE
+
+
+def partitions_wanted(plan: Plan) -> int | None:
+    """The number that a plan sets itself; without one, state stays as it is cut."""
+    wanted = _confs(plan).get(SHUFFLE_PARTITIONS)
+    return None if wanted is None else int(wanted)
+
+
+def _changes(old: Plan, new: Plan) -> Iterator[str]:
+    for then, now in zip(old.analysis.sources, new.analysis.sources, strict=False):
+        if _key(then) == _key(now) and _made_anew(then, now):
+            yield f"{now.name} was made anew; its files are read unless one of the same name was read before"
+    if old.analysis.sink.table != new.analysis.sink.table:
+        yield f"rows go into {new.analysis.sink.table} from now on; those in {old.analysis.sink.table} stay"
+    parts = repartitioned(old, new)
+    if parts is not None:
+        yield f"the state is spread over {parts} partitions"
+
+
+def _made_anew(then: Source, now: Source) -> bool:
+    return bool(then.created and now.created and then.created != now.created)
+
+
+def replaced_under(then: Analysis, now: Analysis) -> tuple[str, ...]:
+    """What the same text means another thing for than it did: sentences, empty when all is as it was."""
+    gone = [fact for fact in then.fingerprint if fact not in now.fingerprint]
+    new = [fact for fact in now.fingerprint if fact not in then.fingerprint]
+    found = (
+        [f"It was: {'; '.join(gone) or '-'}. It is: {'; '.join(new) or '-'}."]
+        if then.fingerprint != now.fingerprint
+        else []
+    )
+    pairs = zip(then.sources, now.sources, strict=False)
+    anew = [now.name for then, now in pairs if _key(then) == _key(now) and _made_anew(then, now)]
+    return (*found, *(f"The table {name}, which it reads, was dropped and made anew." for name in anew))

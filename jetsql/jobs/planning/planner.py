@@ -1,0 +1,84 @@
+"""From what a body is and what the options say to the plan of a job.
+
+Pure, so that EXPLAIN, CREATE and ALTER decide the same. What can't be is refused here, with the rewrite that works, and
+never found out later by a run.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
+from jetsql.jobs.planning.guarantee import deliver
+from jetsql.jobs.planning.options import Options
+from jetsql.jobs.planning.output_mode import choose_mode
+from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
+from jetsql.language.statement import Verb
+
+_INTERVAL_MILLIS: Final = 1_000
+_FILES_INTERVAL_MILLIS: Final = 10_000
+
+
+def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> Plan:
+    """Decide everything that a run needs.
+
+    target: the place of the sink's name in the statement, for errors that no option is to blame for.
+    Raises StatementError NO_OUTPUT_MODE, TRIGGER_NOT_POSSIBLE, GUARANTEE_NOT_POSSIBLE, SOURCE_NOT_REPLAYABLE,
+    UNSUPPORTED_SINK, INVALID_OPTION_VALUE.
+    """
+    _check_trigger(analysis, options)
+    if options.trigger is Trigger.REAL_TIME:
+        check_real_time(analysis, options, verb, target)
+    delivery = deliver(analysis, options, target)
+    mode = choose_mode(analysis, options, verb, target)
+    streaming = analysis.streaming
+    return Plan(
+        analysis=analysis,
+        guarantee=delivery.guarantee,
+        guarantee_reason=delivery.reason,
+        trigger=options.trigger,
+        interval_millis=_interval(analysis, options),
+        output_mode=mode,
+        upsert=verb is Verb.SINK_INTO and _upserts(analysis, target),
+        overwrite=verb is Verb.INSERT_OVERWRITE,
+        restart_attempts=options.restart_attempts,
+        suspend_on_failure=streaming if options.suspend_on_failure is None else options.suspend_on_failure,
+        auto_scaling=options.auto_scaling,
+        split_brain_protection=options.split_brain_protection,
+        metrics_enabled=options.metrics_enabled,
+        store_metrics_after_completion=options.store_metrics_after_completion,
+        initial_snapshot=options.initial_snapshot,
+        spark_confs=options.spark_confs,
+        options=options.given,
+    )
+
+
+def _interval(analysis: Analysis, options: Options) -> int:
+    if options.snapshot_interval_millis is not None:
+        return options.snapshot_interval_millis
+    if options.trigger is Trigger.REAL_TIME:
+        return DEFAULT_MILLIS
+    return _FILES_INTERVAL_MILLIS if analysis.sink.kind is SinkKind.FILES else _INTERVAL_MILLIS
+
+
+def _check_trigger(analysis: Analysis, options: Options) -> None:
+    if not analysis.streaming and "trigger" in options.given:
+        raise StatementError(
+            "TRIGGER_NOT_POSSIBLE",
+            "The query reads no stream, so the job runs once and has no trigger.",
+            place=options.value_place("trigger"),
+            hint="Leave the option out, or read with FROM STREAM.",
+        )
+
+
+def _upserts(analysis: Analysis, target: Span | None) -> bool:
+    sink = analysis.sink
+    if sink.key_columns and sink.kind is SinkKind.FILES:
+        raise StatementError(
+            "UNSUPPORTED_SINK",
+            f"{sink.table} has 'key.columns', but rows of a file table can't be updated.",
+            place=target,
+            hint="Use a table USING jdbc, or INSERT INTO.",
+        )
+    return bool(sink.key_columns)

@@ -1,0 +1,32 @@
+"""How a streaming job notes how far it is: with each batch, or beside its batches.
+
+Spark can note it beside them ("asynchronous progress tracking") where a batch that comes again needs no number: rows go
+from topic to topic without state, at least once. Then batches follow each other at once, and `snapshotIntervalMillis`
+is the time between two notes; after a crash, what came since the last one is written again. Pure.
+"""
+
+from __future__ import annotations
+
+from jetsql.jobs.model.job import Analysis, Guarantee, Plan, SinkKind, Trigger
+
+
+def between_topics(analysis: Analysis) -> bool:
+    """Whether rows go from topics into a topic, and nothing of them is kept from batch to batch."""
+    return (
+        analysis.streaming
+        and not analysis.stateful
+        and analysis.sink.kind is SinkKind.KAFKA
+        and all(source.format.casefold() == "kafka" for source in analysis.sources)
+    )
+
+
+def may_have_gaps(plan: Plan) -> bool:
+    """Whether a job's checkpoint may tell of fewer batches than were committed, now or since it had other options."""
+    return between_topics(plan.analysis) and plan.guarantee is Guarantee.AT_LEAST_ONCE
+
+
+def tracks_beside(plan: Plan) -> bool:
+    """Whether a job notes how far it is beside its batches. Dead letters and messages that carry their batch's number
+    need batches that are noted before they are written."""
+    lettered = any(source.letters for source in plan.analysis.sources)
+    return may_have_gaps(plan) and plan.trigger is Trigger.INTERVAL and not plan.analysis.sink.numbered and not lettered

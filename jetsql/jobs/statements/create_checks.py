@@ -1,0 +1,57 @@
+"""What every CREATE JOB goes through before a job is made of it: the engine's analysis, the plan, and the question to
+the outside systems whether they would play their part. Nothing is made here.
+"""
+
+from __future__ import annotations
+
+from jetsql.errors import StatementError
+from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Plan, Trigger
+from jetsql.jobs.planning.options import Options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.language.statement import Body, CreateJob
+
+
+def plan_of(
+    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
+) -> Plan:
+    """The plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it with."""
+    try_confs(manager, options)
+    analysis = manager.engine.analyse(statement.body, session)
+    plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
+    if plan.trigger is Trigger.REAL_TIME:
+        check_real_time(manager, statement.body, plan, options, job)
+    return plan
+
+
+def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
+    """Raises StatementError TRIGGER_NOT_POSSIBLE at the option when Spark can't run the body in real-time mode now."""
+    try:
+        manager.engine.check_real_time(body, plan, job)
+    except StatementError as error:
+        raise error.at(options.value_place("trigger")) from None
+
+
+def try_confs(manager: Manager, options: Options) -> None:
+    """Try the `spark.*` settings that a statement gives: a bad value is its error, and not that of the next start.
+
+    Raises StatementError at the key or the value at fault.
+    """
+    for name, value in options.spark_confs.items():
+        text = options.texts.get(name)
+        if text is None:  # the job has it already
+            continue
+        try:
+            manager.engine.check_conf(name, value)
+        except StatementError as error:
+            of_key = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+            raise error.at(text.key_place if of_key else text.value_place) from None
+
+
+def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
+    """Raises StatementError at the sink's name when a system does not answer or does not let the job in."""
+    try:
+        manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
+    except StatementError as error:
+        raise error.at(statement.body.target) from None

@@ -1,0 +1,156 @@
+"""DESCRIBE JOB, SHOW CREATE JOB and SHOW JOB HISTORY: everything known of a job, without its secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from jetsql.jobs.lifecycle.scaling import needed, waiting_words
+from jetsql.jobs.lifecycle.update import widens
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
+from jetsql.jobs.model.redaction import hide_in_text, show
+from jetsql.jobs.planning.guarantee import WORDS
+from jetsql.jobs.statements.command_result import cause_words
+from jetsql.jobs.statements.explain import sink_words, source_words, trigger_words, write_words
+from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.store.metrics import Totals
+from jetsql.language.statement import DescribeJob, ShowCreateJob, ShowJobHistory
+from jetsql.resultset import Cell, Column, Table, Value
+
+FACT_COLUMNS: Final = (Column("key"), Column("value"))
+TEXT_COLUMNS: Final = (Column("create_statement"),)
+HISTORY_COLUMNS: Final = (
+    Column("time", "timestamp"),
+    Column("event", comment="what happened, in a few words"),
+    Column("from_status", comment="NULL when the job was made"),
+    Column("to_status"),
+    Column("run", "bigint", "the job's newest run at that time"),
+    Column("message", comment="the cause"),
+)
+HISTORY_RELATION: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
+
+Fact = tuple[str, str | None]
+
+
+def describe(manager: Manager, statement: DescribeJob) -> Table:
+    """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
+    view = find(manager, statement.name)
+    more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
+    return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
+
+
+def _facts(view: JobView, members: int) -> Iterator[Fact]:
+    job, plan = view.job, view.job.plan
+    yield "id", job.id
+    yield "name", job.name
+    yield "comment", job.comment
+    yield "status", _status(job)
+    yield "submission time", _time(job.submitted)
+    yield "end time", _time(job.ended)
+    if job.waiting:
+        yield "waits", waiting_words(job, members)
+    yield "last error", cause_words(job.cause) or None
+    if job.cause is not None:
+        yield from _cause_facts(job.cause)
+    yield "kind", "streaming" if plan.analysis.streaming else "batch"
+    for source in plan.analysis.sources:
+        yield "source", source_words(source)
+    yield "sink", f"{sink_words(plan.analysis.sink)}; {write_words(plan)}"
+    yield "delivery", f"{WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+    if plan.analysis.streaming:
+        yield "trigger", trigger_words(plan)
+        yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
+    if plan.split_brain_protection:
+        yield "quorum", f"{needed(job)} members; {members} there"
+    for name, value in show(plan.options).items():
+        yield f"option {name}", value
+    yield "statement", hide_in_text(job.body.text)
+
+
+def _cause_facts(cause: Cause) -> Iterator[Fact]:
+    """Only those that are known: an error may come from anywhere."""
+    if cause.error_class:
+        yield "last error class", cause.error_class
+    if cause.where:
+        yield "last error at", cause.where
+    if cause.batch is not None:
+        yield "last error in batch", str(cause.batch)
+
+
+def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
+    job, facts = view.job, view.facts
+    yield "run", str(job.run)
+    yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
+    yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
+    yield "newest batch", None if job.batch is None else str(job.batch)
+    yield "updates", str(job.checkpoint)
+    if job.previous is not None:
+        yield "way back", f"to: {hide_in_text(job.previous.body.text)}; open until this version has committed a batch"
+    if job.live:
+        yield "newest batch began", _time(facts.batch_trigger)
+        yield "last found nothing", _time(facts.idle_trigger)
+        yield "rows read since the engine started", str(totals.input_rows)
+        yield "rows too late since the engine started", str(totals.late_rows)
+    session = job.plan.analysis.session
+    yield "catalog", session.catalog
+    yield "schema", session.schema
+    yield from _pairs("session", show(session.confs))
+    yield from _pairs("default", job.defaults)
+    for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
+        yield f"fingerprint {number}", hide_in_text(fact)
+    yield from _pairs("version of", job.versions)
+
+
+def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
+    for name in sorted(values):
+        yield f"{prefix} {name}", values[name]
+
+
+def _status(job: Job) -> str:
+    goal = StopGoal.RESTART if widens(job) else job.stop_goal
+    return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
+    """The statement that makes the job again, with the options that it has now."""
+    return Table(TEXT_COLUMNS, ((create_text(find(manager, statement.name).job),),))
+
+
+def create_text(job: Job) -> str:
+    """The body is as the user wrote it; secrets are hidden, and a comment says so."""
+    lines = [f"CREATE JOB {quoted_name(job.name)}"]
+    if job.comment is not None:
+        lines.append(f"COMMENT {quoted_text(job.comment)}")
+    if job.plan.options:
+        pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
+        lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
+    lines.append(f"AS {hide_in_text(job.body.text)}")
+    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
+    note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
+    return "\n".join((*note, *lines))
+
+
+def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
+    """Every event with its cause, oldest first."""
+    job = find(manager, statement.name).job
+    return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
+
+
+def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """The rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
+    names = {job.id: job.name for job in manager.store.all_jobs()}
+    for row in manager.store.history():
+        yield (names.get(row.job), row.job, *_history_row(row))
+
+
+def _history_row(row: HistoryRow) -> tuple[Value, ...]:
+    before = row.before.value if row.before is not None else None
+    return (row.time, row.title, before, row.after.value, row.run, row.words)

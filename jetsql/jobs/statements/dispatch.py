@@ -1,0 +1,111 @@
+"""Every statement's way in: `execute` gives its rows, `columns` their shape before anything is done.
+
+The columns of a statement never depend on data: Spark and BI tools ask for them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements import control, describe, show
+from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
+from jetsql.jobs.statements.create import create
+from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
+from jetsql.jobs.statements.show_members import MEMBERS_RELATION, show_members
+from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
+from jetsql.jobs.statements.wait import wait_for
+from jetsql.language.statement import (
+    AlterJobOptions,
+    CreateJob,
+    CreateSnapshot,
+    DescribeJob,
+    DropJob,
+    DropSnapshot,
+    ExplainCreateJob,
+    RestartJob,
+    ResumeJob,
+    ShowCreateJob,
+    ShowJobHistory,
+    ShowJobs,
+    ShowMembers,
+    ShowSnapshots,
+    Statement,
+    SuspendJob,
+    WaitForJob,
+)
+from jetsql.resultset import Column, Table
+
+
+def columns(statement: Statement) -> tuple[Column, ...]:
+    """The columns of the statement's rows."""
+    match statement:
+        case ShowJobs():
+            return show.JOB_COLUMNS
+        case ShowSnapshots():
+            return show.SNAPSHOT_COLUMNS
+        case ShowMembers():
+            return MEMBERS_RELATION
+        case DescribeJob():
+            return describe.FACT_COLUMNS
+        case ShowCreateJob():
+            return describe.TEXT_COLUMNS
+        case ShowJobHistory():
+            return describe.HISTORY_COLUMNS
+        case ExplainCreateJob():
+            return PLAN_COLUMNS
+        case _:
+            return COMMAND_COLUMNS
+
+
+def execute(manager: Manager, statement: Statement, session: Callable[[], UserSession]) -> Table:
+    """Do what the statement says; returns when it is done. session: called by the statements that need a session.
+
+    Raises StatementError, EngineError, and Spark's own errors for a body that Spark does not understand.
+    """
+    match statement:
+        case CreateJob():
+            return create(manager, statement, session())
+        case SuspendJob():
+            return control.suspend(manager, statement)
+        case ResumeJob():
+            return control.resume(manager, statement)
+        case RestartJob():
+            return control.restart(manager, statement)
+        case AlterJobOptions():
+            return control.alter_options(manager, statement)
+        case DropJob():
+            return control.drop(manager, statement)
+        case WaitForJob():
+            return wait_for(manager, statement)
+        case CreateSnapshot():
+            return create_snapshot(manager, statement)
+        case DropSnapshot():
+            return drop_snapshot(manager, statement)
+        case ExplainCreateJob():
+            return explain(manager, statement, session())
+        case _:
+            return _show(manager, statement)
+
+
+def _show(
+    manager: Manager,
+    statement: ShowJobs | ShowSnapshots | ShowMembers | DescribeJob | ShowCreateJob | ShowJobHistory,
+) -> Table:
+    match statement:
+        case ShowJobs():
+            return show.show_jobs(manager, statement)
+        case ShowSnapshots():
+            return show.show_snapshots(manager, statement)
+        case ShowMembers():
+            return show_members(manager)
+        case DescribeJob():
+            return describe.describe(manager, statement)
+        case ShowCreateJob():
+            return describe.show_create(manager, statement)
+        case ShowJobHistory():
+            return describe.show_history(manager, statement)
+        case _:
+            assert_never(statement)

@@ -1,0 +1,64 @@
+"""Finding jobs by what a user wrote: a name, an id, a pattern."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from jetsql.errors import StatementError
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.ids import canonical_id
+from jetsql.jobs.model.job import name_key
+from jetsql.language.statement import Name
+
+
+def live_named(manager: Manager, name: str) -> JobView | None:
+    """The job of this name that has not ended."""
+    key = name_key(name)
+    return next((view for view in manager.board.live() if name_key(view.job.name) == key), None)
+
+
+def find(manager: Manager, name: Name) -> JobView:
+    """The live job of a name, else the newest ended one; or the job of an id.
+
+    Raises StatementError JOB_NOT_FOUND at the name.
+    """
+    if name.is_id:
+        return _by_id(manager, name)
+    live = live_named(manager, name.text)
+    if live is not None:
+        return live
+    ended = manager.store.newest_named(name.text)
+    if ended is None:
+        raise _not_found(manager, name)
+    return JobView(ended)
+
+
+def _by_id(manager: Manager, name: Name) -> JobView:
+    job_id = canonical_id(name.text)
+    shown = manager.board.get(job_id) if job_id else None
+    if shown is not None:
+        return shown
+    ended = manager.store.job(job_id) if job_id else None
+    if ended is None:
+        hint = "An id looks like '0401-9f77-b9c0-0001'; SHOW ALL JOBS lists them. Write a job's name without quotes."
+        raise StatementError("JOB_NOT_FOUND", f"There is no job with the id '{name}'.", place=name.place, hint=hint)
+    return JobView(ended)
+
+
+def _not_found(manager: Manager, name: Name) -> StatementError:
+    names = {name_key(view.job.name): view.job.name for view in manager.board.live()}
+    close = get_close_matches(name_key(name.text), names, n=1)
+    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists those that there are."
+    return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
+
+
+def like(pattern: str) -> re.Pattern[str]:
+    """A LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
+    alternatives = "|".join("".join(_piece(sign) for sign in part.strip()) for part in pattern.split("|"))
+    return re.compile(alternatives, re.IGNORECASE | re.DOTALL)
+
+
+def _piece(sign: str) -> str:
+    return {"%": ".*", "*": ".*", "_": "."}.get(sign, re.escape(sign))

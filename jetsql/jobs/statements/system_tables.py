@@ -1,0 +1,45 @@
+"""The relations of the schema `jetsql`: the facts that statements show, as rows for queries, joins and charts.
+
+Each is its columns and a function that gives its rows as they are at this moment. Where a statement shows the same
+facts, the rows come from the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.describe import HISTORY_RELATION, history_relation
+from jetsql.jobs.statements.job_metrics import METRICS_RELATION, metrics_relation
+from jetsql.jobs.statements.show import JOB_RELATION, SNAPSHOT_RELATION, job_relation, snapshot_relation
+from jetsql.jobs.statements.show_members import MEMBERS_RELATION, members_relation
+from jetsql.resultset import Cell, Column
+
+Rows = Iterable[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """rows: raises what the store raises. comment: what a row is."""
+
+    name: str
+    comment: str
+    columns: tuple[Column, ...]
+    rows: Callable[[Manager], Rows]
+
+
+RELATIONS: Final = (
+    Relation("jobs", "A row for each job, also for those that have ended.", JOB_RELATION, job_relation),
+    Relation("snapshots", "A row for each snapshot of a job's state.", SNAPSHOT_RELATION, snapshot_relation),
+    Relation("job_history", "What happened to each job, when and why.", HISTORY_RELATION, history_relation),
+    Relation("members", "A row for each process that runs tasks.", MEMBERS_RELATION, members_relation),
+    Relation("metrics", "A row for each batch of a job, or for several together.", METRICS_RELATION, metrics_relation),
+)
+_BY_NAME: Final = {relation.name: relation for relation in RELATIONS}
+
+
+def rows(manager: Manager, name: str) -> Rows:
+    """The rows of a relation as they are now."""
+    return _BY_NAME[name].rows(manager)

@@ -1,0 +1,170 @@
+"""WAIT FOR JOB: until it completed, committed a batch, or has nothing left of what was there when the statement began.
+
+It ends early with an error when the job fails or is suspended, and on its deadline with what is known of the lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from jetsql.errors import StatementError
+from jetsql.jobs.lifecycle.scaling import waiting_words
+from jetsql.jobs.lifecycle.step_context import run_of, what_to_do
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.job_registry import JobView, RunStats
+from jetsql.jobs.model.job import Status, Trigger
+from jetsql.jobs.statements.command_result import CommandResult, cause_words, what_words
+from jetsql.jobs.statements.lookup import find
+from jetsql.language.statement import Name, WaitForJob, WaitGoal
+from jetsql.resultset import Table
+
+_DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAILED)
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """reached: the goal. words: what is waited for. watch_idle: runs must be asked to tell that they are idle."""
+
+    reached: Callable[[JobView], bool]
+    words: str
+    watch_idle: bool = False
+
+
+def wait_for(manager: Manager, statement: WaitForJob) -> Table:
+    """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
+    begun = manager.clock()
+    view = find(manager, statement.name)
+    wait = _goal(manager, view, statement, begun)
+    seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
+    after = _until(manager, view, wait, seconds)
+    if not wait.reached(after):
+        raise _not_reached(manager, after, wait, seconds, statement.name)
+    return CommandResult(after.job, _done_words(after)).table()
+
+
+def _goal(manager: Manager, view: JobView, statement: WaitForJob, begun: float) -> _Wait:
+    job = view.job
+    ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
+    match statement.goal:
+        case WaitGoal.BATCH:
+            return _batch(statement.batch or 0)
+        case WaitGoal.COMPLETED if not ends:
+            raise StatementError(
+                "WRONG_STATUS",
+                f"Job {job.name} never completes: it is a streaming job with trigger {job.plan.trigger.value}.",
+                place=statement.name.place,
+                hint="Use UNTIL IDLE or UNTIL BATCH n.",
+            )
+        case WaitGoal.IDLE if not ends:
+            return _idle(manager, view, begun)
+        case None if not ends:
+            return _Wait(lambda view: view.job.batch is not None, "its first batch")
+        case _:
+            return _Wait(lambda view: view.job.status is Status.COMPLETED, "its end")
+
+
+def _batch(number: int) -> _Wait:
+    return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
+
+
+@dataclass(frozen=True)
+class IdleGoal:
+    """Everything that was there when WAIT FOR JOB ... UNTIL IDLE began is committed."""
+
+    begun: float  # when the statement began, seconds since the epoch
+    triggers_told: int  # the number of triggers that the job's runs had reported by then
+    batch_is_enough: bool  # a trigger that commits rows leaves none of the rows that it found
+
+    @staticmethod
+    def of(view: JobView, begun: float) -> IdleGoal:
+        """Return the goal for a job as it is when the statement begins.
+
+        A batch holds all that was there when its trigger began, unless sources are limited or the batch ends by the
+        clock. Output that waits for a watermark comes a batch later, so such a job has to fall idle.
+        """
+        analysis = view.job.plan.analysis
+        endless = any(source.endless for source in analysis.sources)
+        limited = any(source.rate_limited for source in analysis.sources)
+        by_clock = view.job.plan.trigger is Trigger.REAL_TIME
+        batch_is_enough = not limited and not by_clock and (endless or not analysis.dated_output)
+        return IdleGoal(begun, view.facts.triggers_told, batch_is_enough)
+
+    def reached(self, facts: RunStats, now: float) -> bool:
+        """Return whether a trigger that began after the statement found nothing more. now: seconds since the epoch.
+
+        When the clock was set back to before the statement began, times prove nothing. Then the second trigger that
+        is reported after the statement began counts, because only the first can have begun before it.
+        """
+        triggers = [(facts.idle_trigger, facts.idle_told)]
+        if self.batch_is_enough:
+            triggers.append((facts.batch_trigger, facts.batch_told))
+        set_back = now < self.begun
+        return any(
+            time is not None and (time >= self.begun or (set_back and number >= self.triggers_told + 2))
+            for time, number in triggers
+        )
+
+
+def _idle(manager: Manager, view: JobView, begun: float) -> _Wait:
+    goal = IdleGoal.of(view, begun)
+    words = "everything that was there to be committed"
+    return _Wait(lambda view: goal.reached(view.facts, manager.clock()), words, watch_idle=True)
+
+
+def _until(manager: Manager, view: JobView, wait: _Wait, seconds: float) -> JobView:
+    """Wait, and ask each new run of the job to tell when it is idle."""
+    until = monotonic() + seconds
+    while True:
+        watched = run_of(view.job)
+        if wait.watch_idle and view.job.status in (Status.STARTING, Status.RUNNING):
+            manager.workers.watch_idle(watched)
+
+        def settled(now: JobView, watched: object = watched) -> bool:
+            moved_on = wait.watch_idle and run_of(now.job) != watched
+            return wait.reached(now) or _is_dead_end(now) or moved_on
+
+        view = manager.board.wait(view, settled, until - monotonic())
+        if wait.reached(view) or _is_dead_end(view) or monotonic() >= until:
+            return view
+
+
+def _is_dead_end(view: JobView) -> bool:
+    return view.job.status in _DEAD_ENDS or view.job.status is Status.COMPLETED
+
+
+def _not_reached(manager: Manager, view: JobView, wait: _Wait, seconds: float, name: Name) -> StatementError:
+    job = view.job
+    if job.status is Status.FAILED and job.cause is not None:
+        message = f"Job {job.name} failed: {what_words(job.cause)}"
+        return StatementError("JOB_FAILED", message, place=name.place, hint=job.cause.hint)
+    if job.status is Status.COMPLETED:
+        return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
+    if job.status in _DEAD_ENDS:
+        why, hint = ".", "Start it with RESUME JOB."
+        if job.cause is not None:
+            why, hint = f": {what_words(job.cause)}", what_to_do(job.cause)
+        message = f"Job {job.name} is {job.status.value}{why}"
+        return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
+    message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(manager, view)}"
+    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job goes on; nothing was changed.")
+
+
+def _lag(manager: Manager, view: JobView) -> str:
+    job, facts, now = view.job, view.facts, manager.clock()
+    batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
+    began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
+    rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
+    error = f" Its last error: {cause_words(job.cause)}" if job.cause else ""
+    waits = f" {waiting_words(job, len(manager.members))}" if job.waiting else ""
+    return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
+
+
+def _done_words(view: JobView) -> str:
+    job = view.job
+    if job.status is Status.COMPLETED:
+        return view.facts.words or "The job has completed."
+    if job.batch is None:
+        return "There was nothing to read."
+    return f"Batch {job.batch} is committed."

@@ -1,0 +1,350 @@
+"""The store: what jobs and snapshots there are and what happened to them, in one SQLite file.
+
+The file is the truth: a step is in it before its actions are carried out, job, history row and snapshot in one
+transaction. A job is one JSON record beside the columns that are searched by, so that new fields need no migration.
+What has to be true before a file is opened stands in `store_file`, what makes a new version of an old one in
+`migrations`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.failpoints import failpoint
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
+from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
+from jetsql.jobs.store.store_file import VERSION, StoreFile
+from jetsql.version import VERSION as PROGRAM
+
+_METADATA: Final = sa.MetaData()
+
+_META: Final = sa.Table(
+    "meta",
+    _METADATA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+_JOBS: Final = sa.Table(
+    "jobs",
+    _METADATA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name_key", sa.Text, nullable=False),
+    sa.Column("live", sa.Boolean, nullable=False),
+    sa.Column("files", sa.Boolean, nullable=False),
+    sa.Column("record", sa.Text, nullable=False),
+)
+sa.Index("jobs_live_name", _JOBS.c.name_key, unique=True, sqlite_where=_JOBS.c.live)
+sa.Index("jobs_name", _JOBS.c.name_key, _JOBS.c.id)
+
+_HISTORY: Final = sa.Table(
+    "history",
+    _METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("job", sa.Text, sa.ForeignKey("jobs.id"), nullable=False, index=True),
+    sa.Column("time", sa.Float, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("before", sa.Text),
+    sa.Column("after", sa.Text, nullable=False),
+    sa.Column("run", sa.Integer, nullable=False),
+    sa.Column("words", sa.Text, nullable=False),
+)
+
+_SNAPSHOTS: Final = sa.Table(
+    "snapshots",
+    _METADATA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name_key", sa.Text, nullable=False, unique=True),
+    sa.Column("job", sa.Text, nullable=False),  # may be forgotten before its snapshots
+    sa.Column("record", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What a change is about, for the message when a name is taken."""
+
+    job: str = ""
+    snapshot: str = ""
+
+
+_NOTHING: Final = _Names()
+_WRITTEN_BY: Final = "written_by"
+_NEWEST_ID: Final = "newest_id"
+_IDS_AT_ONCE: Final = 500  # SQLite bounds the parameters of a statement
+T = TypeVar("T")
+
+
+class Store:
+    """Jobs, their history and snapshots in a file. Any thread may read; the manager's writer alone writes.
+
+    Raises EngineError STORE_DAMAGED, STORE_TOO_NEW (the file is left as it is), HOME_NOT_USABLE.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = StoreFile(path)
+        with self._translated():
+            self._prepare()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @property
+    def id(self) -> str:
+        """This store's own id, given when it was made."""
+        with self._reading() as connection:
+            return str(connection.execute(sa.select(_META.c.value).where(_META.c.key == "id")).scalar_one())
+
+    def add(self, job: Job, row: HistoryRow) -> None:
+        """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live one has its name."""
+        self._change([_JOBS.insert().values(_columns(job)), _told(row)], _Names(job.name))
+
+    def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
+        """Store a job's new state and why it came about, with the snapshot that it brought, if any.
+
+        replaces: see `add_snapshot`. Raises StatementError JOB_ALREADY_EXISTS when it comes to life again while another
+        has its name, SNAPSHOT_ALREADY_EXISTS.
+        """
+        if snapshot is not None:
+            self.add_snapshot(snapshot, replaces, row, job)
+        else:
+            self._change([_of_job(job), _told(row)], _Names(job.name))
+
+    def add_snapshot(
+        self, snapshot: Snapshot, replaces: str | None = None, row: HistoryRow | None = None, job: Job | None = None
+    ) -> None:
+        """Store a new snapshot, together with a row of its job's history and the job's new state, if there are any.
+
+        replaces: the id of the snapshot whose name it takes over, which is forgotten in the same moment.
+        Raises StatementError SNAPSHOT_ALREADY_EXISTS when any other has its name.
+        """
+        changes = _kept(snapshot, replaces)
+        if job is not None:
+            changes.append(_of_job(job))
+        if row is not None:
+            changes.append(_told(row))
+        self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
+
+    def remove_snapshot(self, snapshot_id: str) -> None:
+        """Forget a snapshot; one that is not there is fine."""
+        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _given(snapshot_id)])
+
+    def forget(self, job_ids: Sequence[str]) -> None:
+        """Forget jobs and their history; those that are not there are fine."""
+        for some in (job_ids[at : at + _IDS_AT_ONCE] for at in range(0, len(job_ids), _IDS_AT_ONCE)):
+            history = _HISTORY.delete().where(_HISTORY.c.job.in_(some))
+            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(some)), _given(max(some))])
+
+    def _change(self, changes: Sequence[sa.Executable], names: _Names = _NOTHING) -> None:
+        """All of it or nothing."""
+        with self._translated(names), self._engine.begin() as connection:
+            for change in changes:
+                connection.execute(change)
+
+    def live_jobs(self) -> tuple[Job, ...]:
+        """Those that have not ended, oldest first."""
+        return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.live).order_by(_JOBS.c.id))
+
+    def jobs_with_files(self) -> tuple[Job, ...]:
+        """Ended jobs that may still have a checkpoint or staged rows."""
+        ended = sa.and_(sa.not_(_JOBS.c.live), _JOBS.c.files)
+        return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(ended).order_by(_JOBS.c.id))
+
+    def ended_jobs(self) -> tuple[Job, ...]:
+        """Those that have ended, oldest first."""
+        return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(sa.not_(_JOBS.c.live)).order_by(_JOBS.c.id))
+
+    def all_jobs(self) -> tuple[Job, ...]:
+        """All jobs that are kept, oldest first."""
+        return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).order_by(_JOBS.c.id))
+
+    def job(self, job_id: str) -> Job | None:
+        jobs = self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.id == job_id))
+        return jobs[0] if jobs else None
+
+    def newest_named(self, name: str) -> Job | None:
+        """The newest job of a name, ended or not."""
+        named = sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.name_key == name_key(name))
+        jobs = self._jobs(named.order_by(_JOBS.c.id.desc()).limit(1))
+        return jobs[0] if jobs else None
+
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """All snapshots, oldest first."""
+        return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        wanted = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.id == snapshot_id)
+        snapshots = self._snapshots(wanted)
+        return snapshots[0] if snapshots else None
+
+    def snapshot_named(self, name: str) -> Snapshot | None:
+        named = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.name_key == name_key(name))
+        snapshots = self._snapshots(named)
+        return snapshots[0] if snapshots else None
+
+    def newest_id(self) -> str | None:
+        """The newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
+        given = sa.union_all(
+            sa.select(sa.func.max(_JOBS.c.id).label("id")),
+            sa.select(sa.func.max(_SNAPSHOTS.c.id)),
+            sa.select(_META.c.value).where(_META.c.key == _NEWEST_ID),
+        )
+        return max((str(row.id) for row in self._rows(given) if row.id is not None), default=None)
+
+    def history(self, job_id: str | None = None) -> tuple[HistoryRow, ...]:
+        """A job's history, or that of all jobs, oldest first."""
+        wanted = sa.select(_HISTORY).order_by(_HISTORY.c.number)
+        if job_id is not None:
+            wanted = wanted.where(_HISTORY.c.job == job_id)
+        return tuple(self._history_row(row) for row in self._rows(wanted))
+
+    def run_starts(self) -> dict[RunId, float]:
+        """When each run of each job began, seconds since the epoch."""
+        began = sa.select(_HISTORY.c.job, _HISTORY.c.run, sa.func.min(_HISTORY.c.time).label("time"))
+        grouped = began.where(_HISTORY.c.run > 0).group_by(_HISTORY.c.job, _HISTORY.c.run)
+        return {RunId(row.job, row.run): row.time for row in self._rows(grouped)}
+
+    def _jobs(self, wanted: sa.Select[Any]) -> tuple[Job, ...]:
+        return tuple(self._decoded(Job, "job", row) for row in self._rows(wanted))
+
+    def _snapshots(self, wanted: sa.Select[Any]) -> tuple[Snapshot, ...]:
+        return tuple(self._decoded(Snapshot, "snapshot", row) for row in self._rows(wanted))
+
+    def _rows(self, wanted: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[sa.Row[Any]]:
+        with self._reading() as connection:
+            return connection.execute(wanted).all()
+
+    def _decoded(self, kind: type[T], word: str, row: sa.Row[Any]) -> T:
+        try:
+            return decode(kind, str(row.record))
+        except MalformedRecord as error:
+            raise self._file.damaged_record(f"{word} {row.id}", error) from error
+
+    def _history_row(self, row: Any) -> HistoryRow:
+        try:
+            before = Status(row.before) if row.before is not None else None
+            return HistoryRow(row.job, row.time, row.title, before, Status(row.after), row.run, row.words)
+        except ValueError as error:
+            raise self._file.damaged(f"row {row.number} of the history can't be read ({error})") from error
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        found = self._file.look_through()
+        if found is None:
+            self._file.make_private()
+        url = sa.URL.create("sqlite", database=str(self.path))
+        self._engine = sa.create_engine(url, pool_size=4, max_overflow=-1)
+        sa.event.listen(self._engine, "connect", _configure)
+        sa.event.listen(self._engine, "begin", _begin)
+        try:
+            self._make(found)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _make(self, found: int | None) -> None:
+        if found is None:
+            self._create()
+        elif found < VERSION:
+            from jetsql.jobs.store.migrations import migrate
+
+            migrate(self._engine, self._file, found)
+        self._sign()
+
+    def _create(self) -> None:
+        with self._engine.begin() as connection:
+            _METADATA.create_all(connection)
+            rows = [{"key": "version", "value": str(VERSION)}, {"key": "id", "value": uuid4().hex}]
+            connection.execute(_META.insert(), rows)
+            failpoint("store-made")
+
+    def _sign(self) -> None:
+        """Say which JetSQL writes here, for the message of an older one that is started on it later."""
+        signature = sa.select(_META.c.value).where(_META.c.key == _WRITTEN_BY)
+        if [row.value for row in self._rows(signature)] != [PROGRAM]:
+            signed = _META.insert().values(key=_WRITTEN_BY, value=PROGRAM)
+            self._change([_META.delete().where(_META.c.key == _WRITTEN_BY), signed])
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with self._translated(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _translated(self, names: _Names = _NOTHING) -> Iterator[None]:
+        """SQLite's errors as ours."""
+        try:
+            yield
+        except (OSError, sa.exc.DBAPIError, sqlite3.Error) as error:
+            raise self._translation(getattr(error, "orig", None) or error, names) from error
+
+    def _translation(self, error: BaseException, names: _Names) -> JetSQLError:
+        """A name that is taken, or what the file says of it."""
+        if isinstance(error, sqlite3.IntegrityError) and str(_JOBS.c.name_key) in str(error):
+            return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {names.job} already.")
+        if isinstance(error, sqlite3.IntegrityError) and str(_SNAPSHOTS.c.name_key) in str(error):
+            return StatementError("SNAPSHOT_ALREADY_EXISTS", f"There is a snapshot named {names.snapshot} already.")
+        return self._file.error_of(error)
+
+
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # the driver would leave statements like CREATE TABLE outside of transactions
+    for pragma in ("journal_mode = WAL", "foreign_keys = ON", "synchronous = FULL", "busy_timeout = 5000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _of_job(job: Job) -> sa.Update:
+    return _JOBS.update().where(_JOBS.c.id == job.id).values(_columns(job))
+
+
+def _kept(snapshot: Snapshot, replaces: str | None) -> list[sa.Executable]:
+    made = _SNAPSHOTS.insert().values(
+        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job, record=encode(snapshot)
+    )
+    return [made] if replaces is None else [_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == replaces), made]
+
+
+def _columns(job: Job) -> dict[str, object]:
+    return {
+        "id": job.id,
+        "name_key": name_key(job.name),
+        "live": job.live,
+        "files": job.files,
+        "record": encode(job),
+    }
+
+
+def _given(forgotten_id: str) -> sa.Insert:
+    """An id is never given twice, whatever the clock says: files and ledgers of sinks go by it."""
+    remembered = insert(_META).values(key=_NEWEST_ID, value=forgotten_id)
+    newest = sa.func.max(_META.c.value, remembered.excluded.value)
+    return remembered.on_conflict_do_update(index_elements=[_META.c.key], set_={"value": newest})
+
+
+def _told(row: HistoryRow) -> sa.Insert:
+    return _HISTORY.insert().values(
+        job=row.job,
+        time=row.time,
+        title=row.title,
+        before=row.before.value if row.before is not None else None,
+        after=row.after.value,
+        run=row.run,
+        words=row.words,
+    )

@@ -1,0 +1,178 @@
+"""The metrics' own file, apart from the store: nothing rests on it, so it may be lost, and writing it holds nobody up.
+
+A thread writes what changed every few seconds, in one transaction. A file that can't be read is moved aside and a new
+one begun with what is in memory; one that can't be written now (a full disk) is tried again the next time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from jetsql.jobs.store.metrics import LEVELS, Changes, Measure, Metrics, Series
+from jetsql.jobs.store.store_file import StoreFile
+
+VERSION: Final = 2
+WRITE_SECONDS: Final = 10.0
+_LOG: Final = logging.getLogger(__name__)
+_METADATA: Final = sa.MetaData()
+_TYPES: Final[Mapping[str, type[sa.types.TypeEngine[Any]]]] = {"int": sa.Integer, "float": sa.Float}
+
+
+def _column(name: str, kind: str) -> sa.Column[Any]:
+    """kind: the type hint of a field of `Measure`."""
+    plain = kind.removesuffix(" | None")
+    return sa.Column(name, _TYPES.get(plain, sa.Text), nullable=plain != kind)
+
+
+_MEASURES: Final = sa.Table(
+    "measures",
+    _METADATA,
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("level", sa.Integer, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    *(_column(item.name, str(item.type)) for item in fields(Measure)),
+    sqlite_with_rowid=False,
+)
+_FIELDS: Final = tuple(item.name for item in fields(Measure))
+_BY_SOURCE: Final = ("lag", "lag_seconds")
+_SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEFAULT '{}'"
+
+
+class MetricsFile:
+    """Keeps what `metrics` holds in a file. Never raises for what the file is or becomes: that is told in the log."""
+
+    def __init__(self, path: Path, metrics: Metrics) -> None:
+        self._path = path
+        self._metrics = metrics
+        self._engine: sa.Engine | None = None
+        self._forgotten: set[str] = set()
+        self._ended = Event()
+        self._thread: Thread | None = None
+
+    def start(self, jobs: Collection[str]) -> None:
+        """Take over what an earlier engine has left of these jobs, forget the others, and write from now on."""
+        try:
+            self._open()
+            saved = self._load()
+            self._metrics.restore({job: series for job, series in saved.items() if job in jobs})
+            self._change((), saved.keys() - set(jobs))
+        except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError, ValueError) as error:
+            self._begin_anew(error)
+        self._thread = Thread(target=self._loop, name="jetsql-metrics", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what there is, and let go of the file."""
+        if self._thread is not None:
+            self._ended.set()
+            self._thread.join()
+        if self._engine is not None:
+            self._engine.dispose()
+
+    def write(self) -> None:
+        """What changed since the last time, in one transaction."""
+        changes, forgotten = self._metrics.take_changes()
+        self._forgotten |= set(forgotten)
+        if not changes and not self._forgotten:
+            return
+        try:
+            self._change(changes, self._forgotten)
+            self._forgotten = set()
+        except sa.exc.OperationalError as error:
+            _LOG.error("Metrics could not be written to %s: %s. They will be.", self._path, error.orig)
+            self._metrics.rewrite()
+        except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
+            self._begin_anew(error)
+
+    def _loop(self) -> None:
+        while not self._ended.wait(WRITE_SECONDS):
+            self.write()
+        self.write()
+
+    def _open(self) -> None:
+        StoreFile(self._path).make_private()
+        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(self._path)))
+        sa.event.listen(self._engine, "connect", _configure)
+        with self._engine.begin() as connection:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            if version not in (0, 1, VERSION):
+                raise ValueError(f"it has version {version}, and this JetSQL writes version {VERSION}")
+            _METADATA.create_all(connection)
+            if version == 1:
+                connection.exec_driver_sql(_SINCE_2)
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+
+    def _load(self) -> dict[str, Series]:
+        assert self._engine is not None
+        saved: dict[str, Series] = {}
+        rows = sa.select(_MEASURES).order_by(_MEASURES.c.job, _MEASURES.c.level, _MEASURES.c.number)
+        with self._engine.connect() as connection:
+            for job, level, number, *values in connection.execute(rows):
+                if level < len(LEVELS):
+                    saved.setdefault(job, Series()).restore(level, number, _measure(values))
+        return saved
+
+    def _change(self, changes: Iterable[Changes], forgotten: Collection[str]) -> None:
+        if self._engine is None:
+            self._open()
+            assert self._engine is not None
+        with self._engine.begin() as connection:
+            for job in forgotten:
+                connection.execute(_MEASURES.delete().where(_MEASURES.c.job == job))
+            for change in changes:
+                _write(connection, change)
+
+    def _begin_anew(self, error: Exception) -> None:
+        """The file is of no use: it is moved aside, and what is in memory is written to a new one."""
+        aside = Path(f"{self._path}.damaged")
+        why = getattr(error, "orig", None) or error
+        _LOG.error("The metrics in %s can't be used (%s): they are moved to %s.", self._path, why, aside)
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+        self._metrics.rewrite()
+        try:
+            for end in ("-wal", "-shm"):
+                Path(f"{self._path}{end}").unlink(missing_ok=True)
+            os.replace(self._path, aside)
+        except OSError as second:
+            _LOG.error("%s can't be moved aside: %s. No metrics are written.", self._path, second)
+
+
+def _write(connection: sa.Connection, changes: Changes) -> None:
+    of_job = _MEASURES.c.job == changes.job
+    rows = []
+    for level, (oldest, written) in enumerate(zip(changes.oldest, changes.written, strict=True)):
+        gone = sa.or_(_MEASURES.c.number < oldest, *(_MEASURES.c.number >= number for number, _ in written[:1]))
+        connection.execute(_MEASURES.delete().where(of_job, _MEASURES.c.level == level, gone))
+        rows += [
+            {"job": changes.job, "level": level, "number": number, **_values(measure)} for number, measure in written
+        ]
+    if rows:
+        connection.execute(_MEASURES.insert(), rows)
+
+
+def _values(measure: Measure) -> dict[str, object]:
+    values: dict[str, Any] = {name: getattr(measure, name) for name in _FIELDS}
+    return {**values, **{name: json.dumps(dict(values[name])) for name in _BY_SOURCE}}
+
+
+def _measure(values: list[Any]) -> Measure:
+    named = dict(zip(_FIELDS, values, strict=True))
+    return Measure(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
+
+
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    # A log without waiting for the disk at each commit: what a crash of the machine takes is no loss.
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 1000"):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,179 @@
+"""The store's file, as far as it can be judged without writing to it, and what is said when it can't be used.
+
+A file that can't be read is never written to, so an existing one is first opened read-only and looked through, with
+SQLite alone; only then does the store open it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from jetsql.errors import EngineError
+from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.model.serialization import MalformedRecord, decode
+
+VERSION: Final = 3
+
+# The tables, with the version of the store that brought them.
+TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a store. unreadable: what is wrong with the records that are not among them, a sentence each."""
+
+    version: int
+    jobs: tuple[Job, ...]
+    snapshots: tuple[Snapshot, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoreFile:
+    """One file, which need not exist."""
+
+    path: Path
+
+    def make_private(self) -> None:
+        """Make it, empty. It may come to hold secrets, so only its owner may read it, from the first byte on."""
+        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+    def look_through(self) -> int | None:
+        """The version of the store in it; None when there is no file or an empty database.
+
+        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a place that can't be used.
+        """
+        if not self._has_bytes():
+            return None
+        with self._reading() as connection:
+            version = self._version(connection, "quick_check")
+            if version is not None:
+                for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
+                    self._check_record(str(job_id), str(record))
+        return version
+
+    def contents(self) -> Contents | None:
+        """Everything in it, and what can't be read; None when there is no file or an empty database.
+
+        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW, HOME_NOT_USABLE when nothing can be read.
+        """
+        closed = self._is_closed()
+        try:
+            return self._contents()
+        except EngineError:
+            if self._is_closed() is closed:
+                raise
+            return self._contents()  # an engine has opened it meanwhile
+
+    def _contents(self) -> Contents | None:
+        if not self._has_bytes():
+            return None
+        try:
+            with self._reading() as connection:
+                version = self._version(connection, "integrity_check")
+                return None if version is None else _contents(connection, version)
+        except (OSError, sqlite3.Error) as error:
+            raise self.error_of(error) from error
+
+    def _has_bytes(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The database at one moment, without a chance to change it.
+
+        One without anything in its log is read as it lies there: SQLite would leave a log and an index of it beside it
+        otherwise, which belong to whoever reads and may then keep the engine out.
+        """
+        how = "mode=ro&immutable=1" if self._is_closed() else "mode=ro"
+        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    def _is_closed(self) -> bool:
+        log = Path(f"{self.path.resolve()}-wal")
+        return not log.exists() or log.stat().st_size == 0
+
+    def _version(self, connection: sqlite3.Connection, check: str) -> int | None:
+        """None for an empty database. check: the name of SQLite's pragma."""
+        found = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+        if found != "ok":
+            raise self.damaged(str(found))
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return self._stated_version(connection, tables) if tables else None
+
+    def _stated_version(self, connection: sqlite3.Connection, tables: set[str]) -> int:
+        if "meta" not in tables:
+            raise self.damaged("it is a database, but not a JetSQL store")
+        meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+        version = meta.get("version")
+        if version is None:
+            raise self.damaged("it does not say its version")
+        if not version.isdecimal() or int(version) < 1:
+            raise self.damaged(f"its version is {version!r}")
+        if int(version) > VERSION:
+            raise self._too_new(version, meta.get("written_by"))
+        missing = sorted(table for table, since in TABLES.items() if since <= int(version) and table not in tables)
+        if missing:
+            raise self.damaged(f"it lacks the tables {', '.join(missing)}")
+        return int(version)
+
+    def _check_record(self, job_id: str, record: str) -> None:
+        try:
+            decode(Job, record)
+        except MalformedRecord as error:
+            raise self.damaged_record(f"job {job_id}", error) from error
+
+    def _too_new(self, version: str, written_by: str | None) -> EngineError:
+        by = f", written by JetSQL {written_by}" if written_by else ""
+        return EngineError(
+            "STORE_TOO_NEW",
+            f"The store {self.path} has version {version}{by}; this JetSQL reads up to version {VERSION}.",
+            hint="Install the newer JetSQL, or use another home folder.",
+        )
+
+    def error_of(self, error: BaseException) -> EngineError:
+        """The system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at fault."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if isinstance(error, OSError) or (isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR):
+            hint = "See whose it is, who may write to it and the files beside it, and whether the disk is full."
+            return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.", hint=hint)
+        return self.damaged(str(error))
+
+    def damaged(self, what: str) -> EngineError:
+        return EngineError(
+            "STORE_DAMAGED",
+            f"The store {self.path} is damaged: {what} (this JetSQL reads version {VERSION}).",
+            hint="It was left as it is. Restore it from a copy, or move it away to begin with an empty one.",
+        )
+
+    def damaged_record(self, of: str, error: MalformedRecord) -> EngineError:
+        return self.damaged(f"the record of {of} can't be read ({error})")
+
+
+def _contents(connection: sqlite3.Connection, version: int) -> Contents:
+    unreadable: list[str] = []
+
+    def records(kind: type[T], table: str) -> Iterator[T]:
+        for record_id, record in connection.execute(f"SELECT id, record FROM {table} ORDER BY id"):
+            try:
+                yield decode(kind, str(record))
+            except MalformedRecord as error:
+                unreadable.append(f"The record of {kind.__name__.lower()} {record_id} can't be read ({error}).")
+
+    jobs = tuple(records(Job, "jobs"))
+    snapshots = tuple(records(Snapshot, "snapshots")) if version >= TABLES["snapshots"] else ()
+    known = {None, *(status.value for status in Status)}
+    for number, job_id, *statuses in connection.execute("SELECT number, job, before, after FROM history"):
+        if not known.issuperset(statuses) or statuses[1] is None:
+            unreadable.append(f"Row {number} of the history of job {job_id} can't be read (its status is unknown).")
+    return Contents(version, jobs, snapshots, tuple(unreadable))

@@ -1,0 +1,172 @@
+"""What a syntax error says: where, what was expected there and what was probably meant.
+
+The expectations come from the grammar itself (the parser's state), never from a list kept by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
+from jetsql.language.intent import SYNONYMS
+from jetsql.language.tokens import Kind, Token, tokens, unquote
+
+if TYPE_CHECKING:
+    from lark import UnexpectedToken
+
+# What ends a run of tokens written without a gap, for names that should have been quoted.
+_SEPARATORS: Final = frozenset(";(),=")
+_SHOWN: Final = 40
+
+
+def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
+    """The error of a statement whose grammar is broken at `error`'s token."""
+    found = list(tokens(text))
+    expected = acceptable(error.state)
+    # Lark gives the end of a text the place of its last token.
+    at_end = error.token.type == END
+    at = len(found) if at_end else next(i for i, token in enumerate(found) if token.start == error.token.start_pos)
+    if at_end or (found[at].text == ";" and "SEMICOLON" not in expected):
+        last = found[at - 1].stop
+        return _unexpected(expected, "the statement ends here", Span(last, last), _swallowed(error, expected))
+    token = found[at]
+    if token.kind is Kind.OPEN:
+        return unclosed(token)
+    if found[at - 1].text == ";" and at:
+        return second_statement(token)
+    named = _misnamed(found, at, error, expected)
+    if named is not None:
+        return named
+    hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _swallowed(error, expected)
+    if expected == {"HISTORY"} and not hint:
+        hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
+    return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
+
+
+def unclosed(token: Token) -> StatementError:
+    """The error of a quote or comment without end, at where it opens."""
+    what = "text"
+    if token.text.startswith("/*"):
+        what, sign = "comment", "*/"
+    elif token.text.startswith("`"):
+        what, sign = "name", "`"
+    elif token.text.startswith("$"):
+        sign = token.text[: token.text.index("$", 1) + 1]
+    else:
+        sign = token.text[1] if token.text[0] in "rR" else token.text[0]
+    place = Span(token.start, token.start + 1)
+    message = f"The {what} that opens here never ends."
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=place, hint=f"Close it with {sign}")
+
+
+def second_statement(token: Token) -> StatementError:
+    """The error of a text that goes on behind the semicolon, at its first token."""
+    return StatementError(
+        "PARSE_SYNTAX_ERROR",
+        f"Expected the end of the statement behind the semicolon, found {shown(token.text)}.",
+        place=token.place,
+        hint="Run one statement at a time, or the whole text as a script.",
+    )
+
+
+def listed(terminals: Iterable[str]) -> str:
+    """Terminals as people read them: keywords first, then what is to be filled in, then signs."""
+    names = set(terminals)
+    words = sorted(name for name in names if name not in SLOTS and name not in MARKS and name != END)
+    slots = [
+        slot.value for name, slot in SLOTS.items() if name in names and not (name == "JOB_ID" and "JOB_NAME" in names)
+    ]
+    marks = [f"'{mark}'" for name, mark in MARKS.items() if name in names and name != "SEMICOLON"]
+    end = ["the end of the statement"] if END in names else []
+    said = words + slots + marks + end
+    return said[0] if len(said) == 1 else f"one of {', '.join(said[:-1])} or {said[-1]}"
+
+
+def shown(text: str) -> str:
+    """A token in a message: in quotes, cut when it is long."""
+    return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}...'"
+
+
+def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) -> StatementError:
+    if BODY in expected:
+        return StatementError(
+            "UNSUPPORTED_BODY",
+            f"A job needs a body behind AS, {found}.",
+            place=place,
+            hint="Write AS INSERT INTO table SELECT ...",
+        )
+    return StatementError("PARSE_SYNTAX_ERROR", f"Expected {listed(expected)}, {found}.", place=place, hint=hint)
+
+
+def _did_you_mean(token: Token, expected: frozenset[str]) -> str:
+    words = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
+    synonym = SYNONYMS.get(token.word, "")
+    if synonym.split(" ")[0] in words:
+        return f"Did you mean {synonym}?"
+    close = get_close_matches(token.word, sorted(words), n=1) if token.word else []
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+def _quote_it(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
+    """Option names and values, patterns and comments are string literals; a bare word there only lacks its quotes."""
+    wants_text = expected & {"OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "COMMENT_TEXT"}
+    if not wants_text or found[at].text in _SEPARATORS:
+        return ""
+    written = "".join(token.text for token in _run(found, at))
+    return f"Write it in quotes: '{written}'." if "'" not in written else ""
+
+
+def _swallowed(error: UnexpectedToken, expected: frozenset[str]) -> str:
+    """A keyword in the place of a name is taken as the name, so what's truly missing is the name before it."""
+    last = _last_name(error)
+    if last and last.upper() in expected:
+        return f"{last} was taken as the name here; is the name before it missing?"
+    return ""
+
+
+def _last_name(error: UnexpectedToken) -> str:
+    """The name that the parser has just read, as written; '' when the last thing read is no name."""
+    stack = error.state.value_stack
+    last: Any = stack[-1] if stack else None
+    while getattr(last, "children", None):
+        last = last.children[-1]
+    return str(last) if getattr(last, "type", "") in NAMES else ""
+
+
+def _misnamed(
+    found: Sequence[Token], at: int, error: UnexpectedToken, expected: frozenset[str]
+) -> StatementError | None:
+    """A name that isn't one word: `my-job`, `a.b`, `2024`, or a string where only a name can be."""
+    token = found[at]
+    glued = at > 0 and found[at - 1].stop == token.start and bool(_last_name(error))
+    wanted = bool(expected & NAMES) and token.kind is not Kind.OPEN
+    if token.text in _SEPARATORS or not (glued or wanted):
+        return None
+    run = _run(found, at - 1 if glued else at)
+    place = Span(run[0].start, run[-1].stop)
+    if not glued and token.kind is Kind.STRING:
+        value = unquote(token.text)
+        return _invalid_name(f"A name goes without quotes or in back quotes, found {shown(token.text)}.", place, value)
+    written = "".join(part.text for part in run)
+    if len(run) > 2 and all(part.text == "." for part in run[1::2]):
+        message = f"A name here has no parts before it: jobs and snapshots belong to no schema, found {shown(written)}."
+        return _invalid_name(message, place, unquote(run[-1].text) if run[-1].kind is Kind.QUOTED else run[-1].text)
+    return _invalid_name(f"{shown(written)} is not one word.", place, written)
+
+
+def _invalid_name(message: str, place: Span, name: str) -> StatementError:
+    quoted = "`" + name.replace("`", "``") + "`"
+    return StatementError("INVALID_NAME", message, place=place, hint=f"Write {quoted}.")
+
+
+def _run(found: Sequence[Token], at: int) -> list[Token]:
+    """The tokens from `at` on that follow each other without a gap."""
+    run = [found[at]]
+    for token in found[at + 1 :]:
+        if token.start != run[-1].stop or token.text in _SEPARATORS:
+            break
+        run.append(token)
+    return run

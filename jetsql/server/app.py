@@ -1,0 +1,282 @@
+"""The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
+
+    POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
+    DELETE /v1/statements/{id}          cancel one without a session, by the id that its request named
+    POST   /v1/sessions                 open a session (current schema, settings, temporary views)
+    GET    /v1/sessions/{id}            its current schema
+    DELETE /v1/sessions/{id}            close it
+    DELETE /v1/sessions/{session}/statements/{id}
+                                        cancel a statement in it, by the id that its request named
+    GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
+    GET    /v1/metrics                  what the jobs do at this moment, as one JSON object
+    GET    /v1/engine                   what this engine is
+    POST   /v1/engine/stop              end it gracefully
+    GET    /metrics                     all that can be counted, for Prometheus
+    GET    /openapi.json                all of this for programs
+    GET    /healthz[?nonce=...]         whether it is up; the only answer that needs no token. proof: HMAC-SHA256 of the
+                                        nonce under the token, by which a client knows the engine before it sends that
+
+The event loop never waits for Spark: whatever may is done on threads. An error has a status of HTTP by its kind and a
+body by which clients tell it exactly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from typing import Any, Final, Protocol
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from jetsql.errors import JetSQLError, StatementError, check_text
+from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.server import wire
+from jetsql.server.auth import Access
+from jetsql.server.client_sessions import ClientSessions, SessionMaker
+from jetsql.server.metrics_response import as_object
+from jetsql.server.parameter_values import bound
+from jetsql.server.prometheus import Exposition
+from jetsql.server.running_statements import Reporter, Request, RunningStatements
+from jetsql.server.statement_response import StatementResponse, error_response
+from jetsql.server.statement_result import StatementResult
+
+BODY_MOST: Final = 32 * 1024 * 1024
+"""Bytes of a request. Scripts are sent statement by statement, so this is one statement and its parameters."""
+
+_LEVELS_MOST: Final = 100
+"""Arrays and objects of a request within each other."""
+
+# A client that knows the id of a statement without a session can cancel it: 128 random bits, as base64url at least.
+_OWN_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
+
+_THREADS: Final = 256
+# For all else, so that statements can be cancelled, and the engine stopped, however many go on.
+_SHORT_THREADS: Final = 16
+
+
+class Engine(SessionMaker, Reporter, Protocol):
+    """What the door leads to: an `EmbeddedEngine`."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def run(self, text: str) -> StatementResult:
+        """A statement in the engine's own session."""
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        """What Prometheus is told."""
+
+    def pulses(self) -> Sequence[JobSample]:
+        """What the jobs do at this moment."""
+
+    def about(self) -> Mapping[str, Any]:
+        """Version, master, home and numbers of jobs, as JSON can say them."""
+
+
+class HttpServer:
+    """The application and what it keeps. Its threads are its own, so that waiting statements hold up nobody else.
+
+    stop: called when a client wants the engine to end.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        access: Access,
+        stop: Callable[[], None],
+        idle_seconds: float,
+        sessions_most: int,
+    ) -> None:
+        self._engine = engine
+        self._access = access
+        self._ask_to_stop = stop
+        self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
+        self.running = RunningStatements(engine, self.sessions)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
+        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="door")
+        app = Starlette(routes=self._routes(), exception_handlers={JetSQLError: _refuse, HTTPException: _no_such_thing})
+        app.router.redirect_slashes = False
+        self.app = access.guard(app)
+
+    def close(self) -> None:
+        """Cancel what runs, and wait for the threads."""
+        self.running.cancel_all()
+        self.sessions.stop()
+        self._threads.shutdown()
+        self._short.shutdown()
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/v1/sql", self._sql, methods=["POST"]),
+            Route("/v1/statements/{id}", self._cancel, methods=["DELETE"]),
+            Route("/v1/sessions", self._open_session, methods=["POST"]),
+            Route("/v1/sessions/{id}", self._session, methods=["GET", "DELETE"]),
+            Route("/v1/sessions/{session}/statements/{id}", self._cancel, methods=["DELETE"]),
+            Route("/v1/jobs", self._jobs, methods=["GET"]),
+            Route("/v1/metrics", self._pulses, methods=["GET"]),
+            Route("/v1/engine", self._about, methods=["GET"]),
+            Route("/v1/engine/stop", self._stop, methods=["POST"]),
+            Route("/metrics", self._metrics, methods=["GET"]),
+            Route("/openapi.json", _description, methods=["GET"]),
+            Route("/healthz", self._health, methods=["GET"]),
+        ]
+
+    async def _sql(self, http: HttpRequest) -> Response:
+        arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
+        return StatementResponse(self.running, _statement(await _body(http), arrow), self._threads)
+
+    async def _cancel(self, http: HttpRequest) -> Response:
+        await self._on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
+        return Response(status_code=202)
+
+    async def _open_session(self, http: HttpRequest) -> Response:
+        opened = await self._on_thread(self.sessions.open)
+        return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)}, 201)
+
+    async def _session(self, http: HttpRequest) -> Response:
+        if http.method == "DELETE":
+            self.sessions.close(http.path_params["id"])
+            await self._on_thread(self.running.end_looks, http.path_params["id"])
+            return Response(status_code=204)
+        found = self.sessions.get(http.path_params["id"])
+        return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})
+
+    async def _jobs(self, http: HttpRequest) -> Response:
+        everything = http.query_params.get("all", "false")
+        if everything not in ("true", "false") or len(http.query_params) > 1:
+            raise StatementError("REQUEST_NOT_READABLE", "The only parameter is `all`, which is true or false.")
+        text = "SHOW ALL JOBS" if everything == "true" else "SHOW JOBS"
+        content = await self._on_thread(lambda: wire.objects("jobs", self._engine.run(text)))
+        return Response(content, media_type="application/json")
+
+    async def _pulses(self, http: HttpRequest) -> Response:
+        return JSONResponse(as_object(await self._on_thread(self._engine.pulses)))
+
+    async def _about(self, http: HttpRequest) -> Response:
+        about = await self._on_thread(self._engine.about)
+        return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
+
+    async def _metrics(self, http: HttpRequest) -> Response:
+        shown = await self._on_thread(self._engine.exposition, len(self.sessions), len(self.running))
+        return Response(shown.content, media_type=shown.content_type)
+
+    async def _stop(self, http: HttpRequest) -> Response:
+        self._ask_to_stop()
+        return Response(status_code=202)
+
+    async def _health(self, http: HttpRequest) -> Response:
+        closed = await self._on_thread(lambda: self._engine.closed)
+        told = {"status": "down" if closed else "up"}
+        nonce = http.query_params.get("nonce")
+        if nonce is not None:
+            told["proof"] = self._access.proof(nonce)
+        return JSONResponse(told, 503 if closed else 200)
+
+    async def _on_thread(self, work: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
+
+
+async def _description(http: HttpRequest) -> Response:
+    content = resources.files("jetsql.server").joinpath("openapi.json").read_bytes()
+    return Response(content, media_type="application/json")
+
+
+async def _body(http: HttpRequest) -> Mapping[str, Any]:
+    """The JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
+    received = bytearray()
+    async for part in http.stream():
+        received += part
+        if len(received) > BODY_MOST:
+            raise StatementError("REQUEST_NOT_READABLE", f"The request has more than {BODY_MOST // 2**20} MiB.")
+    try:
+        told = json.loads(received)
+    except (ValueError, RecursionError) as error:
+        raise StatementError("REQUEST_NOT_READABLE", f"The request's body is no JSON: {error}.") from error
+    if not isinstance(told, dict):
+        raise StatementError("REQUEST_NOT_READABLE", "The request's body is no JSON object.")
+    _check_members(told)
+    return told
+
+
+def _check_members(told: Mapping[str, Any]) -> None:
+    """Raise StatementError for what is nested too deeply for those who read it recursively, and for what is no text."""
+    level: list[Any] = [told]
+    for _ in range(_LEVELS_MOST):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                check_text(value, "A text of the request")
+            elif isinstance(value, dict):
+                below += value
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+        if not below:
+            return
+        level = below
+    raise StatementError("REQUEST_NOT_READABLE", f"The request is nested more than {_LEVELS_MOST} levels deep.")
+
+
+_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "statement": str,
+    "session": str,
+    "id": str,
+    "parameters": (list, dict),
+    "trace": bool,
+    "live": bool,
+}
+
+
+def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
+    """Raises StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
+    for name, value in told.items():
+        if name not in _FIELDS:
+            raise StatementError(
+                "REQUEST_NOT_READABLE", f"There is no field {name!r}.", hint=f"There are: {', '.join(_FIELDS)}."
+            )
+        if value is not None and not isinstance(value, _FIELDS[name]):
+            raise StatementError("REQUEST_NOT_READABLE", f"The field {name!r} has a value of a wrong type.")
+    text = told.get("statement")
+    if not text:
+        raise StatementError("REQUEST_NOT_READABLE", "The field 'statement' is missing or empty.")
+    return Request(
+        id=_statement_id(told.get("id"), told.get("session")),
+        text=text,
+        session=told.get("session"),
+        parameters=bound(told.get("parameters"), text),
+        trace=told.get("trace") or False,
+        arrow=arrow,
+        live=told.get("live") or False,
+    )
+
+
+def _statement_id(named: str | None, session: str | None) -> str:
+    """Raises StatementError REQUEST_NOT_READABLE."""
+    if named and session is None and not _OWN_ID.fullmatch(named):
+        raise StatementError(
+            "REQUEST_NOT_READABLE",
+            "The id of a statement without a session has to be one that nobody guesses.",
+            hint="Use 22 to 128 random characters of A-Z, a-z, 0-9, - and _, such as a random UUID, or open a session.",
+        )
+    return named or secrets.token_urlsafe(16)
+
+
+async def _refuse(http: HttpRequest, error: Exception) -> Response:
+    assert isinstance(error, JetSQLError)
+    return error_response(error.report())
+
+
+async def _no_such_thing(http: HttpRequest, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = f"{http.method} {http.url.path}: {error.detail}."
+    report = StatementError("REQUEST_NOT_READABLE", words).report()
+    return error_response(report, error.status_code, error.headers)

@@ -1,0 +1,38 @@
+"""What the jobs do at this moment, as `GET /v1/metrics` tells it: times are seconds, None where nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, JobSample
+
+
+def as_object(pulses: Iterable[JobSample]) -> dict[str, Any]:
+    """In values that JSON can hold."""
+    return {"rate_seconds": RATE_SECONDS, "jobs": [_job(pulse) for pulse in pulses]}
+
+
+def _job(pulse: JobSample) -> dict[str, Any]:
+    reading, latest = pulse.reading, pulse.reading.latest
+    took = None if latest is None else latest.trigger_ms
+    return {
+        "id": reading.id,
+        "name": reading.name,
+        "status": reading.status.value,
+        "runs": reading.runs,
+        "attempts": reading.attempts,
+        "rows_per_second": pulse.rows_per_second,
+        "rates": [round(rate, 3) for rate in pulse.rates],
+        "input_rows": reading.totals.input_rows,
+        "late_rows": reading.totals.late_rows,
+        "batch": None if latest is None else latest.batch,
+        "batch_seconds": None if took is None else took / 1000,
+        "lag": {} if latest is None else dict(latest.lag),
+        "lag_seconds": {} if latest is None else dict(latest.lag_seconds),
+        "event_time_lag": None if latest is None else latest.event_time_lag,
+        "watermark_delay": reading.watermark_delay,
+        "state_rows": None if latest is None else latest.state_rows,
+        "state_bytes": None if latest is None else latest.state_bytes,
+        "last_error": reading.last_error,
+    }

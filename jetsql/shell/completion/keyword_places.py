@@ -1,0 +1,112 @@
+"""Spark SQL's keywords by their places: what can follow a word, an expression or a table, clause by clause.
+
+A choice, not a grammar: what people write in queries, in the order in which it should be offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from jetsql.shell.completion.query_scope import Clause, Position
+
+QUERY: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+TYPES: Final = tuple(
+    "STRING INT BIGINT DOUBLE DECIMAL BOOLEAN DATE TIMESTAMP TIMESTAMP_NTZ FLOAT SMALLINT TINYINT BINARY VARIANT"
+    " ARRAY MAP STRUCT INTERVAL".split()
+)
+
+# Behind these words nothing else makes sense.
+FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "GROUP": ("BY",),
+    "ORDER": ("BY",),
+    "SORT": ("BY",),
+    "CLUSTER": ("BY",),
+    "DISTRIBUTE": ("BY",),
+    "PARTITION": ("BY",),
+    "INNER": ("JOIN",),
+    "LEFT": ("JOIN", "OUTER JOIN", "SEMI JOIN", "ANTI JOIN"),
+    "RIGHT": ("JOIN", "OUTER JOIN"),
+    "FULL": ("JOIN", "OUTER JOIN"),
+    "CROSS": ("JOIN",),
+    "OUTER": ("JOIN",),
+    "SEMI": ("JOIN",),
+    "ANTI": ("JOIN",),
+    "NATURAL": ("JOIN", "LEFT JOIN", "RIGHT JOIN"),
+    "IS": ("NULL", "NOT NULL", "DISTINCT FROM", "NOT DISTINCT FROM", "TRUE", "FALSE"),
+    "NULLS": ("FIRST", "LAST"),
+    "INSERT": ("INTO", "OVERWRITE"),
+    "SINK": ("INTO",),
+    "MERGE": ("INTO",),
+    "DELETE": ("FROM",),
+    "MATCHED": ("THEN", "AND", "BY SOURCE", "BY TARGET"),
+    "DELAY": ("OF INTERVAL",),
+}
+
+MERGE_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "WHEN": ("MATCHED", "NOT MATCHED"),
+    "THEN": ("UPDATE SET", "INSERT", "DELETE"),
+}
+
+# An expression is not complete behind them: an operand has to come.
+BEFORE_OPERAND: Final = frozenset(
+    "SELECT DISTINCT ALL WHERE ON AND OR NOT HAVING QUALIFY BY WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IN"
+    " EXISTS LIMIT OFFSET SET VALUES DIV ESCAPE INTERVAL FILTER WATERMARK USING FROM".split()
+)
+OPERANDS: Final = ("CASE", "CAST", "NOT", "EXISTS", "NULL", "TRUE", "FALSE", "INTERVAL", "DATE", "TIMESTAMP")
+
+AFTER_STAR: Final = ("FROM", "EXCEPT")
+
+_OPERATORS: Final = ("AND", "OR", "IN", "IS", "LIKE", "BETWEEN", "NOT", "ILIKE", "RLIKE", "DIV")
+_SET_OPERATIONS: Final = ("UNION", "UNION ALL", "INTERSECT", "EXCEPT")
+_JOINS: Final = ("JOIN", "LEFT JOIN", "INNER JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", "LEFT SEMI JOIN")
+_JOINS_MORE: Final = ("LEFT ANTI JOIN", "LATERAL VIEW")
+_LAST: Final = ("ORDER BY", "SORT BY", "LIMIT", "OFFSET", *_SET_OPERATIONS)
+_AFTER_WHERE: Final = ("GROUP BY", "HAVING", "QUALIFY", "WINDOW", *_LAST)
+_AFTER_TABLE: Final = (*_JOINS, *_JOINS_MORE, "WHERE", *_AFTER_WHERE)
+
+_AFTER_EXPRESSION: Final[Mapping[Clause, tuple[str, ...]]] = {
+    Clause.SELECT: ("FROM", "AS", *_OPERATORS, "OVER", "WHERE", *_SET_OPERATIONS),
+    Clause.ON: (*_OPERATORS, *_AFTER_TABLE),
+    Clause.USING: _AFTER_TABLE,
+    Clause.LATERAL: ("AS", *_AFTER_TABLE),
+    Clause.WHERE: (*_OPERATORS, *_AFTER_WHERE),
+    Clause.GROUP: ("HAVING", *_LAST, "WITH ROLLUP", "WITH CUBE"),
+    Clause.HAVING: (*_OPERATORS, *_LAST),
+    Clause.ORDER: ("ASC", "DESC", "NULLS FIRST", "NULLS LAST", "LIMIT", "OFFSET"),
+    Clause.LIMIT: ("OFFSET", *_SET_OPERATIONS),
+    Clause.WINDOW: ("AS", *_LAST),
+    Clause.VALUES: ("AS", *_LAST),
+    Clause.SET: (*_OPERATORS, "WHERE", "WHEN MATCHED", "WHEN NOT MATCHED"),
+    Clause.START: QUERY,
+}
+_NESTED: Final = (*_OPERATORS, "AS", "PARTITION BY", "ORDER BY", "ASC", "DESC", "ROWS BETWEEN", "RANGE BETWEEN", "FROM")
+_IN_CASE: Final = ("WHEN", "THEN", "ELSE", "END")
+
+
+def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[str, ...]:
+    """What can follow where an expression or a table is complete. statement: its first word."""
+    cases = _IN_CASE if position.cases else ()
+    if position.nested:
+        return (*cases, *_NESTED)
+    match position.clause:
+        case Clause.FROM | Clause.JOIN:
+            conditions = ("ON", "USING") if position.joined else ()
+            merging = ("WHEN MATCHED", "WHEN NOT MATCHED") if statement == "MERGE" else ()
+            return (*conditions, "AS", *merging, *_AFTER_TABLE, "TABLESAMPLE", "WATERMARK")
+        case Clause.TARGET:
+            return _after_target(statement)
+        case Clause.WITH:
+            sink = ("SINK INTO",) if in_job else ()
+            return ("AS", "SELECT", "INSERT INTO", "INSERT OVERWRITE", *sink)
+        case Clause.ON if statement == "MERGE":
+            return (*_OPERATORS, "WHEN MATCHED", "WHEN NOT MATCHED")
+    return (*cases, *_AFTER_EXPRESSION.get(position.clause, ()))
+
+
+def _after_target(statement: str) -> tuple[str, ...]:
+    if statement == "UPDATE":
+        return ("SET", "AS")
+    if statement == "MERGE":
+        return ("USING", "AS")
+    return ("SELECT", "VALUES", "WITH", "BY NAME", "PARTITION", "TABLE", "FROM")

@@ -1,0 +1,57 @@
+"""What a statement takes away for good, in the words of a question."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from jetsql.errors import StatementError
+from jetsql.language import parse
+from jetsql.language.statement import DropJob
+from jetsql.language.tokens import Token, tokens
+from jetsql.output.terminal_text import printable
+
+_KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
+_LOOKED_AT: Final = 64
+
+
+def loss(text: str) -> str | None:
+    """What is lost when the statement is run; None when it drops no job, table, view or schema."""
+    found = list(islice(tokens(text), _LOOKED_AT))
+    if not found or found[0].word != "DROP":
+        return None
+    kind = found[1].word if len(found) > 1 else ""
+    if kind == "JOB":
+        return _of_job(text)
+    if kind not in _KINDS:
+        return None
+    name = printable(_name(found[2:]))
+    everything = " with everything in it" if _KINDS[kind] == "schema" and _has(found, "CASCADE") else ""
+    return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
+
+
+def _of_job(text: str) -> str | None:
+    try:
+        statement = parse(text)
+    except StatementError:
+        return None  # the engine says what is wrong with it
+    if not isinstance(statement, DropJob):
+        return None
+    kept = statement.with_snapshot
+    state = "Its state is lost." if kept is None else f"Snapshot {printable(str(kept))} keeps its state."
+    return f"Stop and drop job {printable(str(statement.name))} for good? {state}"
+
+
+def _name(found: list[Token]) -> str:
+    if len(found) > 1 and found[0].word == "IF" and found[1].word == "EXISTS":
+        found = found[2:]
+    parts: list[str] = []
+    for token in found:
+        if token.text == ";" or (parts and parts[-1] != "." and token.text != "."):
+            break
+        parts.append(token.text)
+    return "".join(parts)
+
+
+def _has(found: list[Token], word: str) -> bool:
+    return any(token.word == word for token in found)
