@@ -35,6 +35,10 @@ class Cluster:
     def url(self) -> str:
         return f"spark://127.0.0.1:{self.port}"
 
+    @property
+    def secret_file(self) -> Path:
+        return self.folder / "cluster.secret"
+
     def start_master(self) -> None:
         """One that goes on with what the one before it knew."""
         words = ["--port", str(self.port), "--recovery-dir", str(self.folder / "master")]
@@ -71,7 +75,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
     """A master, and no member yet; all of it is gone afterwards."""
     made = Cluster(folder, _free_port())
     before = os.environ.get(_SECRET_FILE)
-    os.environ[_SECRET_FILE] = str(folder / "cluster.secret")  # for master and members, and for engines here
+    os.environ[_SECRET_FILE] = str(made.secret_file)  # for master, members and engines
     try:
         made.start_master()
         yield made

@@ -50,7 +50,10 @@ def run(home: Path, delay: float) -> int:
         join(spark)
         say(f"\nStarting an engine on {spark.url} ...")
         jobs = JobSettings(scale_up_delay_seconds=delay)
-        settings = Settings(home=home / "engine", master=spark.url, spark_conf=CONF, jobs=jobs)
+        secret = spark.secret_file
+        settings = Settings(
+            home=home / "engine", master=spark.url, spark_conf=CONF, cluster_secret_file=secret, jobs=jobs
+        )
         with jetsql.open(settings=settings) as engine:
             story = Story(engine, FOLDER, {"rows": str(ROWS)})
             tell(story, spark, delay)

@@ -159,18 +159,19 @@ def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> 
     if failure is not None:
         return _of_ours(read_refusal(failure), batch, failure)
     chain = list(_chain(throwable))
-    best, condition, state = chain[0], "", ""
+    named = best = chain[0]
+    condition = state = ""
     for each in chain:
         name = _call(each, "getCondition")
         if name and name not in _WRAPPERS:
-            best, condition, state = each, name, _call(each, "getSqlState")
+            named, best, condition, state = each, each, name, _call(each, "getSqlState")
         elif (not condition or condition in _SAY_LITTLE) and name not in _WRAPPERS and _call(each, "getMessage"):
             best = each
     message = plain_message(_call(best, "getMessage") or str(best), condition)
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
-    where = _file_of(best) if condition.startswith("FAILED_READ_FILE") else ""
+    where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, heals(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
