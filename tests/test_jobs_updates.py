@@ -285,8 +285,10 @@ def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: 
     monkeypatch.setattr(w.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
     w.engine.prepare_errors = [OSError("28")]
     assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    w.wait_status(job_id, Status.RUNNING)  # the old version starts again, which the next error is not for
     w.engine.start_errors = [OSError("28")]
     assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    w.wait_status(job_id, Status.RUNNING)
     told = {str(row[1]): str(row[-1]) for row in w.sql("SHOW JOB HISTORY j").rows}
     for title in ("update given up", "new version failed", "update undone"):
         assert told[title].endswith("The disk is full. Make room."), told
