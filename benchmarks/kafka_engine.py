@@ -1,6 +1,6 @@
 """The engine that `benchmarks.kafka recovery` kills: a process that opens a home and runs statements, until it dies.
 
-    python -m benchmarks.kafka_engine HOME MASTER MEMORY [STATEMENT ...]
+python -m benchmarks.kafka_engine HOME MASTER MEMORY [STATEMENT ...]
 """
 
 from __future__ import annotations

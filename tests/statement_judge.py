@@ -131,7 +131,6 @@ class _Round:
             if _alike(answer, expected):
                 yield now.then(spared)
 
-
     def _doomed(self, now: _Moment, form: Form, answer: Answer) -> Iterator[_Moment]:
         """A job that fails at once is there for a moment, in which another statement may see it."""
         spared, expected = after(replace(now.state, armed={}), form, answer.job)

@@ -29,6 +29,10 @@ def test_lint() -> None:
     check(sys.executable, "-m", "ruff", "check", ".")
 
 
+def test_formatting() -> None:
+    check(sys.executable, "-m", "ruff", "format", "--check", ".")
+
+
 def test_every_package_is_shipped() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     sources = (ROOT / "jetsql").rglob("*.py")

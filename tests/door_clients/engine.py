@@ -39,9 +39,7 @@ class RunningEngine:
         }
 
 
-def jetsql(
-    home: Path, *arguments: str, environ: Mapping[str, str] = os.environ
-) -> subprocess.CompletedProcess[str]:
+def jetsql(home: Path, *arguments: str, environ: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
     """The command line, as its users call it."""
     own = {"JETSQL_CONFIG": os.devnull, "JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}
     return subprocess.run(

@@ -265,6 +265,8 @@ JDBC_KINDS: Final = (
         at_least(_closed),
     ),
 )
+
+
 def _message(*values: str) -> str:
     """A message of whole numbers, with the first as its key."""
     texts = [f"CAST({value} AS STRING)" for value in values]
@@ -351,8 +353,10 @@ KAFKA_KINDS: Final = (
         "(SELECT CAST(CAST(value AS STRING) AS BIGINT) AS id FROM"
         " (SELECT value FROM k_fitting UNION ALL SELECT value FROM letters))",
         "id",
-        _topic_job("k_fitting", "SELECT CAST(CAST(n AS STRING) AS BINARY), CAST(CAST(n AS STRING) AS BINARY)"
-        " FROM STREAM k_short"),
+        _topic_job(
+            "k_fitting",
+            "SELECT CAST(CAST(n AS STRING) AS BINARY), CAST(CAST(n AS STRING) AS BINARY) FROM STREAM k_short",
+        ),
         exactly(_ids),
         fed=True,
     ),

@@ -65,15 +65,21 @@ def table():
 
 
 def create():
-    run(f"CREATE JOB job_{schema} OPTIONS ('snapshotIntervalMillis' = '200') AS INSERT INTO {schema}.numbers"
-        f" SELECT value FROM STREAM {schema}.clock")
+    run(
+        f"CREATE JOB job_{schema} OPTIONS ('snapshotIntervalMillis' = '200') AS INSERT INTO {schema}.numbers"
+        f" SELECT value FROM STREAM {schema}.clock"
+    )
     return ""
 
 
 def dbt(folder, *arguments):
     ended = subprocess.run(
         ["dbt", "--no-use-colors", "--no-send-anonymous-usage-stats", *arguments, "--profiles-dir", str(folder)],
-        cwd=folder, capture_output=True, text=True, timeout=200, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert ended.returncode == 0, ended.stdout[-900:] + ended.stderr[-300:]
     return next((line[10:] for line in ended.stdout.splitlines() if "Done. PASS" in line), "")

@@ -44,8 +44,9 @@ def lab(text, schema_name="default"):
     query.start_time = 0
     db.session.add(query)
     db.session.commit()
-    found = execute_sql_statements(query.id, text, return_results=True, store_results=False, start_time=None,
-                                   expand_data=False, log_params=None)
+    found = execute_sql_statements(
+        query.id, text, return_results=True, store_results=False, start_time=None, expand_data=False, log_params=None
+    )
     assert query.status == "success", (query.status, query.error_message, found)
     return found["data"]
 
@@ -111,11 +112,21 @@ def chart():
     dataset.fetch_metadata()
     columns = {column.column_name: column.type for column in dataset.columns}
     assert "status" in columns and "submission_time" in columns, columns
-    found = dataset.query({
-        "granularity": None, "from_dttm": None, "to_dttm": None, "groupby": ["status"], "columns": ["status"],
-        "metrics": [{"expressionType": "SQL", "sqlExpression": "count(*)", "label": "n"}], "filter": [],
-        "is_timeseries": False, "row_limit": 100, "extras": {}, "orderby": [],
-    })
+    found = dataset.query(
+        {
+            "granularity": None,
+            "from_dttm": None,
+            "to_dttm": None,
+            "groupby": ["status"],
+            "columns": ["status"],
+            "metrics": [{"expressionType": "SQL", "sqlExpression": "count(*)", "label": "n"}],
+            "filter": [],
+            "is_timeseries": False,
+            "row_limit": 100,
+            "extras": {},
+            "orderby": [],
+        }
+    )
     assert found.error_message is None and "RUNNING" in set(found.df["status"]), (found.error_message, found.df)
     return ""
 
