@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,3 +160,16 @@ def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> No
         owner.execute("UNCACHE TABLE IF EXISTS endless")
         owner.close()
         other.close()
+
+
+def test_jars_can_be_added_after_a_session_has_ended(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    """Jobs that need a connector add its jars while the engine runs."""
+    with thrift(engine, NEVER) as endpoint:
+        client = endpoint.client()
+        assert client.value("SELECT 'a statement'") == "a statement"
+        client.close_session(client.session)
+        client.close()
+        (tmp_path / "added.txt").touch()
+        jars = endpoint.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+        jars.addURL(endpoint.jvm.java.net.URL(f"{tmp_path.as_uri()}/"))
+        assert jars.getResource("added.txt") is not None

@@ -11,12 +11,16 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hive.service.CompositeService;
 import org.apache.hive.service.Service;
 import org.apache.hive.service.ServiceException;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
+import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
+import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
 import org.apache.thrift.TConfiguration;
+import org.apache.thrift.TException;
 import org.apache.thrift.server.TServer;
 import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.TSocket;
@@ -78,6 +82,28 @@ public class ThriftLogins {
     protected void stopServer() {
       pending.stop();
       super.stopServer();
+    }
+
+    public TOpenSessionResp OpenSession(TOpenSessionReq request) throws TException {
+      TOpenSessionResp response = super.OpenSession(request);
+      keepClassLoaders();
+      return response;
+    }
+
+    /**
+     * Make the session that this thread has just opened leave Spark's class loaders open when it ends. Hive closes the
+     * class loader of a session and its parents up to `parentLoader`, and with the class loader that Spark gives its
+     * sessions these include the one of `spark.jars`, which then no longer finds a class that was not used before.
+     */
+    private static void keepClassLoaders() {
+      try {
+        Field parent = SessionState.class.getDeclaredField("parentLoader");
+        parent.setAccessible(true);
+        SessionState session = SessionState.get();
+        if (session != null) parent.set(session, null);
+      } catch (Exception e) {
+        throw new IllegalStateException("Error separating the class loaders of a Thrift session from Spark's", e);
+      }
     }
 
     private static Field field(String name) throws Exception {
