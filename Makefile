@@ -56,8 +56,8 @@ test-clients:
 	@tools/prepare java
 	@test -x .venv.sqlalchemy14/bin/pytest || { $(PYTHON) -m venv .venv.sqlalchemy14 && \
 		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
-	@$(PYTHON) -m tests.clients $(PYTHON) .venv.sqlalchemy14/bin/python
-	@$(PYTHON) -m tests.door_clients
+	@$(PYTHON) -m tests.sqlalchemy_suite $(PYTHON) .venv.sqlalchemy14/bin/python
+	@$(PYTHON) -m tests.external_clients
 
 bench:
 	@tools/prepare java

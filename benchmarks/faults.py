@@ -65,8 +65,8 @@ def line(point: str, found: list[tuple[Scenario, Outcome]]) -> Line:
 def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
     from tests.faults.matrix import Matrix
     from tests.faults.migration import MIGRATION, Migration
-    from tests.kafka import running_kafka
-    from tests.postgres import running_postgres
+    from tests.support.kafka import running_kafka
+    from tests.support.postgres import running_postgres
 
     found = []
     with (

@@ -48,7 +48,7 @@ def main(
     from benchmarks.kafka_latency import latency
     from benchmarks.kafka_recovery import recovery
     from benchmarks.kafka_streams import Streams
-    from tests.kafka import running_kafka
+    from tests.support.kafka import running_kafka
 
     introduce("kafka: streams through topics", "one broker beside it, topics of 2 partitions, JSON of 84 bytes")
     drains = {name: getattr(kafka_drain, name) for name in ("drain", "files", "counts", "delivery")}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,23 +16,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jetsql
-from tests.engine_confs import CONF
 from tests.faults.source import Source
-from tests.kafka import Kafka, running_kafka
-from tests.postgres import Postgres, running_postgres
-from tests.searching import seed, use_profile
+from tests.support.hypothesis_profiles import seed, use_profile
+from tests.support.kafka import Kafka, running_kafka
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.spark_conf import CONF
 from tools import class_archive
 
 if TYPE_CHECKING:
-    from http_server import Server
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.embedded.embedded_engine import EmbeddedEngine
     from jetsql.engine.session.spark_statements import ErrorReport
     from jetsql.server.app import Engine
+    from tests.support.http_server import Server
 
-collect_ignore = ["clients"]  # a suite of its own, with other options: `make test-clients`
+collect_ignore = ["sqlalchemy_suite"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
 os.environ |= class_archive.environment()  # also for the processes that tests start
+# Tests neither read nor write the user's own configuration, such as the secret of a cluster.
+os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), f"jetsql-tests-{os.getuid()}", "config")
 use_profile()  # before a module makes settings of its own from it
 
 
@@ -55,7 +58,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 @pytest.fixture
 def server(engine: Engine) -> Iterator[Server]:
     """The HTTP door over the engine of the module, which is one without Spark there."""
-    from http_server import serving
+    from tests.support.http_server import serving
 
     with serving(engine) as server:
         yield server
@@ -64,8 +67,8 @@ def server(engine: Engine) -> Iterator[Server]:
 @pytest.fixture
 def remote(server: Server) -> Iterator[RemoteEngine]:
     """A session on it."""
-    from http_server import TOKEN
     from jetsql.client.remote_engine import RemoteEngine
+    from tests.support.http_server import TOKEN
 
     remote = RemoteEngine(server.url, TOKEN)
     yield remote

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from jetsql.failpoints import POINTS, VARIABLE
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SOURCES = [file for file in (ROOT / "jetsql").rglob("*.py") if file.name != "failpoints.py"]
 STEPS = ("storing", "stored", "kafka")
 
@@ -81,6 +81,7 @@ def test_of_several_places_all_are_come_to_before_it_dies() -> None:
     program = """
 from threading import Thread
 from jetsql.failpoints import failpoint
+from tests.support.paths import ROOT
 def work(job):
     failpoint('staged', job); print('never', flush=True)
 failpoint('staged', 'c')

@@ -24,6 +24,7 @@ class Life:
 @pytest.fixture
 def life() -> Iterator[Life]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
     yield Life()
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from fake_engine import StubEngine
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.render import Format
 from jetsql.output.result_sink import SurfaceLost
 from jetsql.output.terminal_text import width
 from jetsql.script import Outcome, prepare, run, variables
+from tests.support.stub_engine import StubEngine
 
 
 class Screen:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from golden_reports import raises
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.settings import Settings, load
+from tests.support.golden_reports import raises
 
 
 @pytest.fixture

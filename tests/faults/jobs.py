@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.faults.source import ROWS_A_FILE, Source, by_digit
-from tests.postgres import PASSWORD, USER
+from tests.support.postgres import PASSWORD, USER
 
 Row = tuple[int, ...]
 Rows = Counter[Row]

@@ -23,8 +23,8 @@ from tests.faults.readers import FilesReader
 from tests.faults.rounds import Round, Scenario
 from tests.faults.source import Source
 from tests.faults.topics import make_topics, messages
-from tests.kafka import Kafka
-from tests.postgres import Postgres
+from tests.support.kafka import Kafka
+from tests.support.postgres import Postgres
 from tools import class_archive
 
 _ROOT = Path(__file__).parents[2]

@@ -22,11 +22,11 @@ import jetsql
 from jetsql import failpoints
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.jobs.model.serialization import decode
-from tests.engine_confs import CONF
 from tests.faults.jobs import PASSING, Kind, tables
 from tests.faults.open_session import OpenSession
 from tests.faults.rounds import LAST_LIVES, SCENARIOS, Round, Scenario
 from tests.faults.source import Source
+from tests.support.spark_conf import CONF
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02

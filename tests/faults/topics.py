@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.faults.jobs import KAFKA_KINDS, Kind, Row
-from tests.kafka import Kafka
+from tests.support.kafka import Kafka
 
 
 def make_topics(kafka: Kafka) -> None:

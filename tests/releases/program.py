@@ -17,10 +17,10 @@ from pathlib import Path
 import jetsql
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.session.catalog import Catalog
-from tests.engine_confs import CONF
 from tests.faults.source import Source
 from tests.releases.jobs import JOBS, create, tables
 from tests.releases.restoring import restore_files, restore_store
+from tests.support.spark_conf import CONF
 
 _READ = {
     "digits": "SELECT * FROM digits",

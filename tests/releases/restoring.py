@@ -14,9 +14,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.postgres import Postgres
 from tests.releases.jobs import SERVER_TABLES
 from tests.releases.recording import HOME
+from tests.support.postgres import Postgres
 
 _LEDGER = (
     'CREATE TABLE release."jetsql_ledger" (job VARCHAR(64) NOT NULL, batch BIGINT NOT NULL, row_count BIGINT NOT NULL,'

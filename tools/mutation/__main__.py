@@ -33,7 +33,12 @@ _SECONDS: Final = 900.0
 _WORKERS: Final = 2
 # These look at the source, drive a terminal, or kill processes: they take long and notice no mutant that others miss.
 # The worker runs the type check of test_architecture itself.
-_NOT_RUN: Final = ("test_architecture", "test_shell_screens", "test_shell_terminal", "test_faults_writer")
+_NOT_RUN: Final = (
+    "project/test_architecture",
+    "shell/test_screens",
+    "shell/test_terminal",
+    "jobs/manager/test_crashes_between_steps",
+)
 _TESTS: Final = (
     *("-q", "-m", "not spark", "-p", "no:cacheprovider", "--timeout=60"),
     *(f"--ignore=tests/{name}.py" for name in _NOT_RUN),

@@ -1,0 +1,555 @@
+"""`jetsql check` over homes made by hand: what is whole is well, and what is not is named with the way out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetsql import cli
+from jetsql.check import check_checkpoint
+from jetsql.check import check_home as module
+from jetsql.check.check_home import check
+from jetsql.check.findings import Finding, Severity
+from jetsql.check.findings_report import words
+from jetsql.check.log_files import json_lines, missing
+from jetsql.cli.flags import ExitCode
+from jetsql.home.home_lock import HomeLock
+from jetsql.jobs.model.job import Export, Status
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.store_file import VERSION
+from tests.support.check_homes import ID, Home, write
+from tests.support.hypothesis_profiles import examples
+from tests.support.paths import FIXTURES
+
+OTHER = "0002-0000-0000-0001"
+V1 = FIXTURES / "store_v1.sql"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "a home")
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a home").mkdir()
+    monkeypatch.setattr(module, "LEAST_FREE", 0)
+
+
+def found(home: Home) -> list[tuple[str, str]]:
+    """How bad, and what."""
+    return [(finding.severity.value, finding.what) for finding in check(home.path).findings]
+
+
+def the_one(home: Home) -> Finding:
+    [finding] = check(home.path).findings
+    return finding
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(statement)
+
+
+# --- homes that are well ---------------------------------------------------------------------------------------------
+
+
+def test_a_home_that_is_whole_is_well(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    home.manifest(job, 2)
+    stateful = home.job("totals", stateful=True, id=OTHER, checkpoint=3)
+    home.checkpoint(home.spark(stateful), stateful=True)
+    snapshot = home.snapshot(stateful)
+    home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True)
+    report = check(home.path)
+    assert (report.findings, report.is_well, report.jobs, report.snapshots) == ((), True, 2, 1)
+    assert list(words(report)) == [f"All is well: looked at 2 jobs and 1 snapshot in {home.path}."]
+
+
+def test_nothing_is_changed(home: Home) -> None:
+    home.checkpoint(home.spark(home.job()))
+    HomeLock(home.path).release()
+
+    def state() -> list[tuple[str, int, int]]:
+        return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.path.rglob("*"))]
+
+    before = state()
+    assert check(home.path).is_well
+    assert state() == before
+
+
+def test_jobs_without_state_to_keep_need_no_files(home: Home) -> None:
+    home.job("ended", status=Status.COMPLETED, files=False)
+    home.job("new", id="0002-0000-0000-0001", established=False, batch=None)
+    home.job("none", id="0003-0000-0000-0001", options={"processingGuarantee": "none"})
+    assert found(home) == []
+
+
+@pytest.mark.parametrize("name", ["offsets/1", "commits/0"])
+def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
+    home: Home, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    job = home.job(batch=8)
+    gone = home.checkpoint(home.spark(job), batches=9) / name
+
+    def deleting(path: Path) -> object:
+        if path == gone:
+            path.unlink()
+        return json_lines(path)
+
+    monkeypatch.setattr(check_checkpoint, "json_lines", deleting)
+    assert found(home) == []
+    assert not gone.exists()
+
+
+def test_a_job_that_has_found_nothing_yet(home: Home) -> None:
+    job = home.job(batch=None, stateful=True)
+    home.checkpoint(home.spark(job), batches=0)
+    assert found(home) == []
+
+
+def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Home) -> None:
+    job = home.job(batch=8, stateful=True)
+    spark = home.checkpoint(home.spark(job), batches=9, stateful=True)
+    for name in ("offsets/0", "offsets/1", "commits/0", "sources/0/0", "sources/0/1", "sources/0/2", "sources/0/3"):
+        (spark / name).unlink()
+    write(spark / "sources" / "0" / "3.compact", "v1\n{}")
+    for part in range(2):
+        folder = spark / "state" / "0" / str(part)
+        write(folder / f"6_id-5-{part}.zip", "whole")
+        for version in range(1, 6):
+            (folder / f"{version}_id-{version - 1}-{part}.changelog").unlink()
+    assert found(home) == []
+
+
+def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job), pending=True)
+    home.manifest(job, 3, staged=True)
+    what = "Batch 3 of job orders is planned and not committed; it is repeated at the next start."
+    assert found(home) == [("note", what)]
+    assert check(home.path).is_well
+
+
+def test_without_a_store_nothing_is_wrong_yet(home: Home) -> None:
+    assert [severity for severity, _ in found(home)] == ["note"]
+
+
+# --- checkpoints -----------------------------------------------------------------------------------------------------
+
+Damage = Callable[[Path], object]
+
+
+def gone(name: str) -> Damage:
+    return lambda spark: (spark / name).unlink()
+
+
+def holds(name: str, content: bytes) -> Damage:
+    return lambda spark: (spark / name).write_bytes(content)
+
+
+def after_a_whole_state(name: str) -> Damage:
+    """A state of a batch that is not committed yet does not stand for the changes before it."""
+
+    def damage(spark: Path) -> None:
+        write(spark / "state" / "0" / "0" / "9_id-8-0.zip", "whole")
+        (spark / name).unlink()
+
+    return damage
+
+
+def rewritten(name: str, text: str) -> Damage:
+    return lambda spark: write(spark / name, text)
+
+
+DAMAGES: list[tuple[Damage, str]] = [
+    (gone("metadata"), "metadata is missing"),
+    (rewritten("metadata", "d1909855"), "metadata can't be read: it is not JSON"),
+    (rewritten("metadata", "[]"), "metadata can't be read: it is no JSON object"),
+    (holds("metadata", b""), "metadata can't be read: it is empty"),
+    (holds("offsets/2", b"v1\n{"), "offsets/2 can't be read: its checksum does not fit"),
+    (holds("offsets/2", b"\0" * 700), "offsets/2 can't be read: it is empty"),
+    (holds("offsets/.2.crc", b"crc"), "offsets/2 can't be read: its checksum does not fit"),
+    (rewritten("offsets/1", "v1"), "offsets/1 can't be read: it ends after its first line"),
+    (rewritten("offsets/1", "{}\n{}"), "offsets/1 can't be read: it does not begin with a version"),
+    (rewritten("commits/0", "v1\n{"), "commits/0 can't be read: it is not JSON"),
+    (rewritten("commits/0", "v1\n" + "[" * 100000), "commits/0 can't be read: it is not JSON"),
+    (gone("offsets/1"), "offsets/1 is missing"),
+    (gone("commits/1"), "commits/1 is missing"),
+    (gone("commits/2"), "batch 2 was committed, but batch 1 is the last that is in it"),
+    (gone("offsets/2"), "batch 2 is committed, but offsets/2 is missing"),
+    (gone("sources/0/1"), "sources/0 lacks 1, which tells what files were read"),
+    (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 can't be read: its checksum does not fit"),
+    (lambda spark: shutil.rmtree(spark / "state"), "its state is missing"),
+    (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks what batch 2 left there"),
+    (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks what batch 2 left there"),
+    (gone("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
+    (holds("state/0/0/2_id-1-0.changelog", b""), "state/0/0/2_id-1-0.changelog is empty"),
+    (after_a_whole_state("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
+    (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "commits/2 names its state in a way that can't be read"),
+]
+
+
+@pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
+def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Damage, what: str) -> None:
+    job = home.job(stateful=True)
+    damage(home.checkpoint(home.spark(job), stateful=True))
+    report = check(home.path)
+    assert f"The checkpoint of job orders is damaged: {what}." in [finding.what for finding in report.findings]
+    assert not report.is_well
+    for finding in report.findings:
+        if finding.severity is Severity.ERROR:
+            assert finding.where.startswith(str(home.spark(job))) and "DROP JOB `orders`" in finding.todo
+
+
+@pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
+def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
+    job = home.job(status=Status.COMPLETED, files=False, stateful=True)
+    snapshot = home.snapshot(job)
+    damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
+    findings = check(home.path).findings
+    assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.what for finding in findings]
+    assert "DROP SNAPSHOT `before`" in findings[0].todo
+
+
+def test_a_checkpoint_that_is_gone(home: Home) -> None:
+    job = home.job("it`s")
+    finding = the_one(home)
+    assert finding.what == "The checkpoint of job it`s is gone, and with it how far it has read."
+    assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.todo
+    home.checkpoint(home.spark(replace(job, checkpoint=1)))
+    assert the_one(home) == finding
+
+
+def test_two_batches_can_not_be_under_way(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    for batch in (3, 4):
+        home.planned(spark, batch)
+    assert the_one(home).what.endswith("batch 4 is planned, but commits/3 is missing.")
+
+
+def test_a_stretch_of_batches_is_one_finding(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job()), batches=9)
+    for batch in (2, 3, 4):
+        (spark / "commits" / str(batch)).unlink()
+    assert the_one(home).what.endswith("commits/2 to 4 are missing.")
+
+
+def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    for name in ("offsets/.7.tmp", "offsets/7.draft", "commits/x"):
+        write(spark / name, "whatever")
+    assert found(home) == []
+    write(spark / "commits" / "99999999999999", "v1\n{}")
+    assert check(home.path).findings[0].what.endswith("commits/3 to 99999999999998 are missing.")
+
+
+def test_a_snapshot_without_its_folder(home: Home) -> None:
+    snapshot = home.snapshot(home.job(status=Status.COMPLETED, files=False))
+    assert "snapshot before is gone" in the_one(home).what
+    assert the_one(home).where.endswith(snapshot.id)
+
+
+@given(st.sets(st.integers(0, 30)), st.integers(0, 10), st.integers(0, 30))
+def test_stretches_that_are_missing(present: set[int], first: int, last: int) -> None:
+    lost = [number for stretch in missing(present, first, last) for number in stretch]
+    assert lost == [number for number in range(first, last + 1) if number not in present]
+    assert all(len(stretch) > 0 for stretch in missing(present, first, last))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
+@given(data=st.data())
+def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st.DataObject) -> None:
+    if not home.path.joinpath("jetsql.db").exists():
+        home.job(stateful=True)
+    shutil.rmtree(home.path / "checkpoints", ignore_errors=True)
+    spark = home.checkpoint(home.path / "checkpoints" / ID / "spark", stateful=True)
+    files = sorted(path for path in spark.rglob("*") if path.is_file())
+    path = data.draw(st.sampled_from(files))
+    path.write_bytes(data.draw(st.binary(max_size=40) | st.text().map(lambda text: f"v1\n{text}".encode())))
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    report = check(home.path)
+    assert report.jobs == 1
+    assert all(finding.where.startswith(str(spark)) for finding in report.findings)
+
+
+# --- rows on their way -----------------------------------------------------------------------------------------------
+
+
+def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    home.manifest(job, 2, staged=True)
+    finding = the_one(home)
+    assert finding.severity is Severity.ERROR
+    assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
+    assert "start an engine" in finding.todo
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"batch":1,"staging":"file:/x","moves":7}', '{"batch":"x"}'])
+def test_a_manifest_that_cannot_be_read(home: Home, text: str) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    write(home.manifest(job, 2), text)
+    assert the_one(home).what.startswith("A manifest of job orders can't be read: ")
+
+
+def test_a_table_whose_folder_is_gone(home: Home) -> None:
+    home.checkpoint(home.spark(home.job()))
+    (home.warehouse / "orders").rmdir()
+    assert the_one(home).what == "The folder of the table orders is gone, which job orders writes."
+
+
+def test_rows_staged_by_nobody(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    for place in ("orders/.jetsql", "shop.db/other/.jetsql", "unknown/.jetsql"):
+        (home.warehouse / place / OTHER).mkdir(parents=True)
+    (home.warehouse / "orders" / ".jetsql" / job.id).mkdir()
+    (home.warehouse / "orders" / ".jetsql" / f"{job.id}-0").mkdir()  # its dead letters
+    findings = check(home.path).findings
+    assert {(finding.severity, finding.what) for finding in findings} == {
+        (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
+    }
+    assert len(findings) == 3
+    assert all(finding.todo == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
+
+
+# --- leftovers -------------------------------------------------------------------------------------------------------
+
+
+def test_files_that_belong_to_nothing(home: Home) -> None:
+    ended = home.job(status=Status.COMPLETED, files=False)
+    home.checkpoint(home.spark(ended))
+    home.checkpoint(home.path / "snapshots" / OTHER)
+    assert found(home) == [
+        ("warning", "These files belong to no job that the store knows."),
+        ("warning", "These files belong to no snapshot that the store knows."),
+    ]
+
+
+def test_a_snapshot_that_is_being_written_is_no_leftover(home: Home) -> None:
+    job = home.job(status=Status.SUSPENDED_EXPORTING_SNAPSHOT, export=Export(OTHER, "before"))
+    home.checkpoint(home.spark(job))
+    home.checkpoint(home.path / "snapshots" / OTHER)
+    assert found(home) == []
+    (home.path / "snapshots" / "0003-0000-0000-0001").mkdir()
+    lease = HomeLock(home.path)
+    try:
+        assert ("note", "This may be a snapshot that is being written or deleted.") in found(home)
+        assert check(home.path).is_well
+    finally:
+        lease.release()
+
+
+def test_a_job_whose_files_are_still_to_be_deleted_is_not_warned_of(home: Home) -> None:
+    home.checkpoint(home.spark(home.job(status=Status.FAILED)))
+    assert found(home) == []
+
+
+# --- the store and the home ------------------------------------------------------------------------------------------
+
+
+def test_a_store_that_is_gone_is_told_before_an_engine_makes_a_new_one(home: Home) -> None:
+    home.checkpoint(home.spark(home.job()))
+    (home.path / "jetsql.db").unlink()
+    assert the_one(home).what == "The store is gone, but files of 1 jobs and snapshots are there."
+
+
+def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: Home) -> None:
+    home.job()
+    home.job("other", id=OTHER)
+    home.snapshot(home.job("ended", id="0003-0000-0000-0001", status=Status.COMPLETED, files=False))
+    execute(home.path / "jetsql.db", f"UPDATE jobs SET record = '[]' WHERE id = '{OTHER}'")
+    execute(home.path / "jetsql.db", "UPDATE snapshots SET record = 'x'")
+    execute(home.path / "jetsql.db", "UPDATE history SET after = 'DREAMING' WHERE number = 1")
+    home.checkpoint(home.path / "checkpoints" / OTHER / "spark")
+    told = [what for _, what in found(home)]
+    assert len(told) == 4
+    assert told[0].startswith(f"The record of job {OTHER} can't be read")
+    assert told[1].startswith("The record of snapshot 0009-0000-0000-0001 can't be read")
+    assert told[2] == f"Row 1 of the history of job {ID} can't be read (its status is unknown)."
+    assert told[3].startswith("The checkpoint of job orders is gone")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [(b"no database", "is damaged"), (b"SQLite format 3\0" + b"x" * 5000, "is damaged"), (None, "can't be used")],
+)
+def test_a_store_that_cannot_be_opened(home: Home, content: bytes | None, what: str) -> None:
+    path = home.path / "jetsql.db"
+    if content is None:
+        path.mkdir()
+        (path / "x").touch()
+    else:
+        path.write_bytes(content)
+    finding = the_one(home)
+    assert finding.severity is Severity.ERROR and what in finding.what and finding.where == str(path)
+
+
+def test_a_store_that_lacks_a_column(home: Home) -> None:
+    home.job()
+    execute(home.path / "jetsql.db", "ALTER TABLE jobs RENAME COLUMN record TO something")
+    assert "is damaged: no such column: record" in the_one(home).what
+
+
+def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    shutil.move(home.path / "jetsql.db", tmp_path / "elsewhere.db")
+    (home.path / "jetsql.db").symlink_to(tmp_path / "elsewhere.db")
+    with closing(Store(home.path / "jetsql.db")) as store:
+        store.save(replace(job, batch=7), store.history(job.id)[0])
+        assert "batch 7 was committed" in the_one(home).what
+
+
+def test_a_newer_store(home: Home) -> None:
+    home.job()
+    execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
+    assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).what
+    assert "Install the newer JetSQL" in the_one(home).todo
+
+
+def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
+    execute(home.path / "jetsql.db", V1.read_text(encoding="utf-8"))
+    before = (home.path / "jetsql.db").read_bytes()
+    report = check(home.path)
+    assert (report.jobs, report.findings[-1].severity) == (5, Severity.NOTE)
+    assert f"version 1; the next start of an engine brings it to version {VERSION}" in report.findings[-1].what
+    assert (home.path / "jetsql.db").read_bytes() == before
+
+
+def test_a_home_that_was_moved(home: Home) -> None:
+    (home.path / "engine.place").write_text("/elsewhere\n")
+    assert "is a copy of /elsewhere" in check(home.path).findings[0].what
+
+
+def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    spark.chmod(0o500)
+    finding = the_one(home)
+    spark.chmod(0o700)
+    assert finding.what == "An engine can't write here." and finding.todo == f"Allow it: chmod u+w '{spark}'"
+
+
+def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.checkpoint(home.spark(home.job()))
+    monkeypatch.setattr(module, "LEAST_FREE", 1 << 80)
+    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).what
+
+
+def test_beside_a_running_engine(home: Home) -> None:
+    home.checkpoint(home.spark(home.job()))
+    lease = HomeLock(home.path)
+    try:
+        finding = the_one(home)
+        assert (finding.severity, finding.what) == (
+            Severity.NOTE,
+            f"An engine runs on this home: the process {os.getpid()}.",
+        )
+        Path(home.path, "engine.owner").unlink()
+        assert the_one(home).what == "An engine runs on this home: another process."
+    finally:
+        lease.release()
+    assert found(home) == []
+
+
+def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    with closing(Store(home.path / "jetsql.db")) as store:
+        store.save(replace(job, batch=7), store.history(job.id)[0])
+        assert the_one(home).what.endswith("batch 7 was committed, but batch 2 is the last that is in it.")
+
+
+def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    (spark / "commits" / "1").unlink()
+    looks = iter([lambda: None, lambda: home.committed(spark, 1, False)])
+
+    def space(path: Path) -> shutil._ntuple_diskusage:
+        next(looks)()
+        return usage(path)
+
+    usage = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", space)
+    lease = HomeLock(home.path)
+    try:
+        assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
+    finally:
+        lease.release()
+
+
+def test_what_only_the_second_look_finds_is_the_running_engines_doing(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    looks = iter([lambda: None, (spark / "commits" / "1").unlink])
+
+    def space(path: Path) -> shutil._ntuple_diskusage:
+        next(looks)()
+        return usage(path)
+
+    usage = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", space)
+    lease = HomeLock(home.path)
+    try:
+        assert [finding.severity for finding in check(home.path).findings] == [Severity.NOTE]
+    finally:
+        lease.release()
+    assert next(looks, None) is None
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.cli, arguments, catch_exceptions=False, prog_name="jetsql")
+
+
+def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) -> None:
+    job = home.job()
+    ended = run("check", "--home", str(home.path))
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND == 1
+    assert ended.stdout.splitlines()[0].startswith("error: The checkpoint of job orders is gone")
+    assert ended.stdout.splitlines()[1] == f"  where: {home.spark(job)}"
+    assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")
+    assert ended.stdout.splitlines()[-1] == f"1 error: looked at 1 job and 0 snapshots in {home.path}."
+    home.checkpoint(home.spark(job))
+    assert run("--home", str(home.path), "check").exit_code == ExitCode.FINE
+
+
+def test_the_command_gives_rows_to_programs(home: Home) -> None:
+    home.job()
+    ended = run("check", "--home", str(home.path), "--format", "json")
+    [row] = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert list(row) == ["severity", "what", "where", "what_to_do"] and row["severity"] == "error"
+    assert run("--format", "csv", "check", "--home", str(home.path)).stdout.startswith("severity,what,where,what_to_do")
+
+
+def test_a_home_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) -> None:
+    ended = run("check", "--home", str(tmp_path / "nowhere"))
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "There is no such home folder." in ended.stdout
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_home_that_can_not_be_looked_at(tmp_path: Path) -> None:
+    ended = run("check", "--home", str(tmp_path / ("x" * 300)))
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "This can't be read: File name too long." in ended.stdout
+
+
+def test_wrong_usage() -> None:
+    assert run("-e", "SHOW JOBS", "check").exit_code == ExitCode.USAGE
+    assert run("check", "--stay").exit_code == ExitCode.USAGE

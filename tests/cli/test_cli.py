@@ -1,0 +1,322 @@
+"""The command line over an engine without Spark: through click's runner, and as real processes for what needs one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jetsql import cli
+from jetsql.cli import run_scripts
+from jetsql.cli.flags import ExitCode, Flags
+from jetsql.errors import EngineError
+from jetsql.output.console import Console
+from jetsql.settings import Settings
+from tests.support.paths import ROOT
+from tests.support.stub_engine import StubEngine
+
+
+class Bench:
+    """Runs the command line in this process. engines: those that were opened, with their settings."""
+
+    def __init__(self) -> None:
+        self.engines: list[tuple[StubEngine, Settings]] = []
+        self.refusal: Exception | None = None
+
+    def open(self, settings: Settings, flags: Flags, console: Console) -> StubEngine:
+        if self.refusal:
+            raise self.refusal
+        self.engines.append((StubEngine(), settings))
+        return self.engines[-1][0]
+
+    def __call__(self, *arguments: str, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(cli.cli, arguments, input=input, catch_exceptions=False, prog_name="jetsql")
+
+    @property
+    def engine(self) -> StubEngine:
+        ((engine, _),) = self.engines
+        return engine
+
+
+@pytest.fixture
+def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench()
+    monkeypatch.setattr(run_scripts, "open_engine", bench.open)
+    monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
+    monkeypatch.chdir(tmp_path)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield bench
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_statements_from_the_command_line(jetsql: Bench) -> None:
+    ended = jetsql("-e", "SELECT a; SELECT b", "-e", "SELECT c")
+    assert (ended.exit_code, ended.stderr) == (ExitCode.FINE, "")
+    assert ended.stdout == "c0\n--\na\n\nc0\n--\nb\n\nc0\n--\nc\n"
+    assert jetsql.engine.closed == 1
+
+
+def test_files_run_one_after_the_other(jetsql: Bench) -> None:
+    Path("a.sql").write_text("\ufeffSELECT a;", encoding="utf-8")
+    Path("b.sql").write_text("SELECT ${what}", encoding="utf-8")
+    ended = jetsql("run", "--format", "csv", "--set", "what=b=c", "a.sql", "b.sql", "-", input="SELECT d")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\na\n\nc0\nb=c\n\nc0\nd\n")
+    assert len(jetsql.engines) == 1
+
+
+def test_flags_may_stand_before_the_command_and_those_behind_it_win(jetsql: Bench, tmp_path: Path) -> None:
+    ended = jetsql(
+        *("--home", "x", "--format", "csv", "--conf", "spark.a=1", "--set", "v=1", "run"),
+        *("--home", "y", "--conf", "spark.b=2=3", "--master", "local[1]", "-e", "SELECT ${v}"),
+    )
+    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\n1\n")
+    settings = jetsql.engines[0][1]
+    assert (settings.home, settings.master) == (tmp_path / "y", "local[1]")
+    assert settings.spark_conf == {"spark.a": "1", "spark.b": "2=3"}
+
+
+def test_variables_come_from_the_environment_too(jetsql: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JETSQL_VAR_day", "monday")
+    assert jetsql("--format", "json", "-e", "SELECT ${day}").stdout == '{"c0":"monday"}\n'
+
+
+def test_a_failed_statement_ends_the_run(jetsql: Bench) -> None:
+    ended = jetsql("-e", "SELECT a;\n FAIL job; SELECT b")
+    assert ended.exit_code == ExitCode.STATEMENT_FAILED
+    assert ended.stdout == "c0\n--\na\n"
+    assert ended.stderr.startswith("-e:2:7: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
+    assert jetsql.engine.closed == 1
+
+
+def test_continue_goes_on_and_still_tells_by_the_exit_code(jetsql: Bench) -> None:
+    ended = jetsql("--continue", "--format", "json", "-e", "FAIL job; SELECT ${unset}; SELECT b")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, '{"c0":"b"}\n')
+    assert "VARIABLE_NOT_SET" in ended.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--continue"]])
+def test_broken_scripts_start_no_engine(jetsql: Bench, flags: Sequence[str]) -> None:
+    Path("fine.sql").write_text("SELECT 'open")
+    ended = jetsql("run", *flags, "fine.sql")
+    assert ended.exit_code == ExitCode.STATEMENT_FAILED
+    assert ended.stderr.startswith("fine.sql:1:8: [JETSQL.PARSE_SYNTAX_ERROR]")
+    assert jetsql.engines == []
+
+
+def test_a_mistake_in_a_later_file_keeps_the_earlier_from_running(jetsql: Bench) -> None:
+    Path("a.sql").write_text("SELECT a")
+    Path("b.sql").write_text("SELECT ${unset}")
+    assert jetsql("run", "a.sql", "b.sql").exit_code == ExitCode.STATEMENT_FAILED
+    assert jetsql.engines == []
+
+
+def test_nothing_to_run_starts_no_engine(jetsql: Bench) -> None:
+    assert jetsql("-e", "-- nothing").exit_code == ExitCode.FINE
+    assert jetsql.engines == []
+
+
+USAGE: list[tuple[list[str], str]] = [
+    (["run"], "Name the files to run"),
+    (["run", "--stay", "-e", "SELECT a"], "--stay goes with --embedded"),
+    (["run", "missing.sql"], "missing.sql: No such file"),
+    (["run", "."], ".: Is a directory"),
+    (["run", "latin.sql"], "latin.sql: line 2 is not UTF-8"),
+    (["run", ""], "The name of a file is empty"),
+    (["run", "-", "-"], "only once"),
+    (["run", "-e", "SELECT a", "latin.sql"], "either files or -e"),
+    (["-e", "SELECT a", "--set", "novalue"], "--set: 'novalue' is no `key=value`"),
+    (["-e", "SELECT a", "--set", "1a=b"], "--set: '1a' is no name"),
+    (["-e", "SELECT a", "--conf", "novalue"], "--conf: 'novalue' is no `key=value`"),
+    (["-e", "SELECT a", "--conf", "sql.x=1"], "no setting of Spark"),
+    (["-e", "SELECT a", "--home", ""], "--home is ''"),
+    (["-e", "SELECT a", "--format", "xml"], "'xml' is not one of"),
+    (["-e"], "requires an argument"),
+    (["--nonsense"], "No such option"),
+    (["nonsense"], "No such command"),
+    (["latin.sql"], "Files are run with: jetsql run latin.sql"),
+    (["other.sql"], "Files are run with: jetsql run other.sql"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE, ids=[" ".join(arguments) for arguments, _ in USAGE])
+def test_wrong_usage_starts_no_engine(jetsql: Bench, arguments: list[str], message: str) -> None:
+    Path("latin.sql").write_bytes(b"-- Z\nSELECT 'Z\xfcrich'")
+    ended = jetsql(*arguments)
+    assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
+    assert message in ended.stderr
+    assert jetsql.engines == []
+
+
+def test_a_bad_setting_in_the_environment_is_wrong_usage(jetsql: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JETSQL_STOP_DEADLINE_SECONDS", "soon")
+    ended = jetsql("-e", "SELECT a")
+    assert ended.exit_code == ExitCode.USAGE
+    assert "JETSQL_STOP_DEADLINE_SECONDS in the environment is 'soon'" in ended.stderr
+
+
+def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: Bench) -> None:
+    ended = jetsql(input="SELECT a; FAIL job;")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "c0\n--\na\n")
+    assert ended.stderr.startswith("<stdin>:1:16: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
+    assert jetsql("sql", "--format", "csv", input="SELECT a").stdout == "c0\na\n"
+    assert jetsql().exit_code == ExitCode.FINE
+
+
+def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Bench) -> None:
+    ended = jetsql("run", "-", input="SELECT a;\n  .mode csv\nSELECT b;")
+    assert (ended.exit_code, ended.stdout, jetsql.engines) == (ExitCode.STATEMENT_FAILED, "", [])
+    assert ended.stderr.startswith("<stdin>:2:3: [JETSQL.PARSE_SYNTAX_ERROR] A line that begins with a dot is a")
+
+
+def test_help_and_version(jetsql: Bench) -> None:
+    assert jetsql("--version").stdout == "jetsql 0.1.0\n"
+    for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
+        ended = jetsql(*arguments)
+        assert ended.exit_code == ExitCode.FINE
+        assert "Examples:\n  jetsql " in ended.stdout.replace("    jetsql", "  jetsql")
+        assert all(f"--{flag}" in ended.stdout for flag in ("home", "master", "conf", "format", "set", "stay"))
+
+
+@pytest.mark.parametrize(
+    ("refusal", "message"),
+    [
+        (EngineError("ENGINE_NOT_STARTED", "There is no Java.", hint="Install it."), "There is no Java. Install it."),
+        (RuntimeError("Could not parse Master URL: 'nowhere'"), "Could not parse Master URL"),
+    ],
+)
+def test_no_engine(jetsql: Bench, refusal: Exception, message: str) -> None:
+    jetsql.refusal = refusal
+    ended = jetsql("-e", "SELECT a")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")
+    assert message in ended.stderr
+
+
+def test_an_engine_that_goes_away(jetsql: Bench) -> None:
+    ended = jetsql("--continue", "-e", "SELECT a; CRASH; SELECT b")
+    assert ended.exit_code == ExitCode.NO_ENGINE
+    assert jetsql.engine.closed == 1
+
+
+def test_an_interrupt_closes_the_engine(jetsql: Bench) -> None:
+    ended = jetsql("-e", "SELECT a; INTERRUPT; SELECT b")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.INTERRUPTED, "c0\n--\na\n")
+    assert jetsql.engine.closed == 1
+
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from tests.support.stub_engine import StubEngine
+from jetsql import cli
+from jetsql.cli import run_scripts as running
+
+class Engine(StubEngine):
+    def close(self):
+        super().close()
+        (Path(os.environ["JETSQL_HOME"]) / "closed").touch()
+
+running.open_engine = lambda settings, flags, console: Engine()
+sys.exit(cli.main())
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
+    """Starts the command line in a process of its own, over the engine without Spark."""
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "JETSQL_HOME": str(tmp_path),
+        "JETSQL_CONFIG": os.devnull,
+    }
+
+    def start(*arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
+        )
+
+    return start
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def test_only_results_reach_standard_output(start: Start, tmp_path: Path) -> None:
+    process = start("--format", "json", "-e", "COUNT 3")
+    out, err = process.communicate(timeout=60)
+    assert [json.loads(line) for line in out.splitlines()] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert (process.returncode, err) == (ExitCode.FINE, "")
+    assert (tmp_path / "closed").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stay_keeps_the_jobs_until_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    process = start("run", "--embedded", "--stay", "-e", "SELECT a")
+    assert process.stderr is not None
+    assert process.stderr.readline() == "the jobs keep running; Ctrl-C stops them\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (ExitCode.INTERRUPTED, "c0\n--\na\n")
+    assert err == "stopping the jobs ... (Ctrl-C again ends at once)\n"
+    assert (tmp_path / "closed").exists()
+
+
+def test_stay_needs_no_statements(start: Start) -> None:
+    process = start("run", "--embedded", "--stay")
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+
+
+def test_stay_ends_when_a_statement_failed(start: Start) -> None:
+    process = start("run", "--embedded", "--stay", "-e", "FAIL job")
+    process.communicate(timeout=60)
+    assert process.returncode == ExitCode.STATEMENT_FAILED
+
+
+def test_a_reader_who_leaves_ends_it_quietly(start: Start, tmp_path: Path) -> None:
+    process = start("--format", "csv", "-e", "COUNT 1000000000; SELECT b")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["n\n", "0\n"]
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == ExitCode.OUTPUT_CLOSED
+    process.stderr.close()
+    assert (tmp_path / "closed").exists()
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    code = "import sys\nfrom jetsql.cli import main\nmain(['--version']); main(['run', '--help'])\nprint(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    loaded = set(ended.stdout.splitlines()[-1].split())
+    assert "jetsql.cli" in loaded
+    assert not loaded & {"pyspark", "py4j", "sqlglot", "lark", "sqlalchemy", "wcwidth", "jetsql.script"}
+
+
+def test_the_package_is_a_program() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "jetsql", "run", "missing.sql"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+    assert ended.returncode == ExitCode.USAGE

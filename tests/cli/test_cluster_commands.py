@@ -1,0 +1,316 @@
+"""`jetsql master` and `jetsql join`: what becomes of the process. `test_cluster_spark` has them for real."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jetsql import cli
+from jetsql.engine.jvm.authentication import driver_confs, on_loopback
+from jetsql.engine.jvm.launch import SparkStart
+from jetsql.engine.session import standalone_cluster, startup
+from jetsql.errors import EngineError
+from jetsql.home.private_files import open_to_others, write_private
+
+Becomes = Callable[..., tuple[list[str], dict[str, str]]]
+
+
+class Became(BaseException):
+    """The process is another one from here on."""
+
+
+@pytest.fixture(autouse=True)
+def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file with the secret of the user's cluster."""
+    file = tmp_path / "config" / "cluster.secret"
+    write_private_below(file, "a secret of enough characters")
+    monkeypatch.setenv("JETSQL_CLUSTER_SECRET_FILE", str(file))
+    monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
+    return file
+
+
+def write_private_below(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_private(file, text)
+
+
+@pytest.fixture
+def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
+    """The command and the environment that a call of the command line goes on as."""
+
+    def become(program: str, words: list[str], environment: dict[str, str]) -> None:
+        assert os.access(program, os.X_OK)
+        raise Became(words[1:], environment)
+
+    def called(*words: str) -> tuple[list[str], dict[str, str]]:
+        with pytest.raises(Became) as caught:
+            cli.main(list(words))
+        return caught.value.args  # type: ignore[return-value]
+
+    monkeypatch.setattr(os, "execve", become)
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_address", lambda *where: None)
+    monkeypatch.setattr(startup, "_MASTER_SECONDS", 0.2)
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    return called
+
+
+def settings(words: list[str]) -> dict[str, str]:
+    """Return the settings in the private file that Spark's process reads."""
+    file = Path(words[words.index("--properties-file") + 1])
+    assert not open_to_others(file) and not open_to_others(file.parent)
+    pairs = (line.partition("=") for line in file.read_text(encoding="ascii").splitlines())
+    return {key: value.encode().decode("unicode_escape") for key, _, value in pairs}
+
+
+def test_a_master_is_on_loopback_unless_a_host_is_given(becomes: Becomes) -> None:
+    words, environment = becomes("master")
+    assert words[:4] == ["org.apache.spark.deploy.master.Master", "--webui-port", "0", "--properties-file"]
+    assert words[5:] == ["--host", "127.0.0.1", "--port", "7077"] and Path(environment["SPARK_HOME"], "jars").is_dir()
+    words, _ = becomes("master", "--host", "10.0.0.7", "--port", "7078")
+    assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"]
+
+
+def test_a_master_that_notes_what_it_knows(becomes: Becomes, tmp_path: Path) -> None:
+    words, _ = becomes("master", "--recovery-dir", str(tmp_path / "of mine"))
+    recovery = {"recoveryMode": "FILESYSTEM", "recoveryDirectory": f"{tmp_path}/of mine", "recoveryTimeout": "20s"}
+    assert {f"spark.deploy.{name}": value for name, value in recovery.items()}.items() <= settings(words).items()
+    words, _ = becomes("master")
+    assert not any("recovery" in name for name in settings(words))
+
+
+def test_a_master_listens_where_it_says_or_not_at_all(becomes: Becomes) -> None:
+    """Spark's would take the next port that is free, where no member looks for it."""
+    words, _ = becomes("master")
+    assert settings(words)["spark.port.maxRetries"] == "0"
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_processes_of_a_cluster_are_closed_to_strangers(command: list[str], becomes: Becomes) -> None:
+    words, environment = becomes(*command)
+    found = settings(words)
+    assert (found["spark.authenticate"], found["spark.master.rest.enabled"]) == ("true", "false")
+    assert found["spark.authenticate.secret"] == "a secret of enough characters"
+    assert found["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"  # with a key that nobody knows: no pages
+    assert found["spark.master.ui.decommission.allow.mode"] == "DENY" and found["spark.ui.killEnabled"] == "false"
+    assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert not any("secret of enough" in word for word in (*words, *environment.values()))
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_web_pages_are_there_when_they_are_asked_for(command: list[str], becomes: Becomes) -> None:
+    words, environment = becomes(*command, "--web-ui", "10.0.0.7")
+    assert "spark.ui.filters" not in settings(words) and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
+    assert settings(words)["spark.ui.killEnabled"] == "false"
+
+
+def test_what_leaves_the_machine_is_encrypted(becomes: Becomes) -> None:
+    for command in (["master", "--host", "10.0.0.7"], ["join", "spark://10.0.0.7:7077"]):
+        found = settings(becomes(*command)[0])
+        assert found["spark.network.crypto.enabled"] == "true" and found["spark.network.crypto.saslFallback"] == "false"
+    assert "spark.network.crypto.enabled" not in settings(becomes("join", "spark://127.0.0.1:7077")[0])
+
+
+def test_what_the_user_sets_for_spark_holds(becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.ui.killEnabled true\n", encoding="utf-8")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    words, _ = becomes("master")
+    assert Path(words[words.index("--properties-file") + 1]).read_text().endswith("spark.ui.killEnabled true\n")
+
+
+def test_the_first_master_makes_the_secret(becomes: Becomes, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "secret"
+    made = settings(becomes("master", "--secret-file", str(file))[0])["spark.authenticate.secret"]
+    assert len(made) >= 43 and file.read_text(encoding="utf-8").strip() == made
+    assert not open_to_others(file) and not open_to_others(file.parent)
+    again = settings(becomes("join", "spark://127.0.0.1:7077", "--secret-file", str(file))[0])
+    assert again["spark.authenticate.secret"] == made
+
+
+@pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_a_secret_that_others_can_read_is_refused(
+    command: list[str], secret: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    monkeypatch.setattr(standalone_cluster, "check_address", lambda *where: None)
+    secret.chmod(0o644)
+    assert cli.main(command) == 3
+    assert f"chmod 600 {secret}" in capsys.readouterr().err
+    write_private_below(secret, "short")
+    assert cli.main(command) == 3
+    assert "has 5 characters" in capsys.readouterr().err
+
+
+def test_a_member_needs_the_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    assert cli.main(["join", "spark://127.0.0.1:7077", "--secret-file", str(tmp_path / "none")]) == 3
+    told = capsys.readouterr().err
+    assert f"from {tmp_path / 'none'}: No such file" in told and "--secret-file" in told
+
+
+def test_an_engine_needs_the_secret_of_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    with pytest.raises(EngineError, match=r"The secret of the cluster at spark://10\.0\.0\.7:7077 is missing"):
+        driver_confs("spark://10.0.0.7:7077", {}, None)
+    assert driver_confs("spark://10.0.0.7:7077", {"spark.authenticate": "false"}, None) == {}
+    own = {"spark.authenticate.secret": "theirs"}
+    assert driver_confs("spark://10.0.0.7:7077", own, None) == {"spark.authenticate": "true"}
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "yarn", "k8s://https://10.0.0.7:6443"])
+def test_spark_makes_the_secret_itself_where_it_can(master: str) -> None:
+    assert driver_confs(master, {}, None) == {"spark.authenticate": "true"}
+
+
+def test_a_master_that_spark_does_not_know_is_left_to_its_words() -> None:
+    assert driver_confs("local[x]", {}, None) == {}
+
+
+def test_a_member_is_reached_where_it_reaches_the_master() -> None:
+    assert standalone_cluster.own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
+    assert standalone_cluster.own_address("spark://no-such-host.invalid:7077") is None
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1", "no-such-host.invalid"])
+def test_a_master_that_can_not_listen_is_told_at_once(
+    host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert cli.main(["master", "--host", host, "--port", str(port)]) == 3
+    told = capsys.readouterr()
+    assert f"can't listen at {host}:{port}: " in told.err and "--port" in told.err
+    assert "The master is" not in told.err + told.out
+
+
+def test_a_member_can_not_be_where_this_machine_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        assert cli.main(["join", url, "--host", "192.0.2.1"]) == 3
+    assert "The member can't listen at 192.0.2.1: " in capsys.readouterr().err
+
+
+def test_a_member_needs_a_folder(becomes: Becomes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        assert cli.main(["join", url, "--work-dir", str(tmp_path / "file" / "below")]) == 3
+        becomes("join", url, "--work-dir", str(tmp_path / "new" / "below"))
+    assert "can't make the folder" in capsys.readouterr().err and (tmp_path / "new" / "below").is_dir()
+
+
+@pytest.mark.parametrize("size", ["abc", "10", "0m", "-1g", "1.5g", ""])
+def test_what_is_no_size_is_wrong_usage(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["join", "spark://127.0.0.1:7077", "--memory", size]) == 2
+    assert "512m" in capsys.readouterr().err
+
+
+def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> None:
+    given = ("--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path / "work"))
+    words, environment = becomes("join", "spark://127.0.0.1:7077", *given)
+    assert words[-9:] == [
+        "--host",
+        "127.0.0.1",
+        "--cores",
+        "2",
+        "--memory",
+        "2g",
+        *given[-2:],
+        "spark://127.0.0.1:7077",
+    ]
+    assert environment["SPARK_LOCAL_DIRS"] == given[-1]
+    words, _ = becomes("join", "spark://10.0.0.7:7077")
+    assert "--cores" not in words and "10.0.0.7" not in words
+    assert Path(words[words.index("--work-dir") + 1]).is_dir()  # never within the installed package
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "127.0.0.1:7077",
+        "spark://127.0.0.1",
+        "local[2]",
+        "http://127.0.0.1:7077",
+        "spark://:7077",
+        "spark://127.0.0.1:0",
+        "spark://127.0.0.1:65536",
+        "spark://one:7077,two",
+        "spark://user@127.0.0.1:7077",
+    ],
+)
+def test_what_is_no_master_is_wrong_usage(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["join", url]) == 2
+    assert "spark://127.0.0.1:7077" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["master"], ["join", "spark://127.0.0.1:7077"]])
+def test_without_java_it_is_said(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_java() -> None:
+        raise EngineError("ENGINE_NOT_STARTED", "Spark needs Java 17.")
+
+    monkeypatch.setattr(standalone_cluster, "check_java", no_java)
+    assert cli.main(words) == 3
+    assert "Java 17" in capsys.readouterr().err
+
+
+def test_a_member_tells_that_no_master_answers_and_waits(becomes: Becomes, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        becomes("join", url)
+        assert "No master" not in capsys.readouterr().err
+    words, _ = becomes("join", url)
+    assert words[-1] == url and f"No master answers at {url.removeprefix('spark://')} (" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "master_at", ["spark://127.0.0.1:0,{}", "k8s://https://{}", "k8s://{}", "k8s://http://{}/path"]
+)
+@pytest.mark.parametrize("listens", [True, False])
+def test_an_engine_tells_that_no_master_answers(
+    listens: bool, master_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def falls_over(builder: SparkSession.Builder) -> SparkSession:
+        raise RuntimeError("requirement failed: whatever it was")
+
+    monkeypatch.setattr(startup, "check_java", lambda: None)
+    monkeypatch.setattr(startup, "launch_jvm", lambda *given: None)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", falls_over)
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        address = f"127.0.0.1:{master.getsockname()[1]}"
+        if not listens:
+            master.close()
+        with pytest.raises(EngineError) as caught:
+            conf = {"spark.authenticate": "false"}  # a cluster's secret would be missing first
+            startup.start_spark(SparkStart(tmp_path, str(tmp_path), master_at.format(address), conf=conf))
+    told = f"{caught.value}"
+    assert ("no master answers" in told and f"{address} (" in told and "--master" in told) is not listens
+    assert ("whatever it was" in told) is listens
+
+
+@pytest.mark.parametrize(
+    ("master", "is_there"),
+    [
+        ("spark://127.0.0.1:7077", True),
+        ("spark://localhost:7077", True),
+        ("spark://[::1]:7077", True),
+        ("spark://localhost.example.com:7077", False),
+        ("spark://10.0.0.7:7077", False),
+        ("yarn", False),
+    ],
+)
+def test_masters_on_loopback(master: str, is_there: bool) -> None:
+    assert on_loopback(master) is is_there

@@ -1,0 +1,516 @@
+"""The DB-API over an engine without Spark, through a real socket."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+
+import jetsql
+from jetsql.client import dbapi, insert_batches
+from jetsql.client.dbapi.exceptions import error_of
+from jetsql.client.decoding import Struct
+from jetsql.client.engine_address import Address, address
+from jetsql.client.parameter_encoding import Typed, encode
+from jetsql.errors import SQLSTATES, ErrorReport, StatementError
+from jetsql.server.parameter_values import bound
+from tests.support.golden_reports import raises
+from tests.support.http_server import TOKEN, Server, serving
+from tests.support.server_engine import DoorEngine
+
+
+@pytest.fixture
+def engine() -> DoorEngine:
+    return DoorEngine()
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[dbapi.Connection]:
+    with jetsql.connect(server.url, token=TOKEN) as connection:
+        yield connection
+
+
+def test_nothing_heavy_is_imported(server: Server) -> None:
+    program = f"""
+import sys, jetsql
+with jetsql.connect({server.url!r}, token={TOKEN!r}) as connection:
+    print(connection.cursor().execute("COUNT 2").fetchall())
+heavy = "pyspark pandas pyarrow numpy sqlalchemy lark platformdirs filelock".split()
+print([name for name in heavy if name in sys.modules])
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.splitlines() == ["[(0,), (1,)]", "[]"]
+
+
+def test_rows_by_every_way_of_fetching(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("COUNT 7")
+    assert (cursor.fetchone(), cursor.fetchmany(), cursor.fetchmany(2)) == ((0,), [(1,)], [(2,), (3,)])
+    assert (next(iter(cursor)), cursor.rowcount) == ((4,), -1)
+    assert (cursor.fetchall(), cursor.fetchone(), cursor.fetchall(), cursor.rowcount) == ([(5,), (6,)], None, [], 7)
+    cursor.arraysize = 3
+    assert cursor.execute("COUNT 4").fetchmany() == [(0,), (1,), (2,)]
+
+
+def test_columns_are_described(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("COUNT 1")
+    assert cursor.description == [("n", "int", None, None, None, None, None)]
+    assert cursor.description[0][1] == dbapi.NUMBER != dbapi.STRING
+    cursor.execute("NOTHING")
+    assert cursor.description is None
+    with raises(dbapi.InterfaceError, match="no rows"):
+        cursor.fetchall()
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("decimal(10,2)", dbapi.NUMBER),
+        ("bigint", dbapi.NUMBER),
+        ("timestamp_ntz", dbapi.DATETIME),
+        ("time(6)", dbapi.DATETIME),
+        ("varchar(3)", dbapi.STRING),
+        ("binary", dbapi.BINARY),
+        ("array<string>", None),
+        ("interval day to second", None),
+    ],
+)
+def test_types_are_compared_by_what_they_are(kind: str, found: object) -> None:
+    objects = (dbapi.NUMBER, dbapi.DATETIME, dbapi.STRING, dbapi.BINARY, dbapi.ROWID)
+    assert [each for each in objects if each == kind] == ([found] if found else [])
+
+
+def test_cursors_of_one_connection_go_on_side_by_side(connection: dbapi.Connection) -> None:
+    one, other = connection.cursor(), connection.cursor()
+    one.execute("COUNT 50000")
+    assert one.fetchmany(2) == [(0,), (1,)]
+    other.execute("USE sales")
+    assert other.execute("COUNT 2").fetchall() == [(0,), (1,)]
+    assert len(one.fetchall()) == 49998
+    assert connection.schema == "sales"
+
+
+def test_executing_again_gives_up_the_rows(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    cursor = connection.cursor()
+    cursor.execute("ENDLESS").fetchone()
+    assert cursor.execute("COUNT 1").fetchall() == [(0,)]
+    assert engine.ended.wait(30)
+
+
+def test_what_is_closed_says_so(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    closed, open_one = connection.cursor(), connection.cursor()
+    closed.execute("COUNT 1")
+    closed.close()
+    closed.close()
+    for use in (closed.fetchone, lambda: closed.execute("COUNT 1"), lambda: closed.fetchmany(1)):
+        with raises(dbapi.InterfaceError, match="cursor is closed"):
+            use()
+    open_one.execute("ENDLESS").fetchone()
+    connection.close()
+    assert engine.ended.wait(30)
+    for use in (open_one.fetchone, lambda: open_one.execute("COUNT 1"), connection.cursor, connection.commit):
+        with raises(dbapi.InterfaceError, match="closed"):
+            use()
+
+
+def test_no_transactions(connection: dbapi.Connection) -> None:
+    connection.commit()
+    with raises(dbapi.NotSupportedError):
+        connection.rollback()
+
+
+def test_an_error_tells_everything(connection: dbapi.Connection) -> None:
+    with raises(dbapi.ProgrammingError) as told:
+        connection.cursor().execute("\n FAIL job")
+    error = told.value
+    assert (error.condition, error.sqlstate, error.hint) == ("JETSQL.JOB_NOT_FOUND", "42704", "See SHOW JOBS.")
+    assert (error.line, error.column) == (2, 7)
+    assert "There is no such job. See SHOW JOBS. (line 2, column 7)" in str(error)
+
+
+def test_an_error_behind_the_first_rows(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("LATE")
+    assert cursor.fetchone() == (1,)
+    with raises(dbapi.DatabaseError, match="the second row is broken"):
+        cursor.fetchall()
+    assert cursor.execute("COUNT 1").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind"),
+    [
+        ("PARSE_SYNTAX_ERROR", dbapi.ProgrammingError),
+        ("JOB_NOT_FOUND", dbapi.ProgrammingError),
+        ("REQUEST_NOT_READABLE", dbapi.ProgrammingError),
+        ("PARAMETER_NOT_READABLE", dbapi.ProgrammingError),
+        ("NOT_SUPPORTED", dbapi.NotSupportedError),
+        ("SINK_REFUSED_ROWS", dbapi.DataError),
+        ("DUPLICATE_KEY", dbapi.IntegrityError),
+        ("STATEMENT_CANCELLED", dbapi.OperationalError),
+        ("SESSION_NOT_FOUND", dbapi.OperationalError),
+        ("WRONG_STATUS", dbapi.OperationalError),
+        ("INTERNAL_ERROR", dbapi.InternalError),
+    ],
+)
+def test_which_exception_an_error_is(condition: str, kind: type[Exception]) -> None:
+    assert type(dbapi_error(f"JETSQL.{condition}", SQLSTATES[condition])) is kind
+
+
+def test_every_condition_is_a_kind_of_error() -> None:
+    plain = [name for name, state in SQLSTATES.items() if type(dbapi_error(name, state)) is dbapi.DatabaseError]
+    assert plain == []
+
+
+def dbapi_error(condition: str, sqlstate: str) -> Exception:
+    from jetsql.client.dbapi.exceptions import error_of
+
+    return error_of(ErrorReport(condition, sqlstate, "words"))
+
+
+def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    cursor, failed = connection.cursor(), []
+
+    def wait() -> None:
+        with raises(dbapi.OperationalError) as told:
+            cursor.execute("WAIT")
+        failed.append(told.value.condition)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert engine.waiting.wait(30)
+    cursor.cancel()
+    thread.join(30)
+    assert failed == ["JETSQL.STATEMENT_CANCELLED"]
+    cursor.cancel()  # nothing runs
+    assert cursor.execute("COUNT 1").fetchall() == [(0,)]
+
+
+def lose_sessions(server: Server) -> None:
+    for session in list(server.door.sessions._sessions):
+        server.door.sessions.close(session)
+
+
+def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: Server) -> None:
+    with jetsql.connect(server.url, token=TOKEN, schema="sales") as connection:
+        cursor, other = connection.cursor(), connection.cursor()
+        cursor.execute("SELECT 1")
+        other.execute("SELECT 1")
+        lose_sessions(server)
+        assert cursor.execute("SELECT 2").fetchall() == [("2",)]
+        assert other.execute("SELECT 2").fetchall() == [("2",)]
+        assert connection.schema == "`sales`"
+        assert [kind for kind, _ in connection.messages] == [dbapi.Warning]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "USE sales",
+        "SET a = b",
+        "DECLARE a INT",
+        "CACHE TABLE a",
+        "CREATE TEMPORARY VIEW a AS SELECT 1",
+        "CREATE OR REPLACE TEMP VIEW a AS SELECT 1",
+    ],
+)
+def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, server: Server, statement: str) -> None:
+    cursor = connection.cursor()
+    cursor.execute(statement)
+    lose_sessions(server)
+    for _ in range(2):
+        with raises(dbapi.OperationalError, match="was not begun") as told:
+            cursor.execute("SELECT 1")
+        assert told.value.hint == "Connect again."
+
+
+def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        connection = jetsql.connect(server.url, token=TOKEN)
+        cursor = connection.cursor()
+        cursor.execute("ENDLESS").fetchone()
+    with raises(dbapi.OperationalError):
+        cursor.fetchall()
+    with raises(dbapi.OperationalError, match="No engine answers"):
+        cursor.execute("SELECT 1")
+    connection.close()
+
+
+def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    with raises(dbapi.OperationalError, match="Spark's process"):
+        connection.cursor().execute("DIE")
+    assert engine.statements.texts == ["DIE"]
+
+
+def test_no_engine_and_a_wrong_token(server: Server) -> None:
+    with raises(dbapi.OperationalError, match="token is wrong"):
+        jetsql.connect(server.url, token="wrong")
+    with raises(dbapi.OperationalError, match="No engine answers"):
+        jetsql.connect("http://127.0.0.1:9")
+
+
+def test_the_engine_of_a_home_is_not_started_when_that_is_forbidden(tmp_path: Any) -> None:
+    with raises(dbapi.OperationalError, match="No engine runs on"):
+        jetsql.connect(home=tmp_path, start=False)
+
+
+URLS = [
+    ("jetsql://:secret@host:80/sales", Address("http://host:80", "secret", schema="sales")),
+    ("jetsql://:s%40@[::1]:80/?schema=a.b&tls=true", Address("https://[::1]:80", "s@", schema="a.b")),
+    ("jetsql://host?token=secret", Address("http://host", "secret")),
+    ("http://:secret@host:80/prefix/", Address("http://host:80/prefix", "secret")),
+    ("https://host", Address("https://host", "from the environment")),
+    ("jetsql:///?home=/a/b", Address(None, "", home="/a/b")),
+    ("jetsql:///sales?home=/a&start=false", Address(None, "", home="/a", schema="sales", start=False)),
+]
+
+
+@pytest.mark.parametrize(("url", "expected"), URLS)
+def test_urls(url: str, expected: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JETSQL_TOKEN", "from the environment")
+    assert address(None, url, None, None, True) == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "used"),
+    [
+        ("sales", "`sales`"),
+        ("lake.sales", "`lake`.`sales`"),
+        ("`a.b`.c", "`a.b`.`c`"),
+        ("`a``b`", "`a``b`"),
+    ],
+)
+def test_the_schema_of_a_connection_is_quoted(server: Server, schema: str, used: str) -> None:
+    with jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
+        assert connection.schema == used
+
+
+def test_the_address_of_the_home_of_the_settings() -> None:
+    assert address(None, None, None, "sales", False) == Address(None, "", None, "sales", False)
+
+
+def test_an_error_goes_from_process_to_process() -> None:
+    error = error_of(ErrorReport("JETSQL.JOB_NOT_FOUND", "42704", "There is no job j.", "Make it.", 2, 3))
+    copied = pickle.loads(pickle.dumps(error))
+    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://host", "host:80", "", "jetsql://host?hom=1", "jetsql://host?home=/a", "jetsql:///?start=no"]
+)
+def test_bad_urls(url: str) -> None:
+    with raises(dbapi.InterfaceError, match="URL"):
+        jetsql.connect(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        ":s3cret@host:80",
+        "s3cret@host:80",
+        "//s3cret@host",
+        "http://host:s3cret",
+        "jetsql://host:80s3cret/",
+        "ftp://:s3cret@host",
+        "jetsql://host?s3cret",
+        "jetsql://[s3cret",
+        "jetsql://:s3cret@host?hom=1",
+        "jetsql://:s3cret@host?start=no",
+        "jetsql://:s3cret@host?tls=no",
+        "jetsql://:s3cret@127.0.0.1:9",
+        "http://:s3cret@127.0.0.1:9/?token=s3cret",
+    ],
+)
+def test_no_error_shows_the_token_of_a_url(url: str) -> None:
+    with pytest.raises(dbapi.Error) as told:
+        jetsql.connect(url)
+    assert "s3cret" not in f"{told.value} {told.value.__cause__}"
+    assert "s3cret" not in repr(Address("http://host", "s3cret"))
+
+
+class Point(NamedTuple):
+    x: int
+    y: Any
+
+
+ENCODED = [
+    (None, None),
+    (True, True),
+    (7, 7),
+    (0.1, {"type": "double", "value": "0.1"}),
+    (float("nan"), {"type": "double", "value": "NaN"}),
+    (float("-inf"), {"type": "double", "value": "-Infinity"}),
+    (Decimal("1.10"), {"type": "decimal(3,2)", "value": "1.10"}),
+    (Decimal("-0.05"), {"type": "decimal(2,2)", "value": "-0.05"}),
+    (Decimal("1E+3"), {"type": "decimal(4,0)", "value": "1000"}),
+    (b"\0\xff", {"type": "binary", "value": "AP8="}),
+    (date(1, 1, 1), {"type": "date", "value": "0001-01-01"}),
+    (datetime(2024, 1, 1, tzinfo=UTC), {"type": "timestamp", "value": "2024-01-01T00:00:00+00:00"}),
+    (datetime(2024, 1, 1, 2, 3, 4, 5), {"type": "timestamp_ntz", "value": "2024-01-01T02:03:04.000005"}),
+    (time(1, 2, 3), {"type": "time(6)", "value": "01:02:03"}),
+    (timedelta(days=-1), {"type": "interval day to second", "value": "-1 00:00:00"}),
+    (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    ([1, None], [1, None]),
+    ({"a": 1}, {"type": "map", "value": [["a", 1]]}),
+    ((1, "x"), {"type": "struct", "value": [["col1", 1], ["col2", "x"]]}),
+    (Point(1, 2), {"type": "struct", "value": [["x", 1], ["y", 2]]}),
+    (Struct(["a", "a"], [1, 2]), {"type": "struct", "value": [["a", 1], ["a", 2]]}),
+    (Typed(1, "smallint"), {"type": "smallint", "value": "1"}),
+    (Typed(None, "date"), {"type": "date", "value": None}),
+]
+
+
+@pytest.mark.parametrize(("value", "encoded"), ENCODED, ids=[repr(value) for value, _ in ENCODED])
+def test_parameters_on_the_wire(value: object, encoded: object) -> None:
+    assert encode([value]) == [encoded]
+    assert bound(encode([value]), "SELECT ?") is not None
+
+
+def test_values_of_numpy_and_pandas() -> None:
+    import numpy
+    import pandas
+
+    moment = {"type": "timestamp_ntz", "value": "2024-01-01T00:00:00"}
+    values = [numpy.int64(1), numpy.float32(0.5), numpy.array([1, 2]), pandas.NaT, pandas.Timestamp("2024-01-01")]
+    assert encode(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
+    with raises(StatementError, match="has nanoseconds") as caught:
+        encode([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
+    assert caught.value.hint == "Round it."
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2**31 - 1, "int"),
+        (2**31, "bigint"),
+        (-(2**31), "int"),
+        (-(2**31) - 1, "bigint"),
+        (2**63 - 1, "bigint"),
+        (2**63, "decimal(38,0)"),
+        (-(2**63), "bigint"),
+        (-(2**63) - 1, "decimal(38,0)"),
+        (10**38 - 1, "decimal(38,0)"),
+    ],
+)
+def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: str) -> None:
+    assert bound(encode([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ([object()], "object, for which Spark has no type"),
+        ([{1, 2}], "set, for which"),
+        ([10**38], "more than 38 digits"),
+        ([Decimal("NaN")], "no NaN"),
+        ([Decimal("1e40")], "more than 38 digits"),
+        ([time(1, tzinfo=UTC)], "offset"),
+        ([[1, "x"]], "several types: int, str"),
+        (["\ud800"], "UTF-8"),
+        ({"a b": 1}, "no name of a parameter"),
+        ([1, 2, 3], "3 parameters, and the statement has 2 markers"),
+        ([Typed([1], "array<int>")], "A list can't be given another type"),
+        ([Typed("1", "array<int>")], "array, map or struct alone"),
+    ],
+)
+def test_parameters_that_are_none(connection: dbapi.Connection, parameters: Any, words: str) -> None:
+    with raises(dbapi.ProgrammingError, match=words) as told:
+        connection.cursor().execute("ARGS ?, '?', ?", parameters)
+    assert told.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
+
+
+@pytest.mark.parametrize("parameters", ["text", 1, b"", {1, 2}])
+def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection, parameters: Any) -> None:
+    with raises(dbapi.InterfaceError, match="in a sequence or a mapping"):
+        connection.cursor().execute("ARGS ?", parameters)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"type": "int"}, {"type": 1, "value": 1}, {}, {"type": "map", "value": [1]}, {"type": "int", "value": [1]},
+     {"type": "array", "value": 1}, {"type": "struct", "value": [[1, 1]]}],
+)  # fmt: skip
+def test_what_is_no_parameter_on_the_wire(told: object) -> None:
+    with raises(StatementError) as caught:
+        bound([told], "SELECT ?")
+    assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
+
+
+def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    [(args,)] = cursor.execute("ARGS :a", {"a": 1}).fetchall()
+    assert args == "{'a': {'type': 'int', 'value': '1'}}"
+    with raises(dbapi.InterfaceError, match="a text, not a bytes"):
+        cursor.execute(b"SELECT 1")  # type: ignore[arg-type]
+
+
+def test_many_rows_go_in_few_statements() -> None:
+    rows = [encode(row) for row in [(1, "a"), (2, "b"), (None, "c"), (3, None)]]
+    found = list(insert_batches.statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
+    assert found == [
+        ("INSERT INTO t (a, b) VALUES (?, ?), (?, ?)", [1, "a", 2, "b"]),
+        ("INSERT INTO t (a, b) VALUES (?, ?)", [None, "c"]),
+        ("INSERT INTO t (a, b) VALUES (?, ?)", [3, None]),
+    ]
+    named = [encode(row) for row in [{"a": 1, "b": 2}, {"a": 3, "b": 4}]]
+    assert list(insert_batches.statements("insert into t values (:b, :a);", named)) == [
+        ("insert into t values (?, ?), (?, ?)", [2, 1, 4, 3])
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["INSERT INTO t VALUES (?, 1)", "INSERT INTO t SELECT ?", "INSERT INTO t VALUES (?), (?)", "UPDATE t SET a = ?",
+     "INSERT OVERWRITE t VALUES (?)", "INSERT INTO t VALUES (?, ?)"],
+)  # fmt: skip
+def test_other_statements_run_once_a_row(text: str) -> None:
+    assert list(insert_batches.statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
+
+
+def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.executemany("NOTHING", [])
+    with raises(dbapi.InterfaceError, match="without rows"):
+        cursor.executemany("ARGS ?", [[1], [2]])
+
+
+def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
+    cursor = connection.arrow_cursor()
+    table = cursor.execute("COUNT 1000").fetch_arrow_table()
+    assert (table.num_rows, table.column("n").to_pylist()[-1], cursor.description[0][1]) == (1000, 999, "int")
+    assert list(cursor.execute("COUNT 2").fetch_df()["n"]) == [0, 1]
+    assert sum(batch.num_rows for batch in cursor.execute("COUNT 3").fetch_record_batch()) == 3
+    with raises(dbapi.InterfaceError, match="fetched once"):
+        cursor.fetch_arrow_table()
+    with raises(dbapi.InterfaceError, match="arrow_cursor"):
+        connection.cursor().execute("COUNT 1").fetch_df()
+
+
+def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> None:
+    cursor = connection.arrow_cursor()
+    with raises(dbapi.ProgrammingError, match="There is no such job"):
+        cursor.execute("FAIL job")
+    with raises(dbapi.DatabaseError, match="the second row is broken"):
+        cursor.execute("LATE").fetch_arrow_table()
+    cursor.execute("ENDLESS")
+    cursor.close()
+    assert engine.ended.wait(30)
+
+
+def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        connection = jetsql.connect(server.url, token=TOKEN)
+        cursor = connection.arrow_cursor()
+        cursor.execute("ENDLESS")
+    with raises(dbapi.OperationalError):
+        cursor.fetch_arrow_table()
+    connection.close()

@@ -1,1 +1,0 @@
-"""Other people's clients against an engine of ours: `python -m tests.door_clients`."""

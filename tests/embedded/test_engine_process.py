@@ -1,0 +1,337 @@
+"""An engine's process from its start to its end, however that comes; whole processes, over an engine without Spark."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from jetsql.cli.flags import ExitCode
+from jetsql.home.discovery import EngineNote, read_note, write_note
+from tests.conftest import until
+from tests.support.paths import PROGRAMS
+
+PROGRAM = PROGRAMS / "jetsql_without_spark.py"
+Ended = subprocess.CompletedProcess
+
+
+@dataclass
+class Bench:
+    """Calls the program on one home."""
+
+    home: Path
+    environ: dict[str, str] = field(default_factory=dict)
+    processes: list["subprocess.Popen[str]"] = field(default_factory=list)
+
+    def __call__(self, *arguments: str, input: str | None = None, **environ: str) -> "Ended[str]":
+        return subprocess.run(
+            self.command(*arguments),
+            input=input or "",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env={**self.environ, **environ},
+        )
+
+    def background(self, *arguments: str, **environ: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            self.command(*arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**self.environ, **environ},
+        )
+        self.processes.append(process)
+        return process
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, str(PROGRAM), *arguments]
+
+    def row(self, *arguments: str, input: str | None = None) -> dict[str, object]:
+        ended = self("--format", "json", *arguments, input=input)
+        assert ended.returncode == ExitCode.FINE, ended.stderr
+        told: dict[str, object] = json.loads(ended.stdout)
+        return told
+
+    def submit(self, name: str) -> None:
+        self.row("submit", "-n", name, "-", input="INSERT INTO out SELECT * FROM STREAM src")
+
+    @property
+    def note(self) -> EngineNote:
+        note = read_note(self.home)
+        assert note is not None
+        return note
+
+    @property
+    def log(self) -> str:
+        return (self.home / "engine.log").read_text()
+
+
+@pytest.fixture
+def jetsql(tmp_path: Path) -> Iterator[Bench]:
+    home = tmp_path / "home"
+    bench = Bench(home, {**os.environ, "JETSQL_HOME": str(home), "JETSQL_CONFIG": os.devnull})
+    yield bench
+    ended = bench("stop")
+    for process in bench.processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+    assert ended.returncode == 0, ended.stderr
+
+
+def status(jetsql: Bench) -> str:
+    return str(json.loads(jetsql("status", "--format", "json").stdout)["status"])
+
+
+def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
+    """What it said, without what takes long on a slow machine."""
+    return [line for line in ended.stderr.splitlines() if not line.startswith("starting the engine")]
+
+
+def test_start_stop_and_start(jetsql: Bench) -> None:
+    ended = jetsql("start")
+    assert (ended.returncode, told(ended)) == (ExitCode.FINE, [])
+    assert ended.stdout.startswith("started: process ")
+    assert jetsql("start").stdout.startswith("runs already: process ")
+    jetsql.submit("orders")
+    assert status(jetsql) == "up"
+    assert jetsql("stop").stdout == "stopped\n"
+    assert read_note(jetsql.home) is None
+    assert (status(jetsql), jetsql("status").returncode) == ("down", ExitCode.NO_ENGINE)
+    assert jetsql.row("list-jobs")["name"] == "orders"
+    assert jetsql("stop", "--home", str(jetsql.home / "none")).returncode == ExitCode.FINE
+
+
+def test_no_start(jetsql: Bench) -> None:
+    ended = jetsql("list-jobs", "--no-start")
+    assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
+    assert "No engine runs on" in ended.stderr and "jetsql start" in ended.stderr
+    assert not (jetsql.home / "engine.log").exists()
+
+
+def test_of_many_commands_that_need_an_engine_one_starts_it(jetsql: Bench) -> None:
+    with ThreadPoolExecutor() as threads:
+        ended = list(threads.map(lambda _: jetsql("start"), range(5)))
+    assert [each.returncode for each in ended] == [ExitCode.FINE] * 5
+    assert sorted(each.stdout.partition(":")[0] for each in ended) == ["runs already"] * 4 + ["started"]
+    assert jetsql.log.count("starts on") == 1
+
+
+def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Path) -> None:
+    go, late = tmp_path / "go", tmp_path / "late"
+    loses = jetsql.background("start", JETSQL_TEST_LATE=str(late))
+    until(lambda: (jetsql.home / "engine.log").exists() and "starts on" in jetsql.log)
+    served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(go))
+    until(lambda: (jetsql.home / "engine.owner").exists())
+    second = jetsql("serve")
+    assert (second.returncode, second.stdout) == (ExitCode.NO_ENGINE, "")
+    assert "HOME_IN_USE" in second.stderr
+    late.touch()
+    until(lambda: jetsql.log.count("HOME_IN_USE") == 2)
+    go.touch()
+    out, _ = loses.communicate(timeout=60)
+    assert (loses.returncode, out.partition(":")[0]) == (ExitCode.FINE, "runs already")
+    assert served.poll() is None
+    assert jetsql("stop").returncode == ExitCode.FINE
+    out, err = served.communicate(timeout=60)
+    assert (served.returncode, out) == (ExitCode.FINE, "")
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine answers", "stopped"]
+
+
+def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    started = jetsql.background("start", JETSQL_TEST_SLOW_START=str(go))
+    until(lambda: status(jetsql) == "starting")
+    assert jetsql("stop", "--timeout", "0").returncode == ExitCode.NO_ENGINE
+    stopping = jetsql.background("stop")
+    go.touch()
+    assert stopping.communicate(timeout=60)[0] == "stopped\n"
+    started.communicate(timeout=60)
+    assert status(jetsql) == "down"
+
+
+def test_a_start_while_it_stops_waits_and_starts_anew(jetsql: Bench) -> None:
+    jetsql("start")
+    first = jetsql.note
+    write_note(jetsql.home, EngineNote(**{**vars(first), "stopping": True}))
+    assert status(jetsql) == "stopping"
+    started = jetsql.background("start")
+    write_note(jetsql.home, first)
+    started.communicate(timeout=60)
+    jetsql("stop")
+    both = [jetsql.background("stop"), jetsql.background("start"), jetsql.background("list-jobs")]
+    for process in both:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in both] == [0, 0, 0]
+
+
+def test_a_killed_engine_is_started_again_by_the_next_command(jetsql: Bench) -> None:
+    jetsql("start")
+    jetsql.submit("orders")
+    first = jetsql.note
+    os.kill(first.pid, signal.SIGKILL)
+    assert jetsql.row("list-jobs")["name"] == "orders"
+    assert jetsql.note.pid != first.pid
+
+
+def test_nothing_is_done_to_the_process_that_a_stale_note_names(jetsql: Bench) -> None:
+    jetsql.home.mkdir()
+    bystander = jetsql.background("serve", JETSQL_HOME=str(jetsql.home / "other"))
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    write_note(jetsql.home, EngineNote(pid=bystander.pid, url=url, token="t", version="0", started=0.0))
+    assert jetsql("stop").returncode == ExitCode.FINE
+    assert jetsql("start").stdout.startswith("started")
+    assert jetsql.note.pid != bystander.pid
+    assert bystander.poll() is None
+    assert jetsql("stop", "--home", str(jetsql.home / "other")).returncode == ExitCode.FINE
+
+
+def test_an_engine_whose_spark_dies_ends_with_it(jetsql: Bench, tmp_path: Path) -> None:
+    dies = tmp_path / "dies"
+    served = jetsql.background("serve", JETSQL_TEST_SPARK_DIES=str(dies))
+    until(lambda: status(jetsql) == "up")
+    jetsql.submit("orders")
+    dies.touch()
+    assert served.wait(timeout=60) == 3
+    assert "ERROR jetsql.embedded.engine_process: Spark's process ended with exit code -9" in jetsql.log
+    assert jetsql.row("list-jobs")["name"] == "orders"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> None:
+    served = jetsql.background("serve")
+    until(lambda: status(jetsql) == "up")
+    jetsql.submit("orders")
+    served.send_signal(number)
+    out, err = served.communicate(timeout=60)
+    assert (served.returncode, out) == (ExitCode.FINE, "")
+    assert err.splitlines()[1:] == ["stopping ... (Ctrl-C again ends at once)", "stopped"]
+    assert "Stopped\n" in jetsql.log
+    assert read_note(jetsql.home) is None
+
+
+def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(go))
+    until(lambda: (jetsql.home / "engine.owner").exists())
+    served.send_signal(signal.SIGTERM)
+    assert served.stderr is not None
+    assert served.stderr.readline().startswith("stopping")
+    go.touch()
+    assert served.wait(timeout=60) == ExitCode.FINE
+    assert "answers" not in jetsql.log
+
+
+def test_a_second_signal_ends_it_at_once(jetsql: Bench, tmp_path: Path) -> None:
+    served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(tmp_path / "never"))
+    until(lambda: (jetsql.home / "engine.owner").exists())
+    served.send_signal(signal.SIGTERM)
+    assert served.stderr is not None
+    served.stderr.readline()
+    while served.poll() is None:  # signals in the same instant count as one
+        served.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
+    assert served.returncode == ExitCode.INTERRUPTED
+
+
+def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
+    jetsql("start")
+    jetsql.submit("orders")
+    waiting = jetsql.background("-e", "WAIT FOR JOB orders UNTIL BATCH 100")
+    until(lambda: json.loads(jetsql("status", "--format", "json").stdout)["statements"] == 1)
+    assert jetsql("stop").stdout == "stopped\n"
+    out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out) == (ExitCode.STATEMENT_FAILED, "")
+    assert "[JETSQL.STATEMENT_CANCELLED] The engine is being stopped." in err
+
+
+# --- serve --init ----------------------------------------------------------------------------------------------------
+
+
+def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "init.sql"
+    file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")
+    for message in ("Created.", "There is a job of this name already. It is the same."):
+        served = jetsql.background("serve", "--init", str(file))
+        assert jetsql("status", "--wait", "60").returncode == ExitCode.FINE
+        assert jetsql.row("list-jobs")["name"] == "orders"
+        jetsql("stop")
+        out, _ = served.communicate(timeout=60)
+        assert message in out and served.returncode == ExitCode.FINE
+
+
+def test_an_init_that_fails_ends_the_engine(jetsql: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "init.sql"
+    file.write_text("SHOW JOBS;\nSUSPEND JOB nowhere;")
+    ended = jetsql("serve", "--init", str(file))
+    assert ended.returncode == ExitCode.STATEMENT_FAILED
+    assert f"{file}:2:13: [JETSQL.JOB_NOT_FOUND]" in ended.stderr
+    assert "answers" not in ended.stderr
+    assert status(jetsql) == "down"
+    assert jetsql("serve", "--init", "missing.sql").returncode == ExitCode.USAGE
+
+
+# --- what keeps it from starting -------------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken(jetsql: Bench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in ("start", "serve"):
+            ended = jetsql(command, JETSQL_HTTP_PORT=port)
+            assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
+            assert f"The HTTP door can't open at 127.0.0.1:{port}: Address already in use." in ended.stderr
+    assert jetsql.log.count("Address already in use") == 2
+
+
+@pytest.mark.parametrize("command", ["start", "serve", "list-jobs"])
+def test_a_home_that_can_not_be_used(jetsql: Bench, tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").touch()
+    ended = jetsql(command, "--home", str(tmp_path / "file" / "home"))
+    assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
+    assert "HOME_NOT_USABLE" in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["engine.log", "engine.lock", "engine.token", "start.lock", "jetsql.db"])
+def test_a_file_of_the_home_that_can_not_be_written(jetsql: Bench, name: str) -> None:
+    (jetsql.home / name).mkdir(parents=True)
+    ended = jetsql("start")
+    assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
+    [words] = told(ended)
+    assert str(jetsql.home) in words
+    (jetsql.home / name).rmdir()
+    assert jetsql("start").returncode == ExitCode.FINE
+
+
+def test_why_a_start_failed_is_told_and_kept_whatever_it_was(jetsql: Bench) -> None:
+    ended = jetsql("start", PYTHONSTARTUP="", JETSQL_TEST_BREAKS="yes")
+    assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
+    [words] = told(ended)
+    assert "RuntimeError: it breaks" in words
+    assert "Traceback" in jetsql.log and "RuntimeError: it breaks" in jetsql.log
+
+
+def test_what_is_in_a_home_is_its_owners(jetsql: Bench) -> None:
+    before = os.umask(0)
+    try:
+        jetsql("start")
+        jetsql.submit("orders")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(jetsql.home.stat().st_mode) == 0o700
+    modes = {file.name: oct(stat.S_IMODE(file.stat().st_mode)) for file in jetsql.home.rglob("*") if file.is_file()}
+    assert {"engine.json", "engine.log", "engine.lock", "engine.token", "start.lock", "jetsql.db"} <= set(modes)
+    assert set(modes.values()) == {"0o600"}, modes

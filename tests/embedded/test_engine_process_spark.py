@@ -1,0 +1,137 @@
+"""An engine's process with Spark in it: started by whoever comes first, killed in each half, stopped gracefully."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jetsql.home.discovery import EngineNote, read_note
+from jetsql.home.log_reader import LogReader, records
+from tests.conftest import until
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.spark
+
+
+class Cli:
+    """Calls the program on one home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def __call__(self, *arguments: str, code: int = 0, input: str = "") -> str:
+        """Its standard output."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "jetsql", *arguments],
+            cwd=ROOT,
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={
+                **os.environ,
+                "JETSQL_CONFIG": os.devnull,
+                "JETSQL_HOME": str(self.home),
+                "JETSQL_MASTER": "local[2]",
+                "JETSQL_DRIVER_MEMORY": "1g",
+            },
+        )
+        assert ended.returncode == code, ended.stderr
+        return ended.stdout
+
+    def rows(self, *arguments: str) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self("--format", "json", *arguments).splitlines()]
+
+    @property
+    def note(self) -> EngineNote:
+        note = read_note(self.home)
+        assert note is not None
+        return note
+
+    def add(self, *numbers: int) -> None:
+        """Rows into the source, and wait until the job has brought them over."""
+        values = ", ".join(f"({number})" for number in numbers)
+        self("-e", f"INSERT INTO numbers VALUES {values}; WAIT FOR JOB copy UNTIL IDLE")
+
+    @property
+    def copied(self) -> list[object]:
+        return [row["id"] for row in self.rows("-e", "SELECT id FROM copies ORDER BY id")]
+
+
+@pytest.fixture(scope="module")
+def jetsql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    cli = Cli(tmp_path_factory.mktemp("a home"))
+    yield cli
+    cli("stop")
+
+
+def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
+    """One story, for each start takes seconds."""
+    with ThreadPoolExecutor() as threads:
+        told = list(threads.map(lambda _: jetsql("start"), range(2)))
+    assert sorted(line.partition(":")[0] for line in told) == ["runs already", "started"]
+    jetsql("-e", "CREATE TABLE numbers (id INT) USING json; CREATE TABLE copies (id INT) USING parquet")
+    jetsql(
+        *("submit", "-n", "copy", "-o", "snapshotIntervalMillis=200", "-"),
+        input="INSERT INTO copies SELECT id FROM STREAM numbers",
+    )
+    jetsql.add(1, 2)
+    assert jetsql.copied == [1, 2]
+
+    first = jetsql.note
+    os.kill(first.pid, signal.SIGKILL)
+    jetsql.add(3)
+    assert jetsql.copied == [1, 2, 3]
+    assert jetsql.note.pid != first.pid
+
+    engine = psutil.Process(jetsql.note.pid)
+    [java] = [child for child in engine.children(recursive=True) if "java" in child.name()]
+    java.kill()
+    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
+    jetsql.add(4)
+    assert jetsql.copied == [1, 2, 3, 4]
+
+    jetsql("suspend", "copy")
+    jetsql("-e", "DROP TABLE numbers")
+    jetsql("resume", "copy", code=1)
+    assert jetsql("stop") == "stopped\n"
+    assert read_note(jetsql.home) is None
+    [job] = jetsql.rows("list-jobs")
+    assert (job["name"], job["status"]) == ("copy", "SUSPENDED")
+    jetsql("cancel", "copy")
+
+
+def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
+    script = """
+        CREATE TABLE words (word STRING) USING json; CREATE TABLE lengths (n INT) USING parquet;
+        CREATE JOB breaks OPTIONS ('snapshotIntervalMillis' = '200', 'restartAttempts' = '0') AS
+        INSERT INTO lengths SELECT assert_true(word <> 'bad') IS NULL, 1 FROM STREAM words
+    """.replace("(n INT)", "(fine BOOLEAN, n INT)")
+    jetsql("-e", script)
+    jetsql("-e", "INSERT INTO words VALUES ('good'), ('bad')")
+    until(lambda: jetsql.rows("list-jobs")[0]["status"] == "SUSPENDED")
+    shown = jetsql("logs", "breaks")
+    assert "MicroBatchExecution [breaks]: " in shown
+    assert "Executor [breaks]: " in shown
+    assert "JOB breaks: " in shown and "-> SUSPENDED)" in shown
+    reader = LogReader(jetsql.home)
+    whole = list(records(reader.lines()))
+    reader.close()
+    assert any("jetsql.embedded.engine_process: The engine answers" in record.text and record.time for record in whole)
+    assert (jetsql.home / "engine.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli) -> None:
+    first = psutil.Process(jetsql.note.pid)
+    jetsql("-e", "SELECT size(collect_list(repeat('x', 1000))) FROM range(10000000)", code=3)
+    until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+    assert {job["name"] for job in jetsql.rows("list-jobs")} == {"breaks"}
+    assert "OutOfMemoryError" in (jetsql.home / "engine.log").read_text()

@@ -1,0 +1,221 @@
+"""Every socket that an engine or a cluster listens on, attacked as a stranger would: without token and secret.
+
+A socket that no list here knows fails the test; README's table of ports has the same rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jetsql.home.private_files import open_to_others
+from tests.external_clients.engine import ROOT, RunningEngine
+from tests.external_clients.engine import jetsql as command
+from tests.support.ports import kind, listeners, unix_sockets
+from tools.cluster import Cluster, cluster
+
+pytestmark = pytest.mark.spark
+
+SECRET = "hush-0123456789"
+RPC = "Spark RPC or blocks: secret required"
+PAGES = "web pages of master or worker: 403"
+DRIVER = {RPC: 2, "Py4J gateway: token required": 1, "Py4J callbacks: token required": 1}
+CLIENTS = {"HTTP endpoint: 401": 1, "Spark Connect: UNAUTHENTICATED": 1}
+PYTHON_FUNCTION = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+spark.udf.register("plus_one", lambda number: number + 1, "long")
+print(spark.sql("SELECT sum(plus_one(id)) FROM range(10)").first()[0])
+"""
+COUNT = """
+import sys
+from pyspark.sql import SparkSession
+conf = {"spark.master": sys.argv[1], "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
+builder = SparkSession.builder.config(map={**conf, **dict(pair.split("=") for pair in sys.argv[2:])})
+print(builder.getOrCreate().range(5).count())
+"""
+
+
+@contextmanager
+def running(home: Path, *flags: str) -> Iterator[RunningEngine]:
+    started = command(home, "start", *flags)
+    assert started.returncode == 0, started.stderr
+    try:
+        note = json.loads((home / "engine.json").read_text(encoding="utf-8"))
+        yield RunningEngine(home, *(note[name] for name in ("pid", "url", "connect", "thrift", "token")))
+    finally:
+        assert command(home, "stop").returncode == 0
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+    """Every port open that a setting can open."""
+    conf = ("--conf", "spark.ui.enabled=true", "--conf", "spark.ui.port=0", "--conf", f"spark.my.password={SECRET}")
+    with running(tmp_path_factory.mktemp("ports"), "--thrift", *conf) as engine:
+        yield engine
+
+
+def port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+def inventory(process: psutil.Process, engine: RunningEngine) -> dict[str, int]:
+    """Return what the sockets of a process tree are, by how they refuse a stranger; all are on loopback."""
+    known = {port_of(engine.connect): "Spark Connect: UNAUTHENTICATED"}  # by the test of it
+    found = list(listeners(process))
+    assert {each.address for each in found} == {"127.0.0.1"}
+    return dict(Counter(known.get(each.port) or kind(each) for each in found))
+
+
+def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: RunningEngine) -> None:
+    remote = f"{engine.connect}/;token={engine.token}"
+    called = python(PYTHON_FUNCTION, remote)
+    assert called.stdout == "55\n", called.stderr
+    process = psutil.Process(engine.pid)
+    expected = {**DRIVER, **CLIENTS, "Thrift: login required": 1, "Spark web UI: 401": 1}
+    assert inventory(process, engine) == expected
+    sockets = {Path(path) for path in unix_sockets(process)}
+    assert sockets and {path.parent for path in sockets} == {engine.home / "tmp"}
+    assert not open_to_others(engine.home / "tmp")
+
+
+def test_spark_connect_refuses_strangers(engine: RunningEngine) -> None:
+    for token in ("", ";token=wrong"):
+        refused = python(PYTHON_FUNCTION, f"{engine.connect}/{token}")
+        assert refused.returncode != 0 and "UNAUTHENTICATED" in refused.stderr
+
+
+def test_the_web_ui_of_spark_takes_the_token_as_password(engine: RunningEngine) -> None:
+    [port] = [each.port for each in listeners(psutil.Process(engine.pid)) if kind(each) == "Spark web UI: 401"]
+    login = base64.b64encode(f"anybody:{engine.token}".encode()).decode()
+    assert page(port, f"Basic {login}") == 200
+    assert page(port, f"Bearer {engine.token}") == 200
+    for wrong in ("Basic ***", f"Basic {base64.b64encode(b'anybody:wrong').decode()}", "Bearer wrong", "Bearer"):
+        assert page(port, wrong) == 401
+
+
+def page(port: int, authorization: str) -> int:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/jobs/", headers={"Authorization": authorization})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: RunningEngine) -> None:
+    process = psutil.Process(engine.pid)
+    lines = command_lines(process)
+    assert sum(str(engine.home) in line for line in lines) >= 2  # the engine, and its Java
+    assert not any(SECRET in line or engine.token in line for line in lines)
+    assert command(engine.home, "-e", "SET spark.ui.enabled", "--format", "json").stdout.count("true") == 1
+    assert SECRET not in command(engine.home, "-e", "SET spark.my.password").stdout
+    holding = [path.name for path in engine.home.iterdir() if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert holding == ["engine.json"]  # of mode 0600: commands compare what they ask for with it
+
+
+def command_lines(process: psutil.Process) -> list[str]:
+    """Return those of a process and its descendants."""
+    tree = (process, *process.children(recursive=True))
+    return [" ".join(each.cmdline()) for each in tree if each.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_secret_on_a_command_line_is_warned_of(tmp_path: Path) -> None:
+    for value, warned in ((SECRET, True), ("secret:env:NAME", False)):
+        refused = command(tmp_path, "-e", "SELECT 1", "--no-start", "--conf", f"spark.my.password={value}")
+        assert refused.returncode == 3
+        assert ("can be read by every user" in refused.stderr) is warned
+        assert SECRET not in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    home = tmp_path_factory.mktemp("used")
+    done = python_module("tests.support.programs.used_callbacks", str(home))
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def test_a_session_whose_callbacks_were_open_is_closed_to_strangers(told: dict[str, str]) -> None:
+    assert "_call_proxy" in told["before"]  # Python called the object
+    assert told["after"] == "True"
+    assert (told["called"], told["statement"]) == ("True", "id")  # Java's own calls arrive, with the token
+
+
+def test_callbacks_are_not_closed_under_a_query_that_may_use_them(told: dict[str, str]) -> None:
+    assert "stop them and call it again" in told["refused"]
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as made:
+        made.join()
+        yield made
+
+
+def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Cluster, tmp_path: Path) -> None:
+    assert members.master is not None
+    with running(tmp_path / "home", "--master", members.url, "--conf", "spark.executor.memory=512m") as engine:
+        assert command(tmp_path / "home", "-e", "SELECT count(*) FROM range(10)", "--format", "csv").returncode == 0
+        accumulators = {"Python accumulators: token required": 1}
+        assert inventory(psutil.Process(engine.pid), engine) == {**DRIVER, **CLIENTS, **accumulators}
+        log = (engine.home / "engine.log").read_text(encoding="utf-8")
+        assert "token to the AccumulatorServer is not correct" in log
+        for process, sockets in ((members.master, {RPC: 1, PAGES: 1}), (members.members[0], {RPC: 2, PAGES: 1})):
+            assert inventory(psutil.Process(process.pid), engine) == sockets
+            secret = (members.folder / "cluster.secret").read_text(encoding="utf-8").strip()
+            lines = command_lines(process)
+            assert lines and not any(secret in line for line in lines)
+
+
+@pytest.mark.parametrize("secret", [(), ("spark.authenticate=true", "spark.authenticate.secret=wrong-wrong-wrong")])
+def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret: tuple[str, ...]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", COUNT, members.url, *secret],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as stranger:
+        assert stranger.stderr is not None
+        refused = next(line for line in stranger.stderr if "SaslMessage" in line or "Mismatched response" in line)
+        stranger.kill()
+    assert "Exception" in refused
+
+
+def test_the_files_of_a_cluster_are_private(members: Cluster) -> None:
+    secret = members.folder / "cluster.secret"
+    assert not open_to_others(secret)
+    assert not open_to_others(members.folder / "master") and not open_to_others(members.folder / "member-0")
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return called("-c", program, *arguments)
+
+
+def python_module(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return called("-m", name, *arguments)
+
+
+def called(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words], env=environment(), capture_output=True, text=True, timeout=200, check=False
+    )

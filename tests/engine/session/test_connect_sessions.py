@@ -1,0 +1,116 @@
+"""Spark Connect holds against silent connections, and a session's operations are its own."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.client import SparkConnectClient
+from pyspark.sql.connect.plan import SQL
+
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.settings import EndpointSettings
+from tests.conftest import until
+from tests.support.strangers import half_open
+
+pytestmark = pytest.mark.spark
+
+TOKEN = "sesame"
+ENDLESS = "SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+HALF_A_HEAD = b"\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82"  # HEADERS of stream 1, which CONTINUATION should end
+BEGINNINGS = [b"", PREFACE[:9], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS + HALF_A_HEAD]
+
+
+@pytest.fixture(scope="module")
+def address(engine: EmbeddedEngine) -> Iterator[str]:
+    with engine.doors(EndpointSettings(), TOKEN) as addresses:
+        yield addresses.connect
+
+
+def opened(address: str, user: str = "me", session: str = "") -> SparkConnectClient:
+    named = f";session_id={session}" if session else ""
+    return SparkConnectClient(f"{address}/;token={TOKEN};user_id={user}{named}")
+
+
+def value(client: SparkConnectClient, text: str) -> object:
+    """The only value of the only row."""
+    rows, _ = client.to_table(SQL(text).to_proto(client), {})[:2]
+    return rows.column(0)[0].as_py()
+
+
+def test_1500_half_open_connections_do_not_lock_out_a_client(address: str) -> None:
+    port = int(address.rpartition(":")[2])
+    with half_open(port, 1500, *BEGINNINGS), closing(opened(address)) as client:
+        assert value(client, "SELECT 'honest'") == "honest"
+
+
+@contextmanager
+def running(client: SparkConnectClient, tag: str) -> Iterator[list[str]]:
+    """Run a statement that does not end by itself. Gives the conditions that it failed with."""
+    failed: list[str] = []
+
+    def run() -> None:
+        client.add_tag(tag)
+        with pytest.raises(PySparkException) as error:
+            value(client, ENDLESS)
+        failed.append(str(error.value.getCondition()))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield failed
+    finally:
+        until(lambda: bool(client.interrupt_all()) or not thread.is_alive())
+        thread.join(60)
+
+
+def test_another_session_cannot_interrupt_an_operation(engine: EmbeddedEngine, address: str) -> None:
+    with closing(opened(address)) as owner, closing(opened(address)) as other:
+        with running(owner, "nightly") as failed:
+            until(lambda: bool(tagged_jobs(engine)))
+            assert not other.interrupt_tag("nightly")
+            assert not other.interrupt_all()
+            for tag in tagged_jobs(engine):
+                assert not other.interrupt_tag(tag)
+            ids = operations(engine)
+            assert ids and not any(other.interrupt_operation(operation) for operation in ids)
+            assert failed == []
+        assert failed == ["OPERATION_CANCELED"]
+
+
+def operations(engine: EmbeddedEngine) -> list[str]:
+    """The ids of the operations that run, as they appear in the tags of Spark's jobs."""
+    return [tag.rpartition("_Operation_")[2] for tag in tagged_jobs(engine) if "_Operation_" in tag]
+
+
+def tagged_jobs(engine: EmbeddedEngine) -> list[str]:
+    """The tags of Spark's jobs that run."""
+    java = engine.spark.sparkContext._jsc.sc()
+    jobs = java.statusStore().jobsList(None)
+    tags = [tag for job in jobs_of(jobs) if str(job.status()) == "RUNNING" for tag in jobs_of(job.jobTags())]
+    return [str(tag) for tag in tags]
+
+
+def jobs_of(sequence: object) -> list[object]:
+    each = sequence.iterator()  # type: ignore[attr-defined]
+    found = []
+    while each.hasNext():
+        found.append(each.next())
+    return found
+
+
+def test_a_session_is_named_by_its_user_too(address: str) -> None:
+    """Its id alone does not lead into it; id and user together do, which README says."""
+    session = str(uuid.uuid4())
+    with closing(opened(address, "ann", session)) as ann, closing(opened(address, "bob", session)) as bob:
+        ann.execute_command(SQL("CREATE TEMPORARY VIEW mine AS SELECT 1").command(ann))
+        with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            value(bob, "SELECT * FROM mine")
+        with closing(opened(address, "ann", session)) as again:
+            assert value(again, "SELECT * FROM mine") == 1

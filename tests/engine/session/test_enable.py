@@ -1,0 +1,86 @@
+"""`jetsql.enable` on a session in use: it learns the statements, and nothing of Spark changes for anybody."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jetsql
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.errors import EngineError
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.support.programs.plain_spark", str(tmp_path_factory.mktemp("home"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_statement_of_spark_gives_what_it_gave(told: dict[str, Any]) -> None:
+    assert len(told["before"]) > 30
+    assert told["after"] == told["before"]
+
+
+def test_the_session_keeps_its_queries_and_settings(told: dict[str, Any]) -> None:
+    assert told["queries"] == ["theirs"]
+    assert told["zone"] == "Europe/Paris"
+    assert told["same"] is True
+
+
+def test_statements_return_rows_that_are_frames_like_others(told: dict[str, Any]) -> None:
+    [[_, name, status, message]] = told["created"]
+    assert (name, status) == ("copy", "RUNNING")
+    assert "exactly once" in message
+    assert told["listed"] == ["copy"]
+    assert told["filtered"] == 1
+    assert told["rows"] == 2
+
+
+def test_the_relations_are_in_a_catalogue_in_memory_too(told: dict[str, Any]) -> None:
+    assert {"jobs", "snapshots", "job_history"} <= set(told["relations"])
+    assert told["relation"] == [["copy", "RUNNING"]]
+
+
+def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
+    assert told["error"][0] == "AnalysisException"
+    assert "[JETSQL.JOB_NOT_FOUND]" in told["error"][1] and "line 1 pos 12" in told["error"][1]
+    assert "[JETSQL.PARSE_SYNTAX_ERROR]" in told["near miss"][1] and "line 2 pos 1" in told["near miss"][1]
+    assert "[JETSQL.STREAM_OUTSIDE_JOB]" in told["insert"][1]
+
+
+def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
+    assert any("in memory" in text for text in told["warnings"])
+    assert any("FIFO" in text for text in told["warnings"])
+    assert any("spark.authenticate=true" in text for text in told["warnings"])
+    assert not any("spark.ui.enabled" in text for text in told["warnings"])  # theirs is off
+
+
+def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[str, Any]) -> None:
+    assert told["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
+
+
+def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="has an engine on"):
+        jetsql.enable(engine.spark, home=tmp_path / "other")
+    assert list((tmp_path / "other").iterdir()) == []
+    assert jetsql.enable(engine.spark.newSession(), home=engine.home) is engine
+    assert list(engine.run("SHOW JOBS LIKE 'none of this name'").rows) == []
+
+
+def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:
+    assert told["closed"][0] == "ParseException"
+    assert "[JETSQL.ENGINE_NOT_STARTED]" in told["closed relation"][1]
+
+
+def test_an_engine_whose_spark_was_stopped_is_closed(told: dict[str, Any]) -> None:
+    assert told["stopped"] is True

@@ -1,0 +1,199 @@
+"""Spark's own statements through the engine: rows as Spark's tools show them, each statement run once."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from jetsql.cancellation import Cancellation, cancellable
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.output.diagnostics import Script
+from jetsql.script import Step, prepare
+from tests.conftest import Sql, until
+from tests.support.http_server import TOKEN, Server
+
+pytestmark = pytest.mark.spark
+
+
+NEW_YEAR = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def zone(sql: Sql) -> Iterator[Callable[[str], None]]:
+    """Sets the session's time zone for a test."""
+    yield lambda name: sql(f"SET TIME ZONE '{name}'") and None
+    sql("SET TIME ZONE 'UTC'")
+
+
+@pytest.mark.parametrize(("name", "hours"), [("UTC", 0), ("Asia/Tokyo", 9), ("+02:00", 2), ("GMT-3", -3)])
+def test_timestamps_go_by_the_clock_of_the_session(
+    sql: Sql, zone: Callable[[str], None], name: str, hours: int
+) -> None:
+    zone(name)
+    shown = sql.value("SELECT TIMESTAMP'2024-01-01 00:00:00Z'")
+    assert (shown, shown.utcoffset()) == (NEW_YEAR, dt.timedelta(hours=hours))
+
+
+def test_nested_timestamps_too_and_readings_of_a_clock_have_no_offset(sql: Sql, zone: Callable[[str], None]) -> None:
+    zone("Asia/Tokyo")
+    [(array, table, pair)] = sql(
+        "SELECT array(t, NULL), map(t, array(struct(t))), struct(t AS a, TIMESTAMP_NTZ'2024-01-01 00:00:00' AS b)"
+        " FROM VALUES (TIMESTAMP'2024-01-01 00:00:00Z') AS v(t)"
+    )
+    assert (array, table) == ([NEW_YEAR, None], {NEW_YEAR: [(NEW_YEAR,)]})
+    assert (pair.a, pair.b) == (NEW_YEAR, dt.datetime(2024, 1, 1))
+    assert {array[0].utcoffset(), pair.a.utcoffset()} == {dt.timedelta(hours=9)}
+
+
+def test_the_last_timestamp_can_be_shown_where_the_clock_is_beyond_it(sql: Sql, zone: Callable[[str], None]) -> None:
+    zone("Asia/Tokyo")
+    assert sql.value("SELECT TIMESTAMP'9999-12-31 23:59:59Z'").year == 9999
+
+
+@pytest.mark.parametrize(
+    "value", ["DATE'99999-01-01'", "DATE'-0044-03-15'", "TIMESTAMP'+99999-01-01 00:00:00'", "make_interval(1)"]
+)
+def test_values_that_cannot_be_shown_are_told_with_the_way_out(sql: Sql, value: str) -> None:
+    error = sql.error(f"SELECT {value} AS v")
+    assert (error.condition, error.hint) == ("JETSQL.VALUE_NOT_SHOWN", "Cast the column to STRING.")
+    assert sql.value(f"SELECT CAST({value} AS STRING)")
+
+
+def test_a_dollar_of_a_script_is_written_twice(sql: Sql) -> None:
+    [step] = prepare([Script("dollars.sql", "SELECT '$${day} ${day} $${spark.app.name}' AS text")], {"day": "Monday"})
+    assert isinstance(step, Step)
+    assert sql(step.text) == [("${day} Monday ${spark.app.name}",)]
+    assert list(sql.engine.session().run(step.text).rows) == [("${day} Monday ${spark.app.name}",)]
+
+
+def test_a_statement_runs_once(sql: Sql) -> None:
+    sql("CREATE TABLE src (id INT) USING json")
+    sql("CREATE VIEW v AS SELECT id FROM STREAM src")
+    sql("INSERT INTO src VALUES (1)")
+    assert sql("SELECT * FROM src") == [(1,)]
+
+
+def test_a_large_result_is_read_part_by_part(sql: Sql) -> None:
+    rows = sql.engine.run("SELECT id FROM range(0, 100000, 1, 4)").rows
+    assert next(rows) == (0,)
+    assert sum(1 for _ in rows) == 99999
+
+
+def test_rows_leave_nothing_behind_in_spark(sql: Sql) -> None:
+    assert len(sql("SELECT id FROM range(0, 100000, 1, 4)")) == 100000
+    until(lambda: nothing_is_left(sql))
+
+
+def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sql) -> None:
+    rows = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
+    assert next(rows) == (0,)
+    rows.close()  # type: ignore[attr-defined]
+    until(lambda: nothing_is_left(sql))
+
+
+def test_rows_that_nobody_begins_to_read_leave_nothing_behind_either(sql: Sql) -> None:
+    threads = sql.engine.spark.sparkContext._jvm.Thread
+    unread = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
+    until(lambda: rows_threads(threads) == 1)
+    del unread
+    until(lambda: rows_threads(threads) == 0 and nothing_is_left(sql))
+
+
+def rows_threads(threads: Any) -> int:
+    """How many of Spark's threads hand out rows."""
+    return sum(thread.getName() == "rows" for thread in threads.getAllStackTraces().keySet())
+
+
+def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql) -> None:
+    assert len(list(sql.engine.spark.sql("SELECT id FROM range(0, 1000, 1, 4)").toLocalIterator())) == 1000
+    until(lambda: nothing_is_left(sql))
+
+
+def test_rows_come_up_to_an_error(sql: Sql) -> None:
+    text = "SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)"
+    rows = sql.engine.run(text).rows
+    read: list[Any] = []
+    with pytest.raises(Exception) as error:
+        read.extend(rows)
+    assert sql.engine.error(error.value, text).condition == "DIVIDE_BY_ZERO"
+    assert len(read) >= 50000
+    until(lambda: nothing_is_left(sql))
+
+
+ENDLESS = [
+    "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE id < 0",
+    "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = rand()",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "when it runs"])
+def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, at_once: bool) -> None:
+    token, errors = Cancellation(), []
+
+    def read() -> None:
+        with cancellable(token):
+            errors.append(sql.error(text).condition)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    tracker = sql.engine.spark.sparkContext.statusTracker()
+    until(lambda: at_once or tracker.getActiveJobsIds() != [])
+    token.cancel()
+    thread.join(60)
+    assert errors == ["JETSQL.STATEMENT_CANCELLED"]
+    until(lambda: nothing_is_left(sql) and tracker.getActiveJobsIds() == [])
+
+
+def nothing_is_left(sql: Sql) -> bool:
+    context: Any = sql.engine.spark.sparkContext._jsc.sc()
+    return bool(context.getPersistentRDDs().isEmpty() and context.dagScheduler().activeQueryToJobs().isEmpty())
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "line", "column"),
+    [
+        ("SELEC 1", "PARSE_SYNTAX_ERROR", 1, 1),
+        ("SELECT\n  nope\nFROM range(1)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", 2, 3),
+        ("SELECT\n 1 / 0", "DIVIDE_BY_ZERO", 2, 2),
+        ("SELECT * FROM nowhere", "TABLE_OR_VIEW_NOT_FOUND", 1, 15),
+    ],
+)
+def test_errors_of_spark_keep_their_place(sql: Sql, text: str, condition: str, line: int, column: int) -> None:
+    error = sql.error(text)
+    assert (error.condition, error.line, error.column) == (condition, line, column)
+    assert "SQLSTATE" not in error.message and "== SQL" not in error.message
+    assert not error.message.startswith("[")
+
+
+@pytest.mark.parametrize("text", ["SELECT '\ud800'", "\udfff", "SHOW JOBS \ud800", "CREATE JOB \ud800 AS SELECT 1"])
+def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text: str) -> None:
+    error = sql.error(text)
+    assert (error.condition, error.sqlstate) == ("JETSQL.REQUEST_NOT_READABLE", "08P01")
+    assert "half of a surrogate pair" in error.message and error.message.isprintable()
+    assert sql.value("SELECT '\U0001f600'") == "\U0001f600"
+
+
+@pytest.mark.parametrize("levels", [10, 95])
+def test_parameters_within_each_other(server: Server, levels: int) -> None:
+    remote = RemoteEngine(server.url, TOKEN)
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    request = {"statement": "SELECT ? AS v", "parameters": [value]}
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
+        connection.request("POST", "/v1/sql", json.dumps(request), {"Authorization": f"Bearer {TOKEN}"})
+        response = connection.getresponse()
+        told = response.read().decode()
+    assert response.status == 200, told
+    assert "JETSQL.ENGINE_NOT_REACHABLE" not in told
+    assert list(remote.run("SELECT 1").rows) == [(1,)]
+    remote.close()

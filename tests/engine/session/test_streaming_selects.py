@@ -1,0 +1,265 @@
+"""A SELECT over a stream: what a look shows, how it ends, and that nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+import jetsql
+import jetsql.client.dbapi
+from jetsql.cancellation import Cancellation, cancellable
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine, EngineSession
+from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.session import streaming_selects
+from jetsql.errors import StatementError
+from jetsql.live_rows import Live, LiveMode
+from tests.conftest import Sql, until
+from tests.support.http_server import TOKEN, serving
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def stream(sql: Sql) -> Iterator[Sql]:
+    sql("CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json")
+    sql("INSERT INTO numbers SELECT id, timestamp'2024-01-01 00:00:00Z' + make_dt_interval(0, 0, 0, id) FROM range(9)")
+    sql("CREATE VIEW thirds AS SELECT id, id % 3 AS third FROM STREAM numbers")
+    yield sql
+    assert left(sql.engine) == []
+
+
+@pytest.fixture
+def hurried(engine: EmbeddedEngine) -> Iterator[None]:
+    """The time of a look is up when its first batches have come."""
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    yield
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 10.0)
+
+
+def left(engine: EmbeddedEngine) -> list[Path]:
+    return list((engine.home / "looks").glob("*"))
+
+
+def live(sql: Sql, text: str) -> Live:
+    answer = EngineSession(sql.engine, sql.engine.spark).run(text, live=True).live
+    assert answer is not None
+    return answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT id FROM STREAM numbers LIMIT 4",
+        "FROM STREAM numbers SELECT id LIMIT 2 + 2",
+        "SELECT id FROM thirds LIMIT 4",
+        "WITH these AS (SELECT id FROM STREAM numbers) SELECT * FROM these LIMIT 4",
+        "SELECT id FROM thirds UNION ALL SELECT id FROM STREAM numbers LIMIT 4",
+        "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 4",
+        "SELECT a.id FROM STREAM numbers a JOIN numbers b ON a.id = b.id LIMIT 4",
+    ],
+)
+def test_a_look_ends_when_its_rows_have_come(stream: Sql, text: str) -> None:
+    found = stream(text)
+    assert len(found) == 4 and {value for (value,) in found} <= set(range(9))
+
+
+def test_whole_results_may_be_sorted(stream: Sql) -> None:
+    counted = "SELECT third, count(*) FROM thirds GROUP BY third ORDER BY third LIMIT"
+    assert stream(f"{counted} 3") == [(0, 3), (1, 3), (2, 3)]
+    assert stream(f"{counted} 2") == [(0, 3), (1, 3)]
+    assert sorted(stream("SELECT DISTINCT third FROM thirds LIMIT 3")) == [(0,), (1,), (2,)]
+    assert stream("SELECT id, count(*) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 2") == [(0, 1), (1, 1)]
+
+
+def test_windows_are_seen_before_they_close(stream: Sql) -> None:
+    numbers = "STREAM numbers WATERMARK at DELAY OF INTERVAL 1 DAY"
+    assert stream(f"SELECT count(*) FROM {numbers} GROUP BY window(at, '1 hour') LIMIT 1") == [(9,)]
+
+
+def test_the_time_is_up(stream: Sql, hurried: None) -> None:
+    assert len(stream("SELECT id FROM STREAM numbers LIMIT 100")) == 9
+    assert sorted(stream("SELECT third, count(*) FROM thirds GROUP BY third LIMIT 9")) == [(0, 3), (1, 3), (2, 3)]
+    assert stream("SELECT id FROM STREAM numbers WHERE id < 0 LIMIT 1") == []
+
+
+def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
+    error = stream.error("SELECT id FROM STREAM numbers")
+    assert error.condition == "JETSQL.STREAM_WITHOUT_LIMIT"
+    assert "LIMIT" in error.message and "CREATE JOB" in error.message
+    assert stream("SELECT id FROM STREAM numbers LIMIT 0") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT 1 / (id - 5) FROM STREAM numbers LIMIT 9", "Division by zero"),
+        ("SELECT sum(1 / (id - 5)) FROM STREAM numbers LIMIT 9", "Division by zero"),
+        ("SELECT sum(1 / (id - 5)) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 9", "Division by zero"),
+        ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
+        ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
+        ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
+    ],
+)
+def test_what_spark_says_is_the_answer(stream: Sql, text: str, words: str) -> None:
+    assert words in stream.error(text).message
+
+
+def test_rows_are_appended_as_they_come(stream: Sql) -> None:
+    jobs = stream("SHOW ALL JOBS")  # those of other tests, which have ended
+    answer = live(stream, "SELECT id FROM STREAM numbers")
+    assert answer.mode is LiveMode.APPEND
+    with closing(answer.batches) as batches:
+        first = next(batches)
+        assert (first.number, sorted(first.rows)) == (0, [(n,) for n in range(9)])
+        stream("INSERT INTO numbers VALUES (9, NULL)")
+        second = next(batches)
+        assert (second.number, list(second.rows)) == (1, [(9,)])
+        assert stream("SHOW ALL JOBS") == jobs and len(left(stream.engine)) == 1
+
+
+def test_a_whole_result_replaces_the_one_before(stream: Sql) -> None:
+    answer = live(stream, "SELECT third, count(*) FROM thirds GROUP BY third ORDER BY third LIMIT 2")
+    assert answer.mode is LiveMode.REPLACE
+    with closing(answer.batches) as batches:
+        next(batches)  # what is not read of a batch is counted all the same
+        stream("INSERT INTO numbers VALUES (9, NULL)")
+        assert list(next(batches).rows) == [(0, 4), (1, 3)]
+
+
+def test_what_comes_later_counts_to_the_limit(stream: Sql) -> None:
+    found: list[Any] = []
+    text = "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 11"
+    thread = threading.Thread(target=lambda: found.extend(stream(text)))
+    thread.start()
+    until(lambda: any((look / "commits" / "0").exists() for look in left(stream.engine)))
+    stream("INSERT INTO numbers VALUES (9, NULL), (10, NULL), (11, NULL)")
+    thread.join(60)
+    assert len(found) == 11
+
+
+def test_a_limit_ends_a_live_look(stream: Sql) -> None:
+    batches = live(stream, "SELECT id FROM STREAM numbers LIMIT 4").batches
+    assert [len(list(batch.rows)) for batch in batches] == [4]
+
+
+def test_a_look_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
+    token = Cancellation()
+    with cancellable(token), closing(live(stream, "SELECT id FROM STREAM numbers").batches) as batches:
+        list(next(batches).rows)
+        threading.Timer(0.2, token.cancel).start()
+        with pytest.raises(StatementError, match="STATEMENT_CANCELLED"):
+            next(batches)
+
+
+def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
+    batches = live(stream, "SELECT id FROM STREAM numbers").batches
+    list(next(batches).rows)
+    streaming_selects.close_all(stream.engine.spark)
+    assert left(stream.engine) == []
+    with pytest.raises(Exception, match="ENGINE_NOT_STARTED"):
+        next(batches)
+
+
+def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
+    """However far Spark has come with its query by then."""
+    ended = threading.Event()
+
+    def end_all() -> None:
+        while not ended.is_set():
+            streaming_selects.close_all(stream.engine.spark)
+
+    ending = threading.Thread(target=end_all)
+    ending.start()
+    try:
+        for _ in range(8):
+            with closing(live(stream, "SELECT id FROM STREAM numbers").batches) as batches:
+                with pytest.raises(Exception, match="ENGINE_NOT_STARTED"):
+                    while True:
+                        next(batches)
+    finally:
+        ended.set()
+        ending.join(60)
+    until(lambda: queries(stream) == [])
+
+
+def queries(sql: Sql) -> list[str]:
+    """The threads of queries that go on."""
+    java: Any = sql.engine.spark.sparkContext._jvm
+    names = [thread.getName() for thread in java.java.lang.Thread.getAllStackTraces().keySet()]
+    return [name for name in names if name.startswith("stream execution thread")]
+
+
+def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
+    of_killed = engine.home / "looks" / "jetsql-look-1" / "offsets"
+    os.makedirs(of_killed)
+    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    assert left(engine) == []
+
+
+def test_parameters_over_the_dbapi(stream: Sql) -> None:
+    schema = stream.value("SELECT current_schema()")
+    with serving(stream.engine) as server, jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT id, at FROM STREAM numbers WHERE id > ? LIMIT ?", [5, 2])
+        assert [row[0] for row in cursor.fetchall()] == [6, 7]
+        with pytest.raises(jetsql.client.dbapi.NotSupportedError, match="LIMIT"):
+            cursor.execute("SELECT id FROM STREAM numbers")
+
+
+def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
+    with serving(stream.engine) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        remote.run(f"USE {stream.value('SELECT current_schema()')}")
+        answer = remote.run("SELECT id FROM STREAM numbers", live=True)
+        assert len(list(next(answer.batches).rows)) == 9
+        assert len(left(stream.engine)) == 1
+        remote.leave()
+        until(lambda: left(stream.engine) == [] and len(server.door.running) == 0)
+        remote.close()
+
+
+def test_arrow(stream: Sql) -> None:
+    def read(text: str) -> list[Any]:
+        pieces = EngineSession(stream.engine, stream.engine.spark).run_arrow(text)
+        return list(pyarrow.ipc.open_stream(b"".join(pieces)).read_all().to_pylist())
+
+    assert len(read("SELECT id FROM STREAM numbers LIMIT 4")) == 4
+    assert read("SELECT count(*) AS n FROM STREAM numbers LIMIT 1") == [{"n": 9}]
+
+
+def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream: Sql) -> None:
+    spark = stream.engine.spark
+    text = "SELECT id FROM thirds LIMIT 4"
+    java = bridge(spark)
+    theirs = spark.newSession()
+    theirs.sql(f"USE {stream.value('SELECT current_schema()')}")
+    handles = spark.sparkContext._jvm.java.util.HashMap()  # type: ignore[union-attr]
+    handles.put("handle", theirs._jsparkSession)
+    java.connectThrift(handles)
+    try:
+        assert spark.sql(text).isStreaming
+        assert not theirs.sql(text).isStreaming and len(theirs.sql(text).collect()) == 4
+        theirs.sql("CREATE TEMPORARY VIEW seen AS SELECT id, at FROM STREAM numbers")
+        assert [row[0] for row in theirs.sql("SELECT count(at) FROM seen LIMIT 1").collect()] == [9]
+        assert theirs.sql("SELECT count(*) FROM numbers").collect()[0][0] == 9
+        with pytest.raises(Exception, match=r"JETSQL\.STREAM_WITHOUT_LIMIT"):
+            theirs.sql("SELECT id FROM thirds")
+        with pytest.raises(Exception, match=r"JETSQL\.STREAM_LIMIT_TOO_HIGH"):
+            theirs.sql("SELECT id FROM thirds LIMIT 1000000000")
+        theirs.sql("CREATE TABLE copied (id BIGINT) USING json")
+        for insert in ("INSERT INTO copied", "WITH one AS (SELECT 1) INSERT INTO copied"):
+            with pytest.raises(Exception, match=r"JETSQL\.STREAM_OUTSIDE_JOB"):
+                theirs.sql(f"{insert} SELECT id FROM STREAM numbers")
+            theirs.sql(f"CREATE OR REPLACE JOB copy AS {insert} SELECT id FROM STREAM numbers")
+        assert stream.status("copy") == "RUNNING"
+    finally:
+        java.connectThrift(None)
+    assert theirs.sql(text).isStreaming

@@ -1,0 +1,175 @@
+"""The Thrift endpoint closes connections that do not log in, and its handles cannot be guessed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.settings import EndpointSettings
+from tests.support.strangers import connect, half_open, is_closed
+
+pytestmark = pytest.mark.spark
+
+TOKEN = "open sesame"
+NEVER = EndpointSettings(connect=False, thrift=True, login_seconds=3600.0)
+SOON = EndpointSettings(connect=False, thrift=True, login_seconds=0.3)
+
+START, OK = b"\x01", b"\x02"
+PLAIN = START + struct.pack(">I", 5) + b"PLAIN"
+HALF_A_MESSAGE = PLAIN + OK + struct.pack(">I", 40) + b"\0me\0"
+BEGINNINGS = [b"", START, PLAIN, HALF_A_MESSAGE]
+ENDLESS = "CACHE TABLE endless AS SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
+LARGEST = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    jvm: Any
+    port: int
+
+    def client(self) -> Client:
+        return Client(self.jvm, self.port)
+
+
+class Client:
+    """A session of Hive's own client library."""
+
+    def __init__(self, jvm: Any, port: int) -> None:
+        self._rpc = jvm.org.apache.hive.service.rpc.thrift
+        socket = jvm.org.apache.thrift.transport.TSocket("127.0.0.1", port, 60_000)
+        plain = jvm.org.apache.hive.service.auth.PlainSaslHelper
+        self._transport = plain.getPlainTransport("me", TOKEN, socket)
+        self._transport.open()
+        protocol = jvm.org.apache.thrift.protocol.TBinaryProtocol(self._transport)
+        self.calls = getattr(self._rpc, "TCLIService$Client")(protocol)
+        self.session = self.calls.OpenSession(self._rpc.TOpenSessionReq()).getSessionHandle()
+
+    def execute(self, text: str, session: Any = None, background: bool = False) -> Any:
+        """Return the response, with the operation's handle or what went wrong."""
+        request = self._rpc.TExecuteStatementReq(session or self.session, text)
+        request.setRunAsync(background)
+        return self.calls.ExecuteStatement(request)
+
+    def value(self, text: str) -> str:
+        """The only value of the only row, a text."""
+        first = self._rpc.TFetchOrientation.FETCH_NEXT
+        request = self._rpc.TFetchResultsReq(self.execute(text).getOperationHandle(), first, 10)
+        [column] = self.calls.FetchResults(request).getResults().getColumns()
+        [value] = column.getStringVal().getValues()
+        return str(value)
+
+    def state(self, operation: Any) -> str:
+        return str(self.calls.GetOperationStatus(self._rpc.TGetOperationStatusReq(operation)).getOperationState())
+
+    def cancel(self, operation: Any) -> str:
+        return str(self.calls.CancelOperation(self._rpc.TCancelOperationReq(operation)).getStatus().getStatusCode())
+
+    def close_session(self, session: Any) -> str:
+        return str(self.calls.CloseSession(self._rpc.TCloseSessionReq(session)).getStatus().getStatusCode())
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+@contextmanager
+def thrift(engine: EmbeddedEngine, settings: EndpointSettings) -> Iterator[Endpoint]:
+    with engine.doors(settings, TOKEN) as addresses:
+        yield Endpoint(engine.spark.sparkContext._jvm, int(addresses.thrift.rpartition(":")[2]))
+
+
+def is_answered(endpoint: Endpoint) -> bool:
+    client = endpoint.client()
+    try:
+        return client.value("SELECT 'honest'") == "honest"
+    finally:
+        client.close()
+
+
+def test_600_half_open_connections_do_not_lock_out_a_client_at_the_same_address(engine: EmbeddedEngine) -> None:
+    with thrift(engine, NEVER) as endpoint, half_open(endpoint.port, 600, *BEGINNINGS) as strangers:
+        assert is_answered(endpoint)
+        assert all(is_closed(stranger) for stranger in strangers[: len(strangers) - NEVER.logins_most])
+        assert is_answered(endpoint)
+
+
+def test_a_connection_that_does_not_log_in_is_closed(engine: EmbeddedEngine) -> None:
+    with thrift(engine, SOON) as endpoint:
+        for beginning in BEGINNINGS:
+            with connect(endpoint.port) as stranger:
+                stranger.sendall(beginning)
+                assert is_closed(stranger), beginning
+
+
+def test_bytes_that_trickle_do_not_keep_a_connection_open(engine: EmbeddedEngine) -> None:
+    with thrift(engine, SOON) as endpoint, connect(endpoint.port) as stranger:
+        stranger.sendall(START + struct.pack(">I", 60_000))
+        stranger.settimeout(0.02)
+        closed = False
+        for _ in range(3000):
+            with suppress(TimeoutError):
+                try:
+                    stranger.sendall(b"x")
+                    closed = not stranger.recv(1)
+                except ConnectionError:
+                    closed = True
+            if closed:
+                break
+        assert closed
+
+
+def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EmbeddedEngine) -> None:
+    """The announced length of a message is what the library allocates, before a byte of it has arrived."""
+    with thrift(engine, NEVER) as endpoint:
+        for beginning in (START, PLAIN + OK):
+            with connect(endpoint.port) as stranger:
+                stranger.sendall(beginning + struct.pack(">I", LARGEST))
+                assert is_closed(stranger)
+
+
+def test_a_client_that_has_logged_in_has_no_deadline_and_no_small_limit(engine: EmbeddedEngine) -> None:
+    with thrift(engine, SOON) as endpoint:
+        client = endpoint.client()
+        with connect(endpoint.port) as later:
+            assert is_closed(later)
+        assert client.value(f"SELECT string(length('{'x' * 1_000_000}'))") == "1000000"
+        client.close()
+
+
+def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> None:
+    """Names of operations and sessions appear in logs; their secrets do not."""
+    with thrift(engine, NEVER) as endpoint:
+        owner, other = endpoint.client(), endpoint.client()
+        running = owner.execute(ENDLESS, background=True).getOperationHandle()
+        forged = running.deepCopy()
+        forged.getOperationId().setSecret(bytes(16))
+        assert other.cancel(forged) == "ERROR_STATUS"
+        assert owner.state(running) in ("INITIALIZED_STATE", "PENDING_STATE", "RUNNING_STATE")
+        session = owner.session.deepCopy()
+        session.getSessionId().setSecret(bytes(16))
+        assert str(other.execute("SELECT 1", session).getStatus().getStatusCode()) == "ERROR_STATUS"
+        assert other.close_session(session) == "ERROR_STATUS"
+        assert owner.value("SELECT 'still here'") == "still here"
+        assert owner.cancel(running) == "SUCCESS_STATUS"
+        owner.execute("UNCACHE TABLE IF EXISTS endless")
+        owner.close()
+        other.close()
+
+
+def test_jars_can_be_added_after_a_session_has_ended(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    """Jobs that need a connector add its jars while the engine runs."""
+    with thrift(engine, NEVER) as endpoint:
+        client = endpoint.client()
+        assert client.value("SELECT 'a statement'") == "a statement"
+        client.close_session(client.session)
+        client.close()
+        (tmp_path / "added.txt").touch()
+        jars = endpoint.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+        jars.addURL(endpoint.jvm.java.net.URL(f"{tmp_path.as_uri()}/"))
+        assert jars.getResource("added.txt") is not None

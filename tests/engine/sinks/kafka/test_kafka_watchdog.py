@@ -1,0 +1,120 @@
+"""What is told of runs that get nowhere, by a broker that is not there: no Spark is needed for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal
+from jetsql.engine.runs import kafka_watchdog
+from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.model.job import Job, Replay, RunId, SinkKind, Source
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from tests.support.in_memory_engine import analysis
+from tests.support.jobs_world import body
+
+AWAY, NO_TOPIC = "TimeoutException", "UnknownTopicOrPartitionException"
+
+
+@dataclass
+class Topics:
+    """The catalogue, and what the brokers answer. wrong: the error of asking for a topic, by table. keepers: who asks,
+    until the test ends."""
+
+    wrong: dict[str, str]
+    asked: list[tuple[str, KafkaOperation]]
+    keepers: list[KafkaWatchdog] = field(default_factory=list)
+
+    def table(self, name: str) -> TableFacts | None:
+        options = {"kafka.bootstrap.servers": name.partition("_")[0], "topic": name}
+        return TableFacts(name, "kafka", "", 1, (), (), options, False, False)
+
+    def ask(self, spark: object, table: TableFacts, doing: KafkaOperation) -> None:
+        self.asked.append((table.name, doing))
+        if table.name in self.wrong:
+            failure = KafkaFailure(self.wrong[table.name], "No.", "connect")
+            raise refusal(failure, At(doing, "Kafka x", table.name))
+
+
+@dataclass
+class Watched:
+    stuck: bool = True
+
+    def stalled(self) -> bool:
+        return self.stuck
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
+    topics = Topics({}, [])
+    monkeypatch.setattr(kafka_watchdog, "ask_topic", topics.ask)
+    yield topics
+    for keeper in topics.keepers:
+        for number in range(1, 4):
+            keeper.forget(RunId(str(number), 1))
+
+
+def job(number: int, source: str, sink: str) -> Job:
+    found, made = analysis(), body()
+    sources = (Source(source, "kafka", "", Replay.YES, created=1),)
+    found = replace(found, sources=sources, sink=replace(found.sink, table=sink, kind=SinkKind.KAFKA))
+    return Job(str(number), "j", "", made, make_plan(found, parse_options(()), made.verb, None), 0.0, run=1)
+
+
+def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[Watched], list[Any]]:
+    """The runs that are watched, and what is told of them."""
+    keeper, told = KafkaWatchdog(None, topics), []  # type: ignore[arg-type, var-annotated]
+    topics.keepers.append(keeper)
+    runs = [Watched() for _ in jobs]
+    for run, each in zip(runs, jobs, strict=True):
+        keeper.watch(run, each, told.append)
+    return keeper, runs, told
+
+
+def test_a_run_that_is_stuck_is_told_why_once_and_when_that_is_over(topics: Topics) -> None:
+    keeper, _, told = watching(topics, job(1, "a_in", "a_out"))
+    keeper.look()
+    assert told == [] and topics.asked == [("a_in", KafkaOperation.READ), ("a_out", KafkaOperation.WRITE)]
+    topics.wrong["a_out"] = NO_TOPIC
+    keeper.look()
+    keeper.look()
+    [hindered] = told
+    assert isinstance(hindered, RunBlocked) and hindered.cause is not None
+    assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.away
+    topics.wrong.clear()
+    keeper.look()
+    assert told[1:] == [RunBlocked(RunId("1", 1), None)]
+
+
+def test_a_run_that_goes_on_is_not_asked_for(topics: Topics) -> None:
+    keeper, [run], told = watching(topics, job(1, "a_in", "a_out"))
+    topics.wrong["a_in"] = AWAY
+    keeper.look()
+    topics.wrong = {"a_out": AWAY}
+    keeper.look()
+    run.stuck = False
+    keeper.look()
+    assert [event.cause is not None and event.cause.away for event in told] == [True, False]
+    assert [name for name, _ in topics.asked] == ["a_in", "a_in", "a_out"]
+    run.stuck = True
+    keeper.forget(RunId("1", 1))
+    keeper.look()
+    assert len(told) == 2
+
+
+def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> None:
+    keeper, _, told = watching(topics, job(1, "a_in", "b_out"), job(2, "b_in", "a_out"), job(3, "b_in", "b_out"))
+    topics.wrong["a_in"] = AWAY
+    keeper.look()
+    assert [event.run.job for event in told] == ["1", "2"]
+    assert topics.asked == [
+        ("a_in", KafkaOperation.READ),
+        ("b_in", KafkaOperation.READ),
+        ("b_out", KafkaOperation.WRITE),
+    ]

@@ -1,0 +1,1 @@
+"""Other people's clients against an engine of ours: `python -m tests.external_clients`."""

@@ -1,0 +1,97 @@
+"""The clients that are tried, and how each is started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pyspark
+
+from tests.external_clients.environments import FOLDER, python
+
+PROGRAMS: Final = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Client:
+    """name: as --only takes it. program: what it runs, a file of the folder `programs`. packages: of its environment,
+    by pip; none where JetSQL's own will do. own: it has JetSQL too. arguments: of the program. place: the environment's
+    folder, where clients share one. seconds: that its program may take; install_seconds: that pip may take. known:
+    steps that can't go well, with the reason.
+    """
+
+    name: str
+    program: str
+    packages: Sequence[str] = ()
+    own: bool = False
+    arguments: Sequence[str] = ()
+    place: str = ""
+    seconds: float = 180.0
+    install_seconds: float = 600.0
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self) -> list[str]:
+        """Raises NotMade when its environment can't be made."""
+        program = str(PROGRAMS / self.program)
+        if self.program.endswith(".java"):
+            return [*janino(), program, Path(self.program).stem]
+        interpreter = Path(sys.executable)
+        if self.packages:
+            interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.own)
+        return [str(interpreter), "-W", "ignore", program, *self.arguments]
+
+    def environment(self) -> dict[str, str]:
+        """Beside what every program is told: its own programs on the path."""
+        return {"PATH": f"{FOLDER / (self.place or self.name) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def janino() -> list[str]:
+    """Java that compiles and runs a source by the compiler in Spark's jars: a JRE has none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else "java"
+    return [java, "-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.codehaus.janino.SimpleCompiler"]
+
+
+_SASL: Final = ("thrift", "pure-sasl", "thrift_sasl")
+_LIGHT: Final = ("platformdirs", "filelock", "pyarrow")
+"""What JetSQL needs in a client's environment."""
+
+
+def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None) -> Client:
+    return Client(
+        name,
+        "superset_lab.py",
+        # Newer ones of flask-caching break it, and it does not ask for all that it needs.
+        ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", *_SASL, *_LIGHT),
+        own=True,
+        arguments=arguments,
+        place="superset",
+        install_seconds=900.0,
+        known=known or {},
+    )
+
+
+CLIENTS: Final = (
+    Client("beeline", "beeline.py"),
+    Client("jdbc", "Jdbc.java"),
+    Client("spark-connect", "spark_connect.py", ("pyspark-client>=4,<5",)),
+    Client("adbc", "adbc_connect.py", ("adbc-driver-spark==0.3.*", "adbc-driver-manager", "pyarrow")),
+    Client("pyhive", "hive_thrift.py", ("pyhive==0.7.*", *_SASL)),
+    Client("pandas", "pandas_sqlalchemy.py", ("pandas", "sqlalchemy>=2", *_LIGHT), own=True),
+    Client("jupysql", "jupysql_magic.py", ("jupysql", "ipython", "pandas", "sqlalchemy>=2", *_LIGHT), own=True),
+    _superset("superset"),
+    _superset(
+        "superset-thrift",
+        "thrift",
+        known={
+            "table_in_lab": "its Hive dialect turns USING json into STORED AS JSON",
+            "suspend_word": "it can't parse SUSPEND JOB; ALTER JOB ... SUSPEND works",
+        },
+    ),
+    # Newer ones fetch a part from GitHub while they are installed.
+    Client("dbt", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
+)

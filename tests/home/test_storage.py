@@ -1,0 +1,136 @@
+"""Where a home keeps what all members have to reach."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from jetsql.check.check_home import check
+from jetsql.check.findings_report import words
+from jetsql.errors import EngineError
+from jetsql.home.private_files import open_to_others
+from jetsql.home.storage import NOTE, Storage, choose, claim, warn_if_open
+from jetsql.jobs.store.job_store import Store
+from tests.support.golden_reports import raises
+
+HDFS = "hdfs://names:8020/jetsql"
+
+
+class Files(dict[str, str]):
+    """Files by their paths."""
+
+    def read_if_there(self, path: str) -> str | None:
+        return self.get(path)
+
+    def write(self, path: str, text: str) -> None:
+        self[path] = text
+
+
+def begin(home: Path, wanted: str | None, files: Files) -> str:
+    """What a start of the engine does. Returns where its checkpoints are."""
+    home.mkdir(exist_ok=True)
+    storage = choose(home, wanted)
+    (home / "metastore").mkdir(exist_ok=True)
+    claim(storage, home, files)
+    return storage.checkpoints
+
+
+def refused(home: Path, wanted: str | None, files: Files) -> EngineError:
+    with raises(EngineError) as caught:
+        begin(home, wanted, files)
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
+    return caught.value
+
+
+def test_without_one_everything_is_in_the_home(tmp_path: Path) -> None:
+    files = Files()
+    assert begin(tmp_path / "home", None, files) == f"file:{tmp_path}/home/checkpoints"
+    assert files == {}
+    assert not (tmp_path / "home" / NOTE).exists()
+
+
+def test_it_is_said_once_and_holds_from_then_on(tmp_path: Path) -> None:
+    files = Files()
+    for wanted in (HDFS, None, HDFS):
+        assert begin(tmp_path / "home", wanted, files) == f"{HDFS}/checkpoints"
+    assert json.loads(files[f"{HDFS}/jetsql-home.json"])["home"] == f"{tmp_path}/home"
+
+
+@pytest.mark.parametrize("first", [None, HDFS])
+def test_another_one_is_refused(tmp_path: Path, first: str | None) -> None:
+    files = Files()
+    begin(tmp_path / "home", first, files)
+    error = refused(tmp_path / "home", "s3a://bucket/jetsql", files)
+    assert (first or f"{tmp_path}/home") in error.message
+    assert "s3a://bucket/jetsql" in error.message
+
+
+def test_it_belongs_to_one_home(tmp_path: Path) -> None:
+    files = Files()
+    begin(tmp_path / "one", HDFS, files)
+    assert f"{HDFS}/jetsql-home.json" in refused(tmp_path / "two", HDFS, files).message
+    assert not (tmp_path / "two" / NOTE).exists()
+    assert begin(tmp_path / "one", None, files) == f"{HDFS}/checkpoints"
+
+
+def test_a_start_that_died_between_its_notes_is_made_good(tmp_path: Path) -> None:
+    files = Files()
+    begin(tmp_path / "home", HDFS, files)
+    files.clear()
+    begin(tmp_path / "home", None, files)
+    assert list(files) == [f"{HDFS}/jetsql-home.json"]
+
+
+def test_whose_it_is_can_not_be_read(tmp_path: Path) -> None:
+    files = Files({f"{HDFS}/jetsql-home.json": "[1"})
+    assert f"{HDFS}/jetsql-home.json" in refused(tmp_path / "home", HDFS, files).message
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"place": 1}', "{"])
+def test_a_damaged_note_is_no_reason_to_begin_anew(tmp_path: Path, text: str) -> None:
+    (tmp_path / NOTE).write_text(text)
+    assert NOTE in refused(tmp_path, None, Files()).message
+    [finding] = check(tmp_path).findings
+    assert NOTE in finding.what
+
+
+def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
+    home, shared = tmp_path / "home", tmp_path / "shared"
+    begin(home, str(shared), Files())
+    leftover = shared / "checkpoints" / "0001-0000-0000-0001"
+    leftover.mkdir(parents=True)
+    with closing(Store(home / "jetsql.db")):
+        pass
+    [finding] = check(home).findings
+    assert (finding.what, finding.where) == ("These files belong to no job that the store knows.", str(leftover))
+
+
+def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
+    begin(tmp_path / "home", HDFS, Files())
+    with closing(Store(tmp_path / "home" / "jetsql.db")):
+        pass
+    report = check(tmp_path / "home")
+    [finding] = report.findings
+    assert (finding.severity.is_problem, finding.where) == (False, HDFS)
+    assert "None of it was looked at" in finding.todo
+    assert "All is well" not in " ".join(words(report)) and "not at their files" in list(words(report))[-1]
+
+
+def test_a_storage_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    begin(tmp_path / "home", str(tmp_path / "shared" / "storage"), Files())
+    assert not open_to_others(tmp_path / "shared" / "storage")
+
+
+def test_folders_that_others_can_enter_are_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    home, storage = tmp_path / "home", tmp_path / "storage"
+    for folder in (home, storage):
+        folder.mkdir(mode=0o700)
+    warn_if_open(home, Storage(str(storage)))
+    warn_if_open(home, Storage("hdfs://names:8020/jetsql"))
+    assert caplog.messages == []
+    storage.chmod(0o755)
+    warn_if_open(home, Storage(f"file:{storage}"))
+    assert caplog.messages == [f"Other users of this machine can read {storage}. Run: chmod 700 {storage}"]

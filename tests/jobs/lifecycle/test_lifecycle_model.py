@@ -1,0 +1,67 @@
+"""The life cycle in any order of what users, runs and engines do; see `one_life`.
+
+The orders come from fixed seeds and not from hypothesis, which would spend most of the time on drawing moves that cost
+next to nothing to carry out. One that fails is made as short as it can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+import pytest
+
+from tests.support.models.lifecycle_model import COMMON, MOVES, OPENINGS, Life
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a life goes."""
+
+    trigger: str
+    attempts: int
+    opening: str
+    moves: tuple[str, ...]
+    scaling: bool = True
+    protection: bool = False
+
+    def failure(self) -> AssertionError | None:
+        try:
+            life = Life(self.trigger, self.attempts, OPENINGS[self.opening], self.scaling, self.protection)
+            for move in self.moves:
+                life.do(move)
+        except AssertionError as error:
+            return error
+        return None
+
+    def shortest(self) -> Course:
+        """What is left of a course that fails when everything that need not be is left out."""
+        for at in reversed(range(len(self.moves))):
+            shorter = replace(self, moves=self.moves[:at] + self.moves[at + 1 :])
+            if shorter.failure() is not None:
+                return shorter.shortest()
+        return self
+
+
+def course(seed: int) -> Course:
+    """Moves of a few kinds only: what one kind leads to is seldom reached when all are mixed."""
+    chance = Random(seed)
+    kinds = [*COMMON, *chance.sample(MOVES, chance.randint(3, 14))]
+    moves = tuple(chance.choice(kinds) for _ in range(60))
+    return Course(
+        chance.choice(["interval", "availableNow"]),
+        chance.randint(0, 3),
+        chance.choice(sorted(OPENINGS)),
+        moves,
+        scaling=chance.random() < 0.7,
+        protection=chance.random() < 0.5,
+    )
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_whatever_happens_nothing_is_lost_or_twice_or_stuck(block: int) -> None:
+    for seed in range(1000 * block, 1000 * (block + 1)):
+        failing = course(seed)
+        if failing.failure() is not None:
+            shortest = failing.shortest()
+            raise AssertionError(f"seed {seed}: {shortest}") from shortest.failure()

@@ -1,0 +1,574 @@
+"""The life cycle's table: every cell. `test_lifecycle_model` tries the whole against a small model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from jetsql.jobs.lifecycle.engine_api import (
+    BatchCommitted,
+    RestartRequested,
+    RunBlocked,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+    RunProgressed,
+    SinkNoticed,
+)
+from jetsql.jobs.lifecycle.events import (
+    AlterOptions,
+    Cancel,
+    CleanupFailed,
+    DiscardVersion,
+    EngineDown,
+    EngineUp,
+    Event,
+    Exported,
+    ExportFailed,
+    ExportState,
+    FilesDiscarded,
+    MembersChanged,
+    MembersSettled,
+    Outcome,
+    Restart,
+    Resume,
+    RetryDue,
+    RunEvent,
+    ScheduleRetry,
+    SnapshotWritten,
+    Started,
+    StartFailed,
+    StartRun,
+    Step,
+    StopFailed,
+    Stopped,
+    Submit,
+    Superseded,
+    Suspend,
+    TrialJudged,
+    Update,
+    UpdateFailed,
+    UpdatePrepared,
+)
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import TABLE, step
+from jetsql.jobs.lifecycle.update import try_version
+from jetsql.jobs.model.job import Analysis, Cause, Export, Job, RunId, Status, StopGoal, Version
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from tests.support.in_memory_engine import analysis
+from tests.support.jobs_world import body
+
+NOW = StepContext(1000.0)
+RUN = RunId("1", 3)
+HURT = Cause("the disk is full", "DISK", heals=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+
+
+EXPORT = Export("9", "s")
+
+
+def version(checkpoint: int = 1) -> Version:
+    made = body(query="SELECT * FROM STREAM src WHERE a > 1")
+    return Version("", made, make_plan(analysis(), parse_options(()), made.verb, None), checkpoint=checkpoint)
+
+
+def job(
+    status: Status = Status.RUNNING,
+    goal: StopGoal | None = None,
+    *,
+    of: Analysis | None = None,
+    chosen: dict[str, str] | None = None,
+    **changes: object,
+) -> Job:
+    made = body()
+    plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
+    plain = Job("1", "j", "", made, plan, 0.0, status=status, stop_goal=goal, run=3, established=True, files=True)
+    if goal is StopGoal.EXPORT or status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
+        plain = replace(plain, export=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))
+    if goal is StopGoal.UPDATE:
+        plain = replace(plain, proposed=version())
+    return replace(plain, **changes)
+
+
+def after(event: Event, before: Job, moment: StepContext = NOW) -> Step:
+    return step(before, event, moment)
+
+
+def kinds(taken: Step) -> list[str]:
+    return [type(action).__name__ for action in taken.actions]
+
+
+EVENTS: dict[type, Event] = {
+    Submit: Submit(),
+    Suspend: Suspend(),
+    Resume: Resume(),
+    Restart: Restart(),
+    Cancel: Cancel(),
+    AlterOptions: AlterOptions(job().plan, job().plan, ("restartAttempts",)),
+    ExportState: ExportState(EXPORT),
+    Update: Update(version(), job().plan),
+    SnapshotWritten: SnapshotWritten(EXPORT, version(0), 7, 1000),
+    Exported: Exported(RUN, SnapshotWritten(EXPORT, version(0), 7, 1000)),
+    ExportFailed: ExportFailed(RUN, HURT),
+    UpdatePrepared: UpdatePrepared(RUN),
+    UpdateFailed: UpdateFailed(RUN, HURT),
+    TrialJudged: TrialJudged(RUN, False),
+    Started: Started(RUN),
+    StartFailed: StartFailed(RUN, HURT),
+    Stopped: Stopped(RUN, True),
+    StopFailed: StopFailed(RUN, HURT),
+    BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
+    RunIdle: RunIdle(RUN, 999.0),
+    RunProgressed: RunProgressed(RUN, 10, 5.0),
+    RunBlocked: RunBlocked(RUN, HURT),
+    RunCompleted: RunCompleted(RUN),
+    RunFailed: RunFailed(RUN, HURT),
+    RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
+    SinkNoticed: SinkNoticed(RUN, "staged files were gone"),
+    FilesDiscarded: FilesDiscarded(RUN),
+    CleanupFailed: CleanupFailed(RUN, "Deleting", HURT),
+    RetryDue: RetryDue(RUN),
+    EngineUp: EngineUp(),
+    EngineDown: EngineDown(),
+    MembersChanged: MembersChanged(),
+    MembersSettled: MembersSettled(),
+    Superseded: Superseded(),
+}
+
+N, S, R, X, P, E, F, C = "NSRXPEFC"
+LETTERS = {
+    Status.NOT_RUNNING: N,
+    Status.STARTING: S,
+    Status.RUNNING: R,
+    Status.COMPLETING: X,
+    Status.SUSPENDED: P,
+    Status.SUSPENDED_EXPORTING_SNAPSHOT: E,
+    Status.FAILED: F,
+    Status.COMPLETED: C,
+}
+
+# For each event where it takes a job from N S R X(suspend) X(restart) X(cancel) X(export) X(update) P E F C, in this
+# order. A letter: the status afterwards, `.` stays, `-` refused, `~` late.
+CELLS = {
+    Submit: "S - - - - - - - - - - -",
+    Suspend: "P X X . X - - X . . - -",
+    Resume: "S . . X . - - . S - - -",
+    Restart: "S . X X . - - . - - - -",
+    Cancel: "F X X X X . . X F - . .",
+    AlterOptions: "- - - - - - - - P - - -",
+    ExportState: ". . . . . . . . E - - .",
+    Update: "X X X - - - - - X - - -",
+    SnapshotWritten: ". . . . . . . . . . . .",
+    Exported: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    ExportFailed: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    UpdatePrepared: "~ ~ ~ P S F E S ~ ~ ~ ~",
+    UpdateFailed: "~ ~ ~ P S F E S ~ ~ ~ ~",
+    TrialJudged: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    Started: ". R . . . . . . ~ ~ ~ ~",
+    StartFailed: ". N N X X X X X ~ ~ ~ ~",
+    Stopped: ". ~ ~ P S F E X ~ ~ ~ ~",
+    StopFailed: ". ~ ~ R R R R R ~ ~ ~ ~",
+    BatchCommitted: ". R . . . . . . . . ~ ~",
+    RunIdle: ". R . . . . . . . . ~ ~",
+    RunProgressed: ". R . . . . . . . . ~ ~",
+    RunBlocked: "~ S R . . . . . ~ ~ ~ ~",
+    RunCompleted: "C C C C C . . . ~ ~ ~ ~",
+    RunFailed: ". N N X X X X X ~ ~ ~ ~",
+    RestartRequested: ". S S . . . . . ~ ~ ~ ~",
+    SinkNoticed: ". . . . . . . . . . . .",
+    FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
+    CleanupFailed: ". . . . . . . . . . . .",
+    RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    EngineUp: "S S S P S F E S . P . .",
+    EngineDown: ". N N . N . . N . . . .",
+    MembersChanged: ". . . . . . . . . . . .",
+    MembersSettled: ". X X . . . . . . . . .",
+    Superseded: ". . . . . . . . . . . .",
+}
+
+STATES = [
+    (Status.NOT_RUNNING, None),
+    (Status.STARTING, None),
+    (Status.RUNNING, None),
+    (Status.COMPLETING, StopGoal.SUSPEND),
+    (Status.COMPLETING, StopGoal.RESTART),
+    (Status.COMPLETING, StopGoal.CANCEL),
+    (Status.COMPLETING, StopGoal.EXPORT),
+    (Status.COMPLETING, StopGoal.UPDATE),
+    (Status.SUSPENDED, None),
+    (Status.SUSPENDED_EXPORTING_SNAPSHOT, None),
+    (Status.FAILED, None),
+    (Status.COMPLETED, None),
+]
+
+
+def shown(taken: Step) -> str:
+    letters = {Outcome.MOVED: LETTERS[taken.job.status], Outcome.KEPT: ".", Outcome.REFUSED: "-", Outcome.LATE: "~"}
+    return letters[taken.outcome]
+
+
+@pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
+def test_every_cell_is_decided(kind: type) -> None:
+    row = [shown(after(EVENTS[kind], job(status, goal))) for status, goal in STATES]
+    assert " ".join(row) == CELLS[kind]
+
+
+def test_the_table_knows_every_event_and_every_status() -> None:
+    assert set(TABLE) == set(get_args(Event)) == set(CELLS) == set(EVENTS)
+    for row in TABLE.values():
+        assert set(row) == set(Status)
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("kind", get_args(RunEvent), ids=lambda kind: kind.__name__)
+def test_events_of_older_runs_are_late_everywhere(kind: type, status: Status) -> None:
+    before = job(status, run=4)
+    assert after(EVENTS[kind], before) == Step(before, Outcome.LATE)
+
+
+@pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
+def test_what_is_refused_says_why_and_what_moves_is_in_the_history(kind: type) -> None:
+    for status, goal in STATES:
+        taken = after(EVENTS[kind], job(status, goal))
+        if taken.outcome is Outcome.REFUSED:
+            assert taken.message and not taken.actions and not taken.title
+        if taken.outcome is Outcome.MOVED:
+            assert taken.title and taken.words
+        if taken.outcome is Outcome.LATE:
+            assert taken.job == job(status, goal) and not taken.actions
+
+
+def test_an_error_before_the_first_trigger_is_final() -> None:
+    fresh = job(Status.STARTING, established=False)
+    for event in (StartFailed(RUN, HURT), RunFailed(RUN, HURT)):
+        taken = after(event, fresh)
+        assert taken.job.status is Status.FAILED
+        assert (taken.job.cause, taken.job.ended) == (HURT, 1000.0)
+        assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "delay"), [(0, 1.0), (1, 2.0), (2, 4.0), (5, 32.0), (6, 60.0), (9, 60.0), (2000, 60.0)]
+)
+def test_retries_wait_twice_as_long_each_time_up_to_a_minute(attempts: int, delay: float) -> None:
+    before = job(chosen={"restartAttempts": "5000"}, attempts=attempts)
+    taken = after(RunFailed(RUN, HURT), before)
+    assert taken.job.attempts == attempts + 1
+    assert taken.actions == (ScheduleRetry(RUN, 1000.0 + delay),)
+
+
+def test_progress_forgives_attempts_and_is_told_once() -> None:
+    taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), job(attempts=2, cause=HURT))
+    assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
+    assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
+    assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
+    flowing = after(RunProgressed(RUN, 10, 5.0), job(attempts=2, cause=HURT))
+    assert (flowing.job.attempts, flowing.job.cause, flowing.title) == (2, None, "recovered")
+    assert after(RunProgressed(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
+
+
+def test_a_run_that_is_hindered_says_why_once_and_goes_on() -> None:
+    waiting = after(RunBlocked(RUN, HURT), job())
+    assert (waiting.job.status, waiting.job.cause, waiting.title) == (Status.RUNNING, HURT, "waiting")
+    assert after(RunBlocked(RUN, HURT), waiting.job).title == ""
+    over = after(RunBlocked(RUN, None), waiting.job)
+    assert (over.job.cause, over.title) == (None, "recovered")
+    assert after(RunBlocked(RUN, None), over.job).title == ""
+
+
+def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
+    away = Cause("the broker can't be reached", away=True)
+    taken = after(RunFailed(RUN, away), job(attempts=3))
+    assert (taken.job.status, taken.job.attempts) == (Status.NOT_RUNNING, 3)
+    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.words
+    assert "Restart" not in after(RetryDue(RUN), taken.job).words
+    assert after(RunFailed(RUN, away), job(established=False)).job.status is Status.NOT_RUNNING
+    none_allowed = job(chosen={"restartAttempts": "0"})
+    assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
+
+
+def test_progress_told_late_counts_and_hides_no_error() -> None:
+    suspended = job(Status.SUSPENDED, established=False, cause=HURT)
+    taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), suspended)
+    assert (taken.job.status, taken.job.established, taken.job.batch) == (Status.SUSPENDED, True, 8)
+    assert taken.job.cause == HURT and taken.title == "first trigger"
+
+
+@pytest.mark.parametrize(("chosen", "status"), [({}, Status.SUSPENDED), ({"suspendOnFailure": "false"}, Status.FAILED)])
+def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Status) -> None:
+    assert after(RunFailed(RUN, HURT), job(chosen=chosen, attempts=3)).job.status is status
+    assert after(RunFailed(RUN, HOPELESS), job(chosen=chosen)).job.status is status
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "JETSQL.JOB_CHANGED",
+        "JETSQL.SINK_CHANGED",
+        "JETSQL.SOURCE_CHANGED",
+        "JETSQL.CHECKPOINT_DAMAGED",
+        "JETSQL.JOB_IN_USE",
+        "JETSQL.FORMAT_NOT_READABLE",
+    ],
+)
+def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:
+    changed = Cause("the view is another one", condition, heals=False)
+    taken = after(StartFailed(RUN, changed), job(Status.STARTING, chosen={"suspendOnFailure": "false"}))
+    assert (taken.job.status, taken.job.cause) == (Status.SUSPENDED, changed)
+    fresh = job(Status.STARTING, established=False)
+    assert after(StartFailed(RUN, changed), fresh).job.status is Status.FAILED
+
+
+def test_an_error_while_suspending_stays_visible() -> None:
+    taken = after(RunFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND))
+    done = after(Stopped(RUN, True), taken.job)
+    assert (done.job.status, done.job.cause) == (Status.SUSPENDED, HURT)
+
+
+def test_a_forced_stop_finishes_what_is_half_in_the_sink() -> None:
+    stopping = job(Status.COMPLETING, StopGoal.SUSPEND)
+    assert kinds(after(Stopped(RUN, True), stopping)) == []
+    forced = after(Stopped(RUN, False), stopping)
+    assert kinds(forced) == ["RecoverSink"]
+    assert "by force" in forced.words
+
+
+def test_restart_and_resume_make_the_next_run() -> None:
+    again = after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.RESTART))
+    assert (again.job.run, again.job.stop_goal) == (4, None)
+    assert again.actions == (StartRun(again.job),)
+    resumed = after(Resume(), job(Status.SUSPENDED, cause=HURT, attempts=2))
+    assert (resumed.job.run, resumed.job.cause, resumed.job.attempts) == (4, None, 0)
+
+
+def test_a_dropped_job_ends_as_failed_and_loses_its_files() -> None:
+    for before, event in [
+        (job(Status.COMPLETING, StopGoal.CANCEL), Stopped(RUN, True)),
+        (job(Status.SUSPENDED), Cancel()),
+        (job(Status.NOT_RUNNING), Cancel()),
+        (job(Status.COMPLETING, StopGoal.CANCEL), EngineUp()),
+    ]:
+        taken = after(event, before)
+        assert taken.job.status is Status.FAILED
+        assert taken.job.cause is not None and taken.job.cause.message == "cancelled by user"
+        assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
+    assert not after(FilesDiscarded(RUN), taken.job).job.files
+
+
+AVAILABLE_NOW = {"trigger": "availableNow"}
+
+
+def test_jobs_that_read_what_is_there_run_again() -> None:
+    done = after(RunCompleted(RUN, "2 rows wait for the watermark"), job(chosen=AVAILABLE_NOW))
+    assert (done.job.status, done.words, done.actions) == (Status.COMPLETED, "2 rows wait for the watermark", ())
+    for event in (Resume(), Restart()):
+        again = after(event, done.job)
+        assert (again.job.status, again.job.run, again.job.ended) == (Status.STARTING, 4, None)
+    assert kinds(after(Cancel(), done.job)) == ["DiscardFiles"]
+    assert kinds(after(Superseded(), done.job)) == ["DiscardFiles"]
+    assert after(Resume(), replace(done.job, files=False)).outcome is Outcome.REFUSED
+    assert after(EngineUp(), done.job).actions == ()
+
+
+def test_batch_jobs_run_once_and_start_over_when_resumed() -> None:
+    batch = job(of=analysis(streaming=False, modes={}))
+    done = after(RunCompleted(RUN), batch)
+    assert kinds(done) == ["DiscardFiles"]
+    assert after(Resume(), done.job).outcome is Outcome.REFUSED
+    stopped = after(Stopped(RUN, True), replace(batch, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND))
+    assert "starts over" in stopped.words
+    assert "starts over" in after(Suspend(), stopped.job).message
+
+
+def test_an_end_during_a_stop_stands_unless_the_goal_goes_beyond_it() -> None:
+    def end(goal: StopGoal, **how: object) -> Step:
+        return after(RunCompleted(RUN), job(Status.COMPLETING, goal, **how))  # type: ignore[arg-type]
+
+    assert end(StopGoal.SUSPEND, chosen=AVAILABLE_NOW).job.status is Status.COMPLETED
+    assert end(StopGoal.RESTART, chosen=AVAILABLE_NOW).job.status is Status.COMPLETING
+    assert end(StopGoal.RESTART, of=analysis(streaming=False)).job.status is Status.COMPLETED
+    assert end(StopGoal.CANCEL).job.status is Status.COMPLETING
+
+
+def test_without_guarantee_suspend_and_resume_say_that_every_start_is_from_scratch() -> None:
+    none = {"processingGuarantee": "none"}
+    assert "from scratch" in after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.SUSPEND, chosen=none)).words
+    assert "from scratch" in after(Resume(), job(Status.SUSPENDED, chosen=none)).words
+
+
+def test_the_engine_comes_back() -> None:
+    taken = after(EngineUp(), job(Status.RUNNING, attempts=2))
+    assert kinds(taken) == ["RecoverSink", "StartRun"]
+    assert (taken.job.run, taken.job.attempts) == (4, 0)
+    assert kinds(after(EngineUp(), job(Status.NOT_RUNNING, run=0))) == ["StartRun"]
+    assert kinds(after(EngineUp(), job(Status.FAILED))) == ["RecoverSink", "DiscardFiles"]
+    assert kinds(after(EngineUp(), job(Status.FAILED, files=False))) == []
+
+
+def test_the_engine_goes() -> None:
+    assert kinds(after(EngineDown(), job(Status.RUNNING))) == ["StopRun"]
+    assert kinds(after(EngineDown(), job(Status.COMPLETING, StopGoal.RESTART))) == []
+    assert "continues with its next start" in after(EngineDown(), job(Status.RUNNING)).words
+    forced = after(Stopped(RUN, False), job(Status.NOT_RUNNING))
+    assert (forced.outcome, forced.title) == (Outcome.KEPT, "stopped")
+
+
+def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
+    """A job whose version of checkpoint 1 has not committed a batch; the one before it has checkpoint 0."""
+    return replace(try_version(replace(job(), proposed=version()), NOW).job, status=status, run=3, **changes)
+
+
+def test_an_update_runs_a_copy_until_it_has_committed() -> None:
+    asked = after(Update(version(), job().plan), job())
+    assert kinds(asked) == ["StopRun"]
+    copying = after(Stopped(RUN, True), asked.job)
+    assert (copying.job.status, kinds(copying)) == (Status.COMPLETING, ["PrepareUpdate"])
+    tried = after(UpdatePrepared(RUN), copying.job)
+    assert (tried.job.checkpoint, tried.job.body, tried.job.established) == (1, version().body, False)
+    assert tried.job.previous is not None and tried.job.previous.checkpoint == 0 and tried.job.proposed is None
+    idle = after(RunIdle(RUN, 999.0), on_trial())
+    assert idle.job.previous is not None and idle.job.established
+    done = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), on_trial())
+    assert done.job.previous is None
+    assert [action.version.checkpoint for action in done.actions if isinstance(action, DiscardVersion)] == [0]
+
+
+def test_a_forced_stop_is_recovered_before_the_state_is_copied() -> None:
+    forced = after(Stopped(RUN, False), job(Status.COMPLETING, StopGoal.UPDATE))
+    assert kinds(forced) == ["RecoverSink", "PrepareUpdate"]
+
+
+@pytest.mark.parametrize("event", [RunFailed(RUN, HURT), StartFailed(RUN, HOPELESS)])
+def test_a_new_version_that_fails_is_undone_unless_its_batch_is_in_the_sink(event: Event) -> None:
+    failed = after(event, on_trial())
+    assert (failed.job.status, kinds(failed)) == (Status.NOT_RUNNING, ["JudgeTrial"])
+    undone = after(TrialJudged(RUN, False), failed.job)
+    assert (undone.job.checkpoint, undone.job.body, undone.job.previous) == (0, job().body, None)
+    assert kinds(undone) == ["DiscardVersion", "StartRun"]
+    held = after(TrialJudged(RUN, True), failed.job)
+    assert (held.job.checkpoint, held.job.previous, held.job.established) == (1, None, True)
+    assert kinds(held)[0] == "DiscardVersion"
+    unknown = after(TrialJudged(RUN, None, HURT), failed.job)
+    assert unknown.job.status is Status.SUSPENDED and unknown.job.previous is not None
+    assert "can't be told" in unknown.words
+
+
+def test_a_suspended_job_whose_update_fails_is_suspended_as_before() -> None:
+    asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
+    assert kinds(asked) == ["PrepareUpdate"]
+    given_up = after(UpdateFailed(RUN, HURT), asked.job)
+    assert (given_up.job.status, given_up.job.checkpoint, kinds(given_up)) == (Status.SUSPENDED, 0, ["DiscardVersion"])
+    assert after(EngineUp(), asked.job).job.status is Status.SUSPENDED
+    assert after(EngineDown(), asked.job).job.status is Status.SUSPENDED
+    tried = after(UpdatePrepared(RUN), asked.job).job
+    failed = after(StartFailed(RunId("1", tried.run), HURT), tried).job
+    assert after(TrialJudged(RunId("1", tried.run), False), failed).job.status is Status.SUSPENDED
+
+
+def test_an_update_that_another_statement_overtakes_is_given_up() -> None:
+    updating = job(Status.COMPLETING, StopGoal.UPDATE)
+    suspending = after(Suspend(), updating).job
+    for event in (Stopped(RUN, True), UpdatePrepared(RUN), UpdateFailed(RUN, HURT)):
+        taken = after(event, suspending)
+        assert (taken.job.status, taken.job.proposed) == (Status.SUSPENDED, None)
+        assert kinds(taken) == ["DiscardVersion"]
+
+
+def test_a_new_version_goes_on_with_the_next_engine_and_keeps_the_way_back() -> None:
+    again = after(EngineUp(), on_trial())
+    assert again.job.status is Status.STARTING and again.job.previous is not None
+    assert after(Update(version(2), job().plan), on_trial(Status.NOT_RUNNING)).outcome is Outcome.REFUSED
+
+
+def test_when_a_version_on_trial_is_replaced_its_way_back_stays_until_the_next_one_starts() -> None:
+    once_more = after(Update(version(), job().plan), on_trial())
+    assert once_more.job.previous is not None and kinds(once_more) == ["StopRun"]
+    given_up = after(UpdateFailed(RUN, HURT), after(Stopped(RUN, True), once_more.job).job)
+    assert (given_up.job.checkpoint, given_up.job.previous) == (1, once_more.job.previous)
+    tried = after(UpdatePrepared(RUN), after(Stopped(RUN, True), once_more.job).job)
+    assert (tried.job.checkpoint, kinds(tried)) == (2, ["DiscardVersion", "StartRun"])
+    assert tried.job.previous is not None and tried.job.previous.checkpoint == 1
+
+
+def test_a_state_outlives_two_bad_versions_in_a_row() -> None:
+    """The first of them is no new job whose error is final: there are batches in its state."""
+    stopped = after(Stopped(RUN, True), after(Update(version(), job().plan), on_trial(batch=7)).job)
+    tried = after(UpdatePrepared(RUN), stopped.job)
+    failed = after(StartFailed(RunId("1", 4), HOPELESS), tried.job)
+    undone = after(TrialJudged(RunId("1", 4), False), failed.job)
+    assert (undone.job.checkpoint, undone.job.previous) == (1, None)
+    assert after(RunFailed(RunId("1", 5), HOPELESS), undone.job).job.status is Status.SUSPENDED
+
+
+def test_what_was_decided_by_an_older_look_at_a_job_is_refused() -> None:
+    """Another statement came between: the verdict is about another plan, and what it changed would be undone."""
+    changed = replace(job().plan, restart_attempts=7)
+    for event, status in [
+        (Update(version(), changed), Status.RUNNING),
+        (Update(version(), changed), Status.SUSPENDED),
+        (Update(version(), changed), Status.NOT_RUNNING),
+        (AlterOptions(job().plan, changed), Status.SUSPENDED),
+    ]:
+        taken = after(event, job(status))
+        assert taken.outcome is Outcome.REFUSED and "in the meantime" in taken.message
+
+
+def test_no_checkpoint_gets_the_number_of_one_that_was_given_up() -> None:
+    asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
+    given_up = after(UpdateFailed(RUN, HURT), asked.job)
+    again = after(Update(version(), job().plan), given_up.job)
+    assert asked.job.proposed is not None and again.job.proposed is not None
+    assert (asked.job.proposed.checkpoint, again.job.proposed.checkpoint) == (1, 2)
+
+
+def test_a_snapshot_is_of_what_ran_when_it_was_copied() -> None:
+    """The job may have gone on to another version while it was."""
+    copied = replace(version(), body=replace(version().body, text="the old one"))
+    taken = after(SnapshotWritten(EXPORT, copied, 7, 1000), job())
+    assert taken.snapshot is not None and taken.snapshot.text == "the old one"
+
+
+def test_nothing_starts_while_the_engine_is_going() -> None:
+    closing = StepContext(1000.0, closing=True)
+    failed = after(RunFailed(RUN, HURT), on_trial()).job
+    assert after(TrialJudged(RUN, False), failed, closing) == Step(failed, Outcome.LATE)
+    stuck = after(StopFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND), closing)
+    assert (stuck.job.status, stuck.actions) == (Status.NOT_RUNNING, ())
+
+
+def test_an_update_that_was_overtaken_leaves_nothing_behind() -> None:
+    updating = job(Status.COMPLETING, StopGoal.UPDATE, chosen=AVAILABLE_NOW)
+    ended = after(RunCompleted(RUN), after(Suspend(), updating).job)
+    assert (ended.job.proposed, kinds(ended)) == (None, ["DiscardVersion"])
+    assert after(EngineDown(), after(Restart(), after(Suspend(), updating).job).job).job.proposed is None
+
+
+def test_a_snapshot_of_a_running_job_changes_nothing_but_its_history() -> None:
+    before = job(batch=7)
+    taken = after(SnapshotWritten(EXPORT, version(0), 7, 1000), before)
+    assert taken.job == before and taken.snapshot is not None
+    assert (taken.snapshot.name, taken.snapshot.batch, taken.snapshot.created) == ("s", 7, 1000.0)
+
+
+def test_a_job_is_dropped_only_when_its_snapshot_is_whole() -> None:
+    asked = after(Cancel(replace(EXPORT, then_cancel=True)), job())
+    writing = after(Stopped(RUN, True), asked.job)
+    assert (writing.job.status, kinds(writing)) == (Status.SUSPENDED_EXPORTING_SNAPSHOT, ["WriteSnapshot"])
+    failed = after(ExportFailed(RUN, HURT), writing.job)
+    assert (failed.job.status, failed.job.cause, failed.job.export) == (Status.SUSPENDED, HURT, None)
+    assert after(EngineUp(), writing.job).job.status is Status.SUSPENDED
+    assert writing.job.export is not None
+    done = after(Exported(RUN, SnapshotWritten(writing.job.export, version(0), 7, 1000)), writing.job)
+    assert (done.job.status, kinds(done)) == (Status.FAILED, ["RecoverSink", "DiscardFiles"])
+    assert done.snapshot is not None and done.snapshot.name == "s"
+    assert kinds(after(Cancel(EXPORT), job(Status.SUSPENDED))) == ["WriteSnapshot"]
+
+
+def test_an_error_while_it_is_dropped_with_a_snapshot_does_not_suspend_it_twice() -> None:
+    dropping = job(Status.COMPLETING, StopGoal.EXPORT)
+    hurt = after(RunFailed(RUN, HOPELESS), dropping)
+    assert hurt.job.stop_goal is StopGoal.EXPORT
+    assert kinds(after(Stopped(RUN, True), hurt.job)) == ["WriteSnapshot"]

@@ -1,0 +1,94 @@
+"""Clients that are killed in the middle of their statements: the engine's jobs, and its threads, are none the worse.
+
+JETSQL_SEED: the seed that a failure has shown, to play its chances again.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.jobs.model.job_settings import JobSettings
+from tests.conftest import until
+from tests.support.http_server import TOKEN, Server, serving
+from tests.support.in_memory_engine import InMemoryEngine
+from tests.support.managed_engine import Managed
+from tests.support.paths import PROGRAMS
+
+CLIENT = PROGRAMS / "busy_client.py"
+CLIENTS, AT_ONCE = 12, 3
+
+
+class SlowEngine(InMemoryEngine):
+    """Each call takes a while, so that statements have a middle to be killed in."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._chance = random.Random(seed)
+
+    def _pass(self, call: str, about: object = None) -> None:
+        super()._pass(call, about)  # type: ignore[arg-type]
+        time.sleep(self._chance.random() * 0.02)
+
+
+@pytest.fixture
+def seed() -> int:
+    seed = int(os.environ.get("JETSQL_SEED") or random.randrange(1_000_000))
+    sys.stdout.write(f"JETSQL_SEED={seed}\n")  # shown when the test fails
+    return seed
+
+
+@pytest.fixture
+def engine(tmp_path: Path, seed: int) -> Iterator[Managed]:
+    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), engine=SlowEngine(seed))
+    yield engine
+    engine.close()
+
+
+def kill_clients(server: Server, seed: int) -> None:
+    chance = random.Random(seed)
+    clients: list[subprocess.Popen[str]] = []
+    for number in range(CLIENTS):
+        command = [sys.executable, str(CLIENT), server.url, TOKEN, f"{seed}-{number}"]
+        clients.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        if len(clients) == AT_ONCE or number == CLIENTS - 1:
+            for client in clients:
+                assert client.stdout is not None
+                assert client.stdout.readline() == "busy\n"
+            for client in clients:
+                time.sleep(chance.random() * 0.3)
+                assert client.poll() is None
+                client.kill()
+            for client in clients:
+                assert client.communicate()[1] == ""
+            clients.clear()
+
+
+def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
+    with serving(engine) as server:
+        kill_clients(server, seed)
+        until(lambda: not len(server.door.running))
+        remote = RemoteEngine(server.url, TOKEN)
+
+        def status(text: str) -> object:
+            [row] = remote.run(text).rows
+            return row[2]
+
+        for job in ("one", "two", "three"):
+            status(f"CREATE JOB IF NOT EXISTS {job} AS INSERT INTO out SELECT * FROM STREAM src")
+            assert status(f"RESUME JOB {job}") == "RUNNING"
+            assert status(f"SUSPEND JOB {job}") == "SUSPENDED"
+            assert status(f"CREATE OR REPLACE SNAPSHOT {job} FOR JOB {job}") == "SUSPENDED"
+            assert status(f"DROP JOB {job}") == "FAILED"
+        assert list(remote.run("SHOW JOBS").rows) == []
+        names = [snapshot[0] for snapshot in remote.run("SHOW SNAPSHOTS").rows]
+        assert sorted(names) == sorted(set(names))
+        remote.close()
+    alive = [run for run in engine.engine.runs.values() if run.alive]
+    assert alive == []

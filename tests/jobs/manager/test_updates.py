@@ -1,0 +1,297 @@
+"""CREATE OR REPLACE JOB on a live job, over the engine's twin in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
+from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.resultset import Table
+from tests.support.golden_reports import raises
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.jobs_world import World, body, option, world
+
+UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
+COUNT = Operator("Aggregate", "source0.a: int; count(1): bigint")
+SUM = Operator("Aggregate", "source0.a: int; sum(source0.b): bigint")
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def test_the_new_version_goes_on_where_the_old_one_stopped(w: World) -> None:
+    job_id = w.make()
+    status, message = w.said(UPDATE)
+    assert status == "RUNNING"
+    assert message == (
+        "Updated. It goes on behind the rows that were read. The new version has written its first batch."
+    )
+    job = w.job(job_id)
+    assert (job.run, job.checkpoint, job.batch, job.previous) == (2, 1, 1, None)
+    assert "SELECT a" in str(w.sql("SHOW CREATE JOB j").rows[0][0])
+    assert w.engine.discarded == [0]
+    calls = w.engine.calls
+    assert calls.index("stop 1") < calls.index("prepare_update 1") < calls.index("start 2")
+
+
+def test_the_same_statement_again_changes_nothing(w: World) -> None:
+    job_id = w.make()
+    w.sql(UPDATE)
+    assert w.said(UPDATE) == ("RUNNING", "The job is this one already; it goes on.")
+    assert w.job(job_id).run == 2
+
+
+def test_what_can_not_be_carried_over_is_refused_with_the_job_untouched(w: World) -> None:
+    job_id = w.make()
+    w.engine.analysis = analysis(sources=(source(), source("other")))
+    error = w.refused(UPDATE)
+    assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE" and "the source other (parquet) is new" in error.message
+    assert error.place is not None and "stop 1" not in w.engine.calls
+    assert w.job(job_id).status is Status.RUNNING and w.job(job_id).checkpoint == 0
+
+
+def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
+    w.make()
+    assert "Update:      possible: it goes on behind" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    w.engine.analysis = analysis(sources=(source("other"),))
+    assert "Update:      refused: the source" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    assert "stop 1" not in w.engine.calls
+
+
+def test_when_the_copy_fails_the_old_version_goes_on(w: World) -> None:
+    job_id = w.make()
+    w.engine.prepare_errors = [OSError("disk full")]
+    error = w.refused(UPDATE)
+    assert error.condition == "JETSQL.UPDATE_FAILED" and "disk full" in error.message
+    job = w.wait_run(job_id, 2)
+    assert (job.checkpoint, job.body.text) == (0, body().text)
+
+
+@pytest.mark.parametrize("heals", [True, False])
+def test_when_the_new_version_does_not_start_the_old_one_comes_back(w: World, heals: bool) -> None:
+    job_id = w.make()
+    w.engine.start_errors = [OSError("no such column") if heals else ValueError("no such column")]
+    error = w.refused(UPDATE)
+    assert error.condition == "JETSQL.UPDATE_FAILED" and "no such column" in error.message
+    job = w.wait_run(job_id, 3)
+    assert (job.checkpoint, job.body.text, job.previous) == (0, body().text, None)
+    assert 1 in w.engine.discarded
+
+
+def failed_on_trial(w: World, held: bool | None) -> tuple[str, Future[Table]]:
+    """A new version has failed in its first batch. held: what the sink says of it. The job and the statement."""
+    job_id = w.make()
+    w.engine.held, w.engine.quiet = held, True
+    updating = w.in_background(UPDATE)
+    w.wait_run(job_id, 2)
+    w.engine.fail(job_id, Cause("the server is gone", "08001"))
+    return job_id, updating
+
+
+def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
+    job_id, updating = failed_on_trial(w, held=True)
+    job = w.wait_run(job_id, 3)
+    assert (job.checkpoint, job.previous) == (1, None)
+    w.engine.commit(job_id)
+    assert updating.result(20).rows[0][2] == "RUNNING"
+
+
+def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
+    job_id, updating = failed_on_trial(w, held=None)
+    job = w.wait_status(job_id, Status.SUSPENDED)
+    assert job.previous is not None
+    with raises(StatementError, match="SUSPENDED"):
+        updating.result(20)
+    w.engine.quiet = False
+    assert w.said("RESUME JOB j")[0] == "RUNNING"
+    assert w.job(job_id).checkpoint == 1
+
+
+@pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
+def test_a_statement_that_comes_between_ends_what_an_update_waits_for(w: World, statement: str, status: str) -> None:
+    w.make()
+    w.engine.hangs = True
+    with w.engine.gate("prepare_update") as opened:
+        updating = w.in_background(UPDATE)
+        w.engine.wait_entered("prepare_update")
+        opened.set()
+        assert w.said(statement)[0] == status
+    with raises(StatementError, match=status):
+        updating.result(20)
+
+
+def test_a_suspended_job_is_updated_and_starts(w: World) -> None:
+    job_id = w.make()
+    w.sql("SUSPEND JOB j")
+    assert w.said(UPDATE)[0] == "RUNNING"
+    assert w.job(job_id).checkpoint == 1
+    w.sql("SUSPEND JOB j")
+    w.engine.prepare_errors = [OSError("disk full")]
+    w.refused(UPDATE.replace("SELECT a", "SELECT b"))
+    assert w.job(job_id).status is Status.SUSPENDED
+
+
+def test_nothing_to_read_leaves_the_way_back_open(w: World) -> None:
+    job_id = w.make()
+    w.engine.quiet = True
+    updating = w.in_background(UPDATE)
+    w.wait_run(job_id, 2)
+    w.engine.idle(job_id)
+    assert "the old version is kept" in str(updating.result(20).rows[0][3])
+    w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
+    assert w.wait_run(job_id, 3).checkpoint == 0
+
+
+def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make()
+        w.sql("SUSPEND JOB j")
+        with w.engine.gate("prepare_update"):
+            w.in_background(UPDATE)
+            w.engine.wait_entered("prepare_update")
+            closing = Thread(target=w.manager.close)
+            closing.start()
+            assert w.wait_status(job_id, Status.SUSPENDED).proposed is None
+        closing.join(20.0)
+        assert w.engine.discarded == [1]
+
+
+def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_path: Path) -> None:
+    engine = InMemoryEngine()
+    with world(tmp_path, engine) as w:
+        job_id = w.make()
+        engine.quiet = True
+        updating = w.in_background(UPDATE)
+        w.wait_run(job_id, 2)
+        on_trial = w.job(job_id)
+    assert on_trial.previous is not None
+    with pytest.raises(Exception, match="closed"):
+        updating.result(20)
+    with world(tmp_path, engine) as w:
+        assert w.wait_run(job_id, 3).previous is not None
+        w.engine.commit(job_id)
+        assert w.wait_run(job_id, 3).checkpoint == 1
+
+
+def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    text = "CREATE OR REPLACE JOB j OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT a FROM STREAM src"
+    error = w.refused(text)
+    assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+    assert error.place is not None and error.place.start == text.index("'s'")
+    assert error.explanation == (
+        "Job j is there already and goes on with its own state, not with that of a snapshot."
+        " Leave the option out; or DROP JOB first, or use another name."
+    )
+
+
+def plan(of: Analysis | None = None, **options: str) -> Plan:
+    made = body()
+    texts = tuple(option(key, value) for key, value in options.items())
+    return make_plan(of or analysis(), parse_options(texts), made.verb, None)
+
+
+def counting(*operators: Operator, **changes: object) -> Analysis:
+    modes = {OutputMode.APPEND: None, OutputMode.UPDATE: None, OutputMode.COMPLETE: None}
+    return analysis(operators=operators, stateful=bool(operators), modes=modes, **changes)
+
+
+def in_zone(zone: str) -> CapturedSession:
+    return CapturedSession("spark_catalog", "default", {"spark.sql.session.timeZone": zone})
+
+
+BATCH = analysis(streaming=False, modes={})
+A, B, LIMIT = source("a"), source("b"), Operator("GlobalLimit", "5: int")
+FOUR = {"spark.sql.shuffle.partitions": "4"}
+TOKYO = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+
+REFUSALS = [
+    (plan(), plan(BATCH), "reads no stream"),
+    (plan(BATCH), plan(), "a batch job keeps no state"),
+    (plan(analysis(sources=(A,))), plan(analysis(sources=(B,))), "the source a (parquet) is not read any more"),
+    (plan(analysis(sources=(A, B))), plan(analysis(sources=(B, A))), "in another order"),
+    (plan(analysis(sources=(A,))), plan(analysis(sources=(A, A))), "another number of times"),
+    (plan(analysis(sources=(A,))), plan(analysis(sources=(source("a", format="json"),))), "a (json) is new"),
+    (plan(), plan(analysis(sources=(source(location="file:/elsewhere"),))), "src before, file:/elsewhere now"),
+    (plan(counting(COUNT)), plan(counting(SUM)), "it would be state 0: Aggregate; source0.a: int; sum"),
+    (plan(counting(COUNT)), plan(counting()), "would keep none"),
+    (plan(counting()), plan(counting(COUNT)), "kept no state"),
+    (plan(counting(COUNT)), plan(counting(COUNT, session=in_zone("Asia/Tokyo"))), "from UTC to Asia/Tokyo"),
+    (plan(counting(COUNT)), replace(plan(counting(COUNT)), output_mode=OutputMode.UPDATE), "from append to update"),
+    (plan(), plan(processingGuarantee="none"), "from exactlyOnce to none"),
+    (plan(counting(LIMIT)), plan(counting(LIMIT), **FOUR), "LIMIT"),
+    (plan(counting(COUNT)), plan(counting(COUNT), **TOKYO), "from UTC to Asia/Tokyo"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), REFUSALS)
+def test_why_state_can_not_go_on(old: Plan, new: Plan, reason: str) -> None:
+    reasons = carry_over(old, new).reasons
+    assert reason in "; ".join(reasons)
+
+
+def test_what_changes_though_the_state_goes_on() -> None:
+    anew = carry_over(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
+    assert "was made anew" in anew.changes[0]
+    table = carry_over(plan(), plan(analysis(sink=sink("other"))))
+    assert "rows go into other from now on" in table.changes[0]
+    spread = carry_over(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
+    assert spread.reasons == () and spread.changes == ("the state is spread over 4 partitions",)
+    assert carry_over(plan(), replace(plan(), interval_millis=5)).reasons == ()
+
+
+def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
+    moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
+    assert carry_over(plan(counting(COUNT), **TOKYO), moved) == Verdict()
+
+
+def test_a_column_named_after_a_limit_is_no_limit() -> None:
+    counts = Operator("Aggregate", "source0.GlobalLimit: int; count(1): bigint")
+    verdict = carry_over(plan(counting(counts)), plan(counting(counts), **FOUR))
+    assert verdict == Verdict(changes=("the state is spread over 4 partitions",))
+
+
+def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
+    old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
+    assert carry_over(old, new) == Verdict(changes=("the state is spread over 4 partitions",))
+
+
+def test_a_version_is_stored_whole(w: World) -> None:
+    """What is needed to go back is in the store, not in memory."""
+    job_id = w.make()
+    w.engine.quiet = True
+    w.in_background(UPDATE)
+    w.wait_run(job_id, 2)
+    stored = w.store.job(job_id)
+    assert isinstance(stored, Job) and stored.previous is not None
+    assert stored.previous.body == body() and stored.previous.plan.analysis == w.engine.analysis
+
+
+def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = w.make()
+    monkeypatch.setattr(w.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
+    w.engine.prepare_errors = [OSError("28")]
+    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    w.wait_status(job_id, Status.RUNNING)  # the old version starts again, which the next error is not for
+    w.engine.start_errors = [OSError("28")]
+    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
+    w.wait_status(job_id, Status.RUNNING)
+    told = {str(row[1]): str(row[-1]) for row in w.sql("SHOW JOB HISTORY j").rows}
+    for title in ("update given up", "new version failed", "update undone"):
+        assert told[title].endswith("The disk is full. Make room."), told
+    w.engine.held, w.engine.start_errors = None, [OSError("28")]
+    w.refused(UPDATE)
+    assert "can't be told: The disk is full. Make room. RESUME JOB" in w.store.history(job_id)[-1].words

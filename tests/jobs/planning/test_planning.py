@@ -1,0 +1,275 @@
+"""What is decided from body and options: delivery, output mode, trigger, and what is refused with which rewrite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.language.statement import Verb
+from tests.support.golden_reports import raises
+from tests.support.in_memory_engine import analysis, sink, source
+from tests.support.jobs_world import option
+
+TARGET = Span(62, 65)
+NOT_APPEND = "Append output mode not supported when there are streaming aggregations without watermark"
+COUNTS = analysis(
+    aggregates=True,
+    stateful=True,
+    modes={OutputMode.APPEND: NOT_APPEND, OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
+)
+BATCH = analysis(streaming=False, modes={}, sources=())
+JDBC = sink("db.public.t", kind=SinkKind.JDBC, provider="jdbc")
+KEYED = replace(JDBC, key_columns=("id",))
+
+
+def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> Plan:
+    typed = parse_options(option(key, value) for key, value in options.items())
+    return make_plan(of or analysis(), typed, verb, TARGET)
+
+
+def refused(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> StatementError:
+    with raises(StatementError) as caught:
+        plan(of, verb, **options)
+    return caught.value
+
+
+def at_value(key: str, value: str) -> Span:
+    return option(key, value).value_place
+
+
+def test_a_plain_streaming_job() -> None:
+    made = plan()
+    assert (made.guarantee, made.trigger, made.output_mode) == (
+        Guarantee.EXACTLY_ONCE, Trigger.INTERVAL, OutputMode.APPEND,
+    )  # fmt: skip
+    assert (made.interval_millis, made.suspend_on_failure, made.restart_attempts) == (10_000, True, 3)
+    assert not made.upsert and not made.overwrite
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "millis"),
+    [
+        (analysis(), {}, 10_000),
+        (analysis(sink=JDBC), {}, 1_000),
+        (analysis(), {"snapshotIntervalMillis": "250"}, 250),
+    ],
+)
+def test_time_between_batches(of: Analysis, options: dict[str, str], millis: int) -> None:
+    assert plan(of, **options).interval_millis == millis
+
+
+def test_a_batch_job() -> None:
+    made = plan(BATCH)
+    assert (made.output_mode, made.suspend_on_failure, made.guarantee) == (None, False, Guarantee.EXACTLY_ONCE)
+    assert plan(BATCH, Verb.INSERT_OVERWRITE).overwrite
+    trigger = refused(BATCH, trigger="interval")
+    assert (trigger.condition, trigger.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "interval"))
+    mode = refused(BATCH, outputMode="append")
+    assert (mode.condition, mode.place) == ("JETSQL.NO_OUTPUT_MODE", at_value("outputMode", "append"))
+
+
+KAFKA = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
+LIVE = analysis(sources=(source(format="kafka"),), sink=KAFKA)
+LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sink=KAFKA)
+
+
+def test_real_time_reads_and_writes_kafka() -> None:
+    made = plan(LIVE, trigger="realTime")
+    assert (made.trigger, made.output_mode, made.guarantee, made.interval_millis) == (
+        Trigger.REAL_TIME, OutputMode.UPDATE, Guarantee.AT_LEAST_ONCE, 60_000,
+    )  # fmt: skip
+    assert "come again" in made.guarantee_reason
+    error = refused(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
+    assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
+    assert "needs Kafka" in error.message and "dim" in error.message and "'interval'" in error.hint
+    error = refused(replace(LIVE, sink=JDBC), trigger="realTime")
+    assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
+
+
+@pytest.mark.parametrize(
+    ("of", "verb", "options", "condition", "says"),
+    [
+        (LIVE, Verb.INSERT_INTO, {"processingGuarantee": "exactlyOnce"}, "GUARANTEE_NOT_POSSIBLE", "atLeastOnce"),
+        (LIVE, Verb.INSERT_INTO, {"snapshotIntervalMillis": "4999"}, "INVALID_OPTION_VALUE", "at least 5000"),
+        (LIVE, Verb.INSERT_INTO, {"outputMode": "append"}, "NO_OUTPUT_MODE", "'update'"),
+        (LIVE, Verb.INSERT_OVERWRITE, {}, "NO_OUTPUT_MODE", "'interval'"),
+        (LIVE_COUNTS, Verb.INSERT_INTO, {}, "NO_OUTPUT_MODE", "SINK INTO"),
+    ],
+)
+def test_what_real_time_cannot_do(of: Analysis, verb: Verb, options: dict[str, str], condition: str, says: str) -> None:
+    error = refused(of, verb, trigger="realTime", **options)
+    assert error.condition == f"JETSQL.{condition}"
+    assert says in f"{error.message} {error.hint}"
+    for key, value in options.items():
+        assert error.place == at_value(key, value)
+
+
+def test_aggregates_in_real_time_update_rows() -> None:
+    keyed = replace(LIVE_COUNTS, sink=replace(KAFKA, key_columns=("id",)))
+    made = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
+    assert (made.output_mode, made.interval_millis, made.upsert) == (OutputMode.UPDATE, 5_000, True)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        replace(LIVE, sink=replace(KAFKA, numbered=True)),
+        replace(LIVE, sources=(replace(source(format="kafka"), letters=True),)),
+    ],
+)
+def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> None:
+    error = refused(of, trigger="realTime")
+    assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
+    assert not tracks_beside(plan(of, processingGuarantee="atLeastOnce"))
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "beside"),
+    [
+        (LIVE, {"processingGuarantee": "atLeastOnce"}, True),
+        (LIVE, {}, False),
+        (LIVE, {"processingGuarantee": "none"}, False),
+        (LIVE, {"processingGuarantee": "atLeastOnce", "trigger": "availableNow"}, False),
+        (LIVE, {"trigger": "realTime"}, False),
+        (replace(LIVE, stateful=True), {"processingGuarantee": "atLeastOnce"}, False),
+        (replace(LIVE, sink=JDBC), {"processingGuarantee": "atLeastOnce"}, False),
+        (replace(LIVE, sources=(*LIVE.sources, source())), {"processingGuarantee": "atLeastOnce"}, False),
+    ],
+)
+def test_jobs_that_note_how_far_they_are_beside_their_batches(
+    of: Analysis, options: dict[str, str], beside: bool
+) -> None:
+    assert tracks_beside(plan(of, **options)) is beside
+
+
+BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))
+SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Replay.NO)))
+PLAIN_JDBC = analysis(sink=replace(JDBC, system="SQLite", transactional=False))
+SPREAD = analysis(sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), varying="Repartition spreads rows at will")
+SPREAD_ELSEWHERE = replace(SPREAD, sink=replace(SPREAD.sink, system="Kafka at h:9092"))
+NO_TRANSACTION = "SQLite takes no batch together with its number, so a repeated batch is in it twice"
+SPREAD_TWICE = "Repartition spreads rows at will, so parts of it may be there twice"
+
+
+@pytest.mark.parametrize(
+    ("of", "asked", "guarantee", "reason"),
+    [
+        (analysis(), None, Guarantee.EXACTLY_ONCE, "same rows again"),
+        (analysis(sink=JDBC), "exactlyOnce", Guarantee.EXACTLY_ONCE, "one transaction"),
+        (analysis(), "atLeastOnce", Guarantee.AT_LEAST_ONCE, "as asked for; exactly once is possible"),
+        (analysis(), "none", Guarantee.NONE, "from scratch"),
+        (BY_CLOCK, None, Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
+        (BY_CLOCK, "atLeastOnce", Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
+        (SOCKET, "none", Guarantee.NONE, "from scratch"),
+        (PLAIN_JDBC, None, Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
+        (PLAIN_JDBC, "atLeastOnce", Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
+        (SPREAD, None, Guarantee.AT_LEAST_ONCE, SPREAD_TWICE),
+        (SPREAD, "atLeastOnce", Guarantee.AT_LEAST_ONCE, SPREAD_TWICE),
+    ],
+)
+def test_delivery_and_why(of: Analysis, asked: str | None, guarantee: Guarantee, reason: str) -> None:
+    made = plan(of, **({"processingGuarantee": asked} if asked else {}))
+    assert made.guarantee is guarantee
+    assert reason in made.guarantee_reason
+
+
+def test_more_than_the_source_gives_is_refused_at_the_option() -> None:
+    error = refused(BY_CLOCK, processingGuarantee="exactlyOnce")
+    assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
+    assert error.place == at_value("processingGuarantee", "exactlyOnce")
+    assert "source rate" in error.message
+
+
+@pytest.mark.parametrize(
+    ("of", "message", "hint"),
+    [
+        (
+            PLAIN_JDBC,
+            "exactlyOnce is not possible: db.public.t is in SQLite, and that takes no batch together with its number in"
+            " one transaction.",
+            "Ask for 'atLeastOnce'.",
+        ),
+        (
+            SPREAD,
+            "exactlyOnce into topic is not possible: Repartition spreads rows at will.",
+            "Leave that out of the query, or ask for 'atLeastOnce'.",
+        ),
+        (
+            SPREAD_ELSEWHERE,
+            "exactlyOnce into Kafka at h:9092 is not possible: Repartition spreads rows at will.",
+            "Leave that out of the query, or ask for 'atLeastOnce'.",
+        ),
+    ],
+)
+def test_more_than_the_sink_gives_is_refused_at_the_option(of: Analysis, message: str, hint: str) -> None:
+    error = refused(of, processingGuarantee="exactlyOnce")
+    assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
+    assert error.place == at_value("processingGuarantee", "exactlyOnce")
+    assert (error.message, error.hint) == (message, hint)
+
+
+def test_a_source_that_cannot_be_replayed() -> None:
+    error = refused(SOCKET)
+    assert (error.condition, error.place) == ("JETSQL.SOURCE_NOT_REPLAYABLE", TARGET)
+    assert "socket" in error.message and "'none'" in error.hint
+    asked = refused(SOCKET, processingGuarantee="atLeastOnce")
+    assert asked.place == at_value("processingGuarantee", "atLeastOnce")
+
+
+def test_insert_into_appends_or_tells_the_rewrites() -> None:
+    error = refused(COUNTS)
+    assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
+    assert NOT_APPEND in error.message
+    for rewrite in ("WATERMARK", "INSERT OVERWRITE", "SINK INTO", "key.columns"):
+        assert rewrite in error.hint
+
+
+@pytest.mark.parametrize(("mode", "hint"), [("update", "SINK INTO"), ("complete", "INSERT OVERWRITE")])
+def test_insert_into_in_another_mode_is_refused_at_the_option(mode: str, hint: str) -> None:
+    error = refused(outputMode=mode)
+    assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", at_value("outputMode", mode))
+    assert hint in error.hint
+
+
+def test_overwrite_is_complete_mode() -> None:
+    made = plan(COUNTS, Verb.INSERT_OVERWRITE)
+    assert (made.output_mode, made.overwrite) == (OutputMode.COMPLETE, True)
+    assert plan(COUNTS, Verb.INSERT_OVERWRITE, outputMode="complete").overwrite
+    assert "INSERT INTO" in refused(COUNTS, Verb.INSERT_OVERWRITE, outputMode="append").hint
+
+
+@pytest.mark.parametrize(
+    ("of", "reason"),
+    [
+        (analysis(), "no aggregate"),
+        (replace(COUNTS, dated_output=True), "watermark"),
+        (replace(COUNTS, sink=sink(partition_columns=("day",))), "partitioned"),
+        (replace(COUNTS, sink=sink(whole_table=False)), "as a whole"),
+    ],
+)
+def test_overwrite_where_it_cannot_be(of: Analysis, reason: str) -> None:
+    error = refused(of, Verb.INSERT_OVERWRITE)
+    assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
+    assert reason in error.message and error.hint
+
+
+def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
+    assert plan(verb=Verb.SINK_INTO).output_mode is OutputMode.APPEND
+    assert plan(verb=Verb.SINK_INTO, outputMode="update").output_mode is OutputMode.UPDATE
+    made = plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO)
+    assert (made.output_mode, made.upsert) == (OutputMode.UPDATE, True)
+    assert not plan(replace(COUNTS, sink=JDBC), Verb.SINK_INTO).upsert
+    assert not plan(analysis(sink=KEYED)).upsert
+    assert refused(COUNTS, Verb.SINK_INTO, outputMode="append").place == at_value("outputMode", "append")
+    assert "INSERT OVERWRITE" in refused(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
+
+
+def test_rows_of_file_tables_cannot_be_updated() -> None:
+    error = refused(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
+    assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)

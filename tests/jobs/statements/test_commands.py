@@ -1,0 +1,444 @@
+"""What the statements show and wait for, over the engine's twin."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.jobs.lifecycle.events import Step, UserEvent
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.job import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
+from jetsql.jobs.statements.dispatch import columns
+from jetsql.jobs.statements.lookup import like
+from jetsql.language import parse
+from jetsql.resultset import Table
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.jobs_world import QUICK, World, create, world
+
+BODY = "INSERT INTO out SELECT * FROM STREAM src"
+MAKE = f"CREATE JOB j AS {BODY}"
+HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", heals=False)
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def column(table: Table, name: str) -> list[object]:
+    at = [column.name for column in table.columns].index(name)
+    return [row[at] for row in table.rows]
+
+
+def facts(table: Table) -> dict[str, object]:
+    return {str(row[0]): row[1] for row in table.rows}
+
+
+# --- SHOW JOBS -------------------------------------------------------------------------------------------------------
+
+
+def test_show_jobs_lists_live_ones_newest_first(w: World) -> None:
+    for job in ("a1", "b1", "a2"):
+        w.sql(f"CREATE JOB {job} AS {BODY}")
+    w.sql("DROP JOB b1")
+    w.sql("SUSPEND JOB a1")
+    assert column(w.sql("SHOW JOBS"), "name") == ["a2", "a1"]
+    every = w.sql("SHOW ALL JOBS")
+    assert column(every, "name") == ["a2", "b1", "a1"]
+    assert column(every, "status") == ["RUNNING", "FAILED", "SUSPENDED"]
+    assert column(every, "last_error") == [None, "cancelled by user", None]
+    assert column(every, "delivery") == ["exactly once"] * 3
+    assert column(every, "rows_per_second") == [10.0, None, None]
+    assert column(w.sql("SHOW ALL JOBS LIKE 'A%'"), "name") == ["a2", "a1"]
+    assert [column.name for column in every.columns] == [
+        "id", "name", "status", "submission_time", "delivery", "rows_per_second", "lag", "last_error",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("a%", "ABC", True), ("a_c", "abc", True), ("a_c", "abbc", False), ("*b*", "abc", True),
+        ("a|abc", "abc", True), ("a.c", "abc", False), ("abc", "abcd", False), ("(", "(", True), ("%", "", True),
+    ],
+)  # fmt: skip
+def test_patterns(pattern: str, name: str, matches: bool) -> None:
+    assert bool(like(pattern).fullmatch(name)) is matches
+
+
+def test_snapshots_are_listed_newest_first(w: World) -> None:
+    first, second = w.make("first"), w.make("second")
+    w.sql("CREATE SNAPSHOT a FOR JOB first")
+    w.sql("CREATE SNAPSHOT b FOR JOB second")
+    assert [column.name for column in columns_of("SHOW SNAPSHOTS")] == [
+        "name", "job", "job_id", "batch", "size_bytes", "created", "age_seconds", "statement",
+    ]  # fmt: skip
+    shown = w.sql("SHOW SNAPSHOTS")
+    assert column(shown, "name") == ["b", "a"] and column(shown, "job_id") == [second, first]
+    assert column(shown, "batch") == [0, 0] and column(shown, "size_bytes") == [1000, 1000]
+    assert column(shown, "statement") == ["INSERT INTO out SELECT * FROM STREAM src"] * 2
+    assert column(w.sql("SHOW SNAPSHOTS FOR JOB first"), "name") == ["a"]
+    w.refused("SHOW SNAPSHOTS FOR JOB third")
+
+
+def columns_of(text: str) -> tuple[object, ...]:
+    statement = parse(text)
+    assert statement is not None
+    return columns(statement)
+
+
+# --- looking jobs up -------------------------------------------------------------------------------------------------
+
+
+def test_a_name_finds_the_live_job_else_the_newest_that_ended(w: World) -> None:
+    first = w.make("Flüge")
+    assert facts(w.sql("DESCRIBE JOB `FLÜGE`"))["id"] == first
+    w.sql("DROP JOB `flüge`")
+    second = w.make("flüge")
+    assert facts(w.sql("DESCRIBE JOB `Flüge`"))["id"] == second
+    w.sql("DROP JOB `flüge`")
+    assert facts(w.sql("DESCRIBE JOB `Flüge`"))["id"] == second
+    assert facts(w.sql(f"DESCRIBE JOB '{first.upper()}'"))["name"] == "Flüge"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["SUSPEND JOB {}", "RESUME JOB {}", "RESTART JOB {}", "DROP JOB {}", "WAIT FOR JOB {}", "DESCRIBE JOB {}",
+     "SHOW CREATE JOB {}", "SHOW JOB HISTORY {}", "SHOW SNAPSHOTS FOR JOB {}",
+     "ALTER JOB {} OPTIONS ('trigger'='interval')"],
+)  # fmt: skip
+def test_a_missing_job_is_an_error_at_its_name(w: World, statement: str) -> None:
+    w.make("delays")
+    text = statement.format("`deleys`")
+    error = w.refused(text)
+    assert error.condition == "JETSQL.JOB_NOT_FOUND"
+    assert error.hint == "Did you mean delays?"
+    assert error.place is not None and text[error.place.start : error.place.stop] == "`deleys`"
+    other = w.refused(statement.format("'0000-0000-0000-0001'"))
+    assert other.condition == "JETSQL.JOB_NOT_FOUND" and other.place is not None
+
+
+# --- CREATE JOB ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_is_taken_is_refused_at_the_name(w: World) -> None:
+    w.sql(MAKE)
+    text = f"CREATE JOB `J` AS {BODY}"
+    error = w.refused(text)
+    assert error.condition == "JETSQL.JOB_ALREADY_EXISTS"
+    assert error.place is not None and text[error.place.start : error.place.stop] == "`J`"
+    assert "CREATE OR REPLACE JOB" in error.hint
+    assert column(w.sql("SHOW ALL JOBS"), "status") == ["RUNNING"]
+    assert w.said(f"CREATE OR REPLACE JOB k AS {BODY}")[0] == "RUNNING"
+
+
+def test_if_not_exists_says_what_differs(w: World) -> None:
+    w.sql(f"CREATE JOB j COMMENT 'c' OPTIONS ('restartAttempts'='4', 'spark.x.password'='a1b2') AS {BODY}")
+    same = "OPTIONS ('spark.x.password'='a1b2', 'RESTART_ATTEMPTS'='04')"
+    said = w.said(f"CREATE JOB IF NOT EXISTS J COMMENT 'c' {same} AS\n {BODY}")
+    assert said == ("RUNNING", "There is a job of this name already. It is the same.")
+    other = "OPTIONS ('trigger'='interval', 'spark.x.password'='zzz')"
+    assert w.said(f"CREATE JOB IF NOT EXISTS j {other} AS INSERT INTO out SELECT 1")[1] == (
+        "There is a job of this name already. Its statement behind AS is another one: see SHOW CREATE JOB. "
+        "Its comment is another one. Its option 'restartAttempts' is '4', here it is left out. "
+        "Its option 'spark.x.password' has another value. "
+        "Its option 'trigger' is not set, here it is 'interval'."
+    )
+    assert len(w.sql("SHOW ALL JOBS").rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "condition", "at"),
+    [
+        ("'restartAtempts'='1'", "UNKNOWN_OPTION", "'restartAtempts'"),
+        ("'trigger'='once'", "INVALID_OPTION_VALUE", "'once'"),
+        ("'autoScaling'='true', 'auto_scaling'='true'", "DUPLICATE_OPTION", "'auto_scaling'"),
+        ("'outputMode'='complete'", "NO_OUTPUT_MODE", "'complete'"),
+        ("'trigger'='realTime'", "TRIGGER_NOT_POSSIBLE", "'realTime'"),
+        ("'initialSnapshotName'='s'", "SNAPSHOT_NOT_FOUND", "'s'"),
+        ("'spark.sql.adaptive.enabled'='true'", "OPTION_NOT_CHANGEABLE", "'spark.sql.adaptive.enabled'"),
+    ],
+)
+def test_bad_options_are_refused_at_their_literal(w: World, options: str, condition: str, at: str) -> None:
+    text = f"CREATE JOB j OPTIONS ({options}) AS {BODY}"
+    error = w.refused(text)
+    assert error.condition == f"JETSQL.{condition}"
+    assert error.place is not None and text[error.place.start : error.place.stop] == at
+    assert w.sql("SHOW ALL JOBS").rows == ()
+
+
+# --- ALTER JOB OPTIONS -----------------------------------------------------------------------------------------------
+
+
+def test_options_change_while_suspended(w: World) -> None:
+    w.sql(f"CREATE JOB j OPTIONS ('restartAttempts'='1', 'trigger'='interval') AS {BODY}")
+    w.sql("SUSPEND JOB j")
+    changed = w.said("ALTER JOB j OPTIONS ('RESTART_ATTEMPTS'='7', 'spark.sql.caseSensitive'='true')")
+    assert changed == ("SUSPENDED", "Options changed. They hold from the next RESUME JOB on.")
+    shown = facts(w.sql("DESCRIBE JOB j"))
+    assert shown["option restartAttempts"] == "7" and shown["option trigger"] == "interval"
+    assert w.said("ALTER JOB j OPTIONS ('snapshotIntervalMillis'='50') RESUME") == (
+        "RUNNING", "Options changed; resumed.",
+    )  # fmt: skip
+    plan = w.manager.board.live()[0].job.plan
+    assert (plan.interval_millis, plan.restart_attempts) == (50, 7)
+    assert plan.spark_confs == {"spark.sql.caseSensitive": "true"}
+
+
+@pytest.mark.parametrize(
+    ("options", "at"),
+    [
+        ("'processingGuarantee'='none'", "'processingGuarantee'"),
+        ("'initial_snapshot_name'='s'", "'initial_snapshot_name'"),
+        ("'spark.sql.shuffle.partitions'='9'", "'spark.sql.shuffle.partitions'"),
+    ],
+)
+def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> None:
+    with world(tmp_path, InMemoryEngine(analysis(stateful=True))) as w:
+        w.sql(f"CREATE JOB j OPTIONS ('spark.sql.shuffle.partitions'='2') AS {BODY}")
+        w.sql("SUSPEND JOB j")
+        text = f"ALTER JOB j OPTIONS ({options})"
+        error = w.refused(text)
+        assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+        assert error.place is not None and text[error.place.start : error.place.stop] == at
+
+
+def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
+    kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
+    engine = InMemoryEngine(analysis(sources=(source(format="kafka"),), sink=kafka))
+    with world(tmp_path, engine) as w:
+        w.sql(f"CREATE JOB j AS {BODY}")
+        w.sql("SUSPEND JOB j")
+        engine.no_real_time = StatementError("TRIGGER_NOT_POSSIBLE", "It needs 8 cores.")
+        text = "ALTER JOB j OPTIONS ('trigger'='realTime')"
+        error = w.refused(text)
+        assert error.place is not None and text[error.place.start : error.place.stop] == "'realTime'"
+        engine.no_real_time = None
+        w.sql(text)
+        assert w.manager.board.live()[0].job.plan.trigger is Trigger.REAL_TIME
+
+
+def test_a_change_under_which_state_cannot_go_on_is_refused(tmp_path: Path) -> None:
+    of = analysis(stateful=True, aggregates=True, modes=dict.fromkeys(OutputMode))
+    with world(tmp_path, InMemoryEngine(of)) as w:
+        w.sql(f"CREATE JOB j OPTIONS ('outputMode'='append') AS {BODY.replace('INSERT', 'SINK')}")
+        w.sql("SUSPEND JOB j")
+        text = "ALTER JOB j OPTIONS ('outputMode'='update')"
+        error = w.refused(text)
+        assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE" and "from append to update" in error.message
+        assert error.place is not None and text[error.place.start : error.place.stop] == "'update'"
+
+
+# --- DESCRIBE, SHOW CREATE, HISTORY, EXPLAIN -------------------------------------------------------------------------
+
+
+def test_describe_tells_everything(w: World) -> None:
+    job_id = w.make("j", {"trigger": "interval"}, comment="delays by carrier")
+    shown = facts(w.sql("DESCRIBE JOB j"))
+    assert (shown["id"], shown["status"], shown["comment"]) == (job_id, "RUNNING", "delays by carrier")
+    assert shown["delivery"] == (
+        "exactly once: all sources can give the same rows again; each batch is staged and moved in exactly once"
+    )
+    assert shown["trigger"] == "interval: every 10000 ms"
+    assert shown["statement"] == BODY
+    more = facts(w.sql("DESCRIBE JOB EXTENDED j"))
+    assert more.items() >= shown.items()
+    assert more["session spark.sql.session.timeZone"] == "UTC"
+    assert more["fingerprint 1"] == "source 0: parquet spark_catalog.default.src file:/tables/spark_catalog.default.src"
+    assert (more["run"], more["newest batch"], more["version of spark"]) == ("1", "0", "0")
+
+
+def test_show_create_job_makes_the_same_job_again(w: World) -> None:
+    w.sql(
+        "CREATE /* x */ JOB `my ``job``` COMMENT 'it''s\\n\\\\ \\'q\\'' "
+        "OPTIONS ('RESTART_ATTEMPTS' = '2', 'spark.a' = 'b\\\\c') "
+        f"AS -- now\n {BODY} WHERE a = 'x\\'y' /* end */;"
+    )
+    w.sql("SUSPEND JOB `my ``job```")
+    w.sql("ALTER JOB `my ``job``` OPTIONS ('restartAttempts'='5')")
+    before = w.manager.board.live()[0].job
+    (text,) = w.sql("SHOW CREATE JOB `my ``job```").rows[0]
+    assert "'restartAttempts' = '5'" in str(text)
+    w.sql("DROP JOB `my ``job```")
+    w.sql(str(text))
+    again = w.manager.board.live()[0].job
+    assert (again.name, again.comment, again.plan) == (before.name, before.comment, before.plan)
+    assert again.body.text == before.body.text
+
+
+def test_show_create_job_hides_secrets_and_says_so(w: World) -> None:
+    w.make("j", {"spark.x.password": "geheim", "spark.x.token": "secret:env:TOKEN"})
+    text = str(w.sql("SHOW CREATE JOB j").rows[0][0])
+    assert text.startswith("-- Secrets are shown as ***: fill them in before you run this.\nCREATE JOB `j`")
+    assert "'spark.x.password' = '***'" in text and "'secret:env:TOKEN'" in text
+
+
+def test_the_history_is_told_in_words(w: World) -> None:
+    job_id = w.make()
+    w.sql("SUSPEND JOB j")
+    w.sql("RESUME JOB j")
+    w.engine.fail(job_id, HOPELESS)
+    w.wait_status(job_id, Status.SUSPENDED)
+    w.sql("DROP JOB j")
+    table = w.sql("SHOW JOB HISTORY j")
+    wanted = ["submitted", "suspend asked for", "suspended", "resumed", "suspended by an error", "dropped"]
+    assert [event for event in column(table, "event") if event in wanted] == wanted
+    assert column(table, "from_status")[0] is None
+    for before, after in zip(column(table, "to_status"), column(table, "from_status")[1:], strict=False):
+        assert before == after
+    assert any("It failed: division by zero. Trying again can't help." in str(m) for m in column(table, "message"))
+    times = [float(str(value)) for value in column(table, "time")]
+    assert times == sorted(times)
+
+
+def test_explain_tells_the_plan_and_makes_nothing(w: World) -> None:
+    counts = analysis(
+        aggregates=True, stateful=True, dated_output=False, operators=(Operator("Aggregate", "by carrier"),),
+        sink=sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),
+        modes={OutputMode.APPEND: "not without a watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
+    )  # fmt: skip
+    w.engine.analysis = counts
+    counting = "SINK INTO t SELECT carrier, count(*) FROM STREAM f GROUP BY 1"
+    (row,) = w.sql(f"EXPLAIN FORMATTED CREATE JOB j AS {counting}").rows
+    text = str(row[0])
+    for part in (
+        "Job:         streaming", "Source:      spark_catalog.default.src (parquet", "rows are updated by carrier",
+        "Delivery:    exactly once: ", "Trigger:     interval: every 1000 ms", "Output mode: update",
+        "State:       state 0: Aggregate; by carrier", "== Formatted Physical Plan ==",
+    ):  # fmt: skip
+        assert part in text
+    assert w.sql("SHOW ALL JOBS").rows == ()
+    assert "NO_OUTPUT_MODE" in w.refused(f"EXPLAIN CREATE JOB j AS {BODY}").condition
+
+
+# --- WAIT FOR JOB ----------------------------------------------------------------------------------------------------
+
+
+def waiting(w: World, text: str) -> object:
+    """A statement that waits, on its way; it has asked the run to tell when it is idle."""
+    with w.engine.gate("watch_idle"):
+        result = w.in_background(text)
+        w.engine.wait_entered("watch_idle")
+    return result
+
+
+def test_wait_for_a_batch(w: World) -> None:
+    job_id = w.make()
+    assert w.said("WAIT FOR JOB j") == ("RUNNING", "Batch 0 is committed.")
+    result = w.in_background("WAIT FOR JOB j UNTIL BATCH 2")
+    w.engine.commit(job_id)
+    w.engine.commit(job_id)
+    assert result.result(20).rows[0][2:] == ("RUNNING", "Batch 2 is committed.")
+
+
+def test_wait_until_idle_ends_with_a_batch_that_began_later(w: World) -> None:
+    job_id = w.make()
+    result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+    w.engine.commit(job_id, trigger_time=time.time() + 1000)
+    assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
+
+
+def test_wait_until_idle_outlives_a_clock_that_is_set_back(tmp_path: Path) -> None:
+    now = [10_000.0]
+    with world(tmp_path, clock=lambda: now[0]) as w:
+        job_id = w.make()
+        result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+        now[0] = 500.0
+        w.engine.commit(job_id, trigger_time=499.0)
+        w.engine.idle(job_id, 499.0)
+        assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
+
+
+def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
+    rate = source("rate", replay=Replay.BY_CLOCK, endless=True)
+    with world(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), dated_output=True))) as w:
+        job_id = w.make()
+        result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+        w.engine.commit(job_id, trigger_time=time.time() + 1000)
+        assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
+
+
+def test_wait_until_idle_outlives_a_restart(w: World) -> None:
+    job_id = w.make()
+    result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+    del w.engine.gates["watch_idle"]
+    with w.engine.gate("watch_idle"):
+        w.sql("RESTART JOB j")
+        w.engine.wait_entered("watch_idle")
+    w.engine.idle(job_id, time.time() + 1000)
+    assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
+
+
+def test_wait_until_completed(w: World) -> None:
+    job_id = w.make("j", {"trigger": "availableNow"})
+    results = [w.in_background(f"WAIT FOR JOB j{until}") for until in ("", " UNTIL COMPLETED", " UNTIL IDLE")]
+    w.engine.complete(job_id, "3 rows wait for the watermark.")
+    for result in results:
+        assert result.result(20).rows[0][2] == "COMPLETED"
+    assert w.said("WAIT FOR JOB j")[0] == "COMPLETED"
+    assert "completed before batch 9" in w.refused("WAIT FOR JOB j UNTIL BATCH 9").message
+
+
+def test_waiting_for_what_never_comes_is_refused(w: World) -> None:
+    w.sql(MAKE)
+    error = w.refused("WAIT FOR JOB j UNTIL COMPLETED")
+    assert (error.condition, error.hint) == ("JETSQL.WRONG_STATUS", "Use UNTIL IDLE or UNTIL BATCH n.")
+
+
+def test_waiting_ends_early_when_the_job_does(w: World) -> None:
+    job_id = w.make("j", {"suspendOnFailure": "false"})
+    result = w.in_background("WAIT FOR JOB j UNTIL BATCH 5")
+    w.engine.fail(job_id, HOPELESS)
+    error = result.exception(20)
+    assert isinstance(error, StatementError)
+    assert (error.condition, error.message) == ("JETSQL.JOB_FAILED", "Job j failed: [DIVIDE_BY_ZERO] division by zero")
+    w.make("k")
+    suspended = w.in_background("WAIT FOR JOB k UNTIL BATCH 5")
+    w.sql("SUSPEND JOB k")
+    error = suspended.exception(20)
+    assert isinstance(error, StatementError)
+    assert (error.condition, error.message) == ("JETSQL.WRONG_STATUS", "Job k is SUSPENDED.")
+    assert w.refused("WAIT FOR JOB k UNTIL IDLE").condition == "JETSQL.WRONG_STATUS"
+
+
+def test_the_deadline_tells_status_and_lag(tmp_path: Path) -> None:
+    with world(tmp_path, settings=replace(QUICK, wait_timeout_seconds=0.0)) as w:
+        w.sql(MAKE)
+        error = w.refused("WAIT FOR JOB j UNTIL BATCH 5")
+        assert error.condition == "JETSQL.WAIT_TIMEOUT"
+        lag = "It is RUNNING; the newest committed batch is 0"
+        assert error.message.startswith(f"Job j did not reach batch 5 within 0 s. {lag}")
+        assert "within 0 s" in w.refused("WAIT FOR JOB j UNTIL IDLE TIMEOUT 0 SECONDS").message
+
+
+# --- all statements --------------------------------------------------------------------------------------------------
+
+
+def test_fifty_jobs_are_listed_without_the_store(w: World) -> None:
+    for number in range(50):
+        w.run(create(f"j{number}"))
+    w.store.close()
+    w.store.live_jobs = w.store.all_jobs = lambda: pytest.fail("SHOW JOBS read the store")  # type: ignore[method-assign]
+    assert len(w.sql("SHOW JOBS").rows) == 50
+
+
+def test_a_job_that_ends_before_its_drop_waits_for_that_is_told_of_all_the_same(
+    w: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w.make()
+    apply = w.manager.apply
+
+    def apply_and_end(job: Job, event: UserEvent) -> Step:
+        step = apply(job, event)
+        ended = w.manager.board.wait(JobView(step.job), lambda view: not view.job.live, 20.0)
+        assert ended.job.status is Status.FAILED
+        return step
+
+    monkeypatch.setattr(w.manager, "apply", apply_and_end)
+    assert "The running batch was finished first." in str(w.said("DROP JOB j")[1])

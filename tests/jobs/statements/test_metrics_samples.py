@@ -1,0 +1,90 @@
+"""What the jobs do at this moment: rates that hold every row of the last minute, and the door's words for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, pulses, rates
+from jetsql.jobs.store.metrics import Measure
+from jetsql.server.metrics_response import as_object
+from tests.support.jobs_world import World, world
+
+NOW = 1000.0
+
+
+def batch(time: float, rows: int | None, span: int = 0) -> Measure:
+    return Measure(1, 1, time, span=span, input_rows=rows)
+
+
+def rows_of(shown: tuple[float, ...]) -> float:
+    return sum(shown) * RATE_SECONDS
+
+
+def test_rows_of_a_batch_came_since_the_one_before() -> None:
+    shown = rates([batch(992.0, 0), batch(996.0, 400), batch(1000.0, 800)], NOW)
+    assert len(shown) == RATES
+    assert shown[-5:] == (0.0, 100.0, 100.0, 200.0, 200.0)
+
+
+def test_behind_a_pause_rows_came_lately() -> None:
+    shown = rates([batch(900.0, 0), batch(1000.0, 100)], NOW)
+    assert shown[-6:] == (0.0, 10.0, 10.0, 10.0, 10.0, 10.0)
+
+
+def test_what_is_older_than_a_minute_counts_no_more() -> None:
+    assert rows_of(rates([batch(800.0, 100), batch(930.0, 100)], NOW)) == 0.0
+    assert rates([], NOW) == (0.0,) * RATES
+
+
+def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
+    shown = rates([batch(990.0, 0), batch(990.001, 100)], NOW)
+    assert [index for index, rate in enumerate(shown) if rate] == [RATES - 5]
+    assert rows_of(shown) == pytest.approx(100)
+
+
+def test_a_measure_of_several_batches_stands_for_its_span() -> None:
+    assert rates([batch(980.0, 100, span=10)], NOW)[-11:-4] == (0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 0.0)
+
+
+@given(some.lists(some.tuples(some.floats(0.0, 5.0), some.none() | some.integers(0, 1000)), max_size=12))
+def test_every_row_of_the_last_minute_counts_once(steps: list[tuple[float, int | None]]) -> None:
+    time, measures = NOW - 60.0 + 10.0, []
+    for seconds, rows in steps:
+        time = min(time + seconds, NOW)
+        measures.append(batch(time, rows))
+    assert rows_of(rates(measures, NOW)) == pytest.approx(sum(each.input_rows or 0 for each in measures))
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as w:
+        yield w
+
+
+def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
+    made = jobs.make("orders")
+    time = jobs.manager.clock() - 1.0
+    measure = Measure(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
+    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
+    jobs.sql("SUSPEND JOB orders")
+    [pulse] = pulses(jobs.manager)
+    told = json.loads(json.dumps(as_object([pulse])))["jobs"][0]
+    assert (told["id"], told["name"], told["status"]) == (made, "orders", "SUSPENDED")
+    assert (told["batch"], told["batch_seconds"], told["lag"]) == (7, 0.25, {"src": 5})
+    assert (told["state_rows"], told["state_bytes"], told["input_rows"]) == (3, 99, 20)  # with its first batch
+    assert len(told["rates"]) == RATES
+    assert told["last_error"] is None
+
+
+def test_a_job_without_metrics_has_nothing_to_tell(jobs: World) -> None:
+    jobs.make("orders", {"metricsEnabled": "false"})
+    told = as_object(pulses(jobs.manager))["jobs"][0]
+    assert (told["batch"], told["batch_seconds"], told["lag"], told["state_rows"]) == (None, None, {}, None)
+    assert told["rates"] == [0.0] * RATES

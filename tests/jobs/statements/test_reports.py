@@ -1,0 +1,204 @@
+"""Compare all that statements show of jobs, in lives of every kind, with golden files; the engine is in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Cause, OutputMode, Status
+from jetsql.language import parse
+from tests.support.golden_reports import compare
+from tests.support.in_memory_engine import InMemoryEngine, analysis
+from tests.support.jobs_world import World, world
+
+BODY = "INSERT INTO out SELECT * FROM STREAM src"
+MAKE = f"CREATE JOB j AS {BODY}"
+HEALING = Cause("the broker is away", "KAFKA_AWAY", "08001", hint="Start the broker.", away=True)
+HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", "22012", heals=False, hint="Divide by another number.")
+WRONG = StatementError("SINK_CHANGED", "The table out is gone.", hint="Create it again.")
+_VOLATILE = re.compile(r"(submission_time|created|age_seconds|lag|updated|time|timestamp|since|started|until)$")
+
+_LATER = "event=cleaned up"  # the manager notes it after it has answered
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def shown(w: World, text: str) -> list[str]:
+    """Return the rows of a statement as lines, without what depends on the time."""
+    statement = parse(text)
+    assert statement is not None
+    table = w.run(statement)
+    names = [column.name for column in table.columns]
+    lines = [
+        " | ".join(
+            f"{name}={'*' if _VOLATILE.search(name) and cell is not None else cell}"
+            for name, cell in zip(names, row, strict=True)
+        )
+        for row in table.rows
+    ]
+    return [text, *(line for line in lines if _LATER not in line)]
+
+
+def suspended(w: World) -> None:
+    w.sql("SUSPEND JOB j")
+
+
+def resumed(w: World) -> None:
+    w.sql("SUSPEND JOB j")
+    w.sql("RESUME JOB j")
+
+
+def restarted(w: World) -> None:
+    w.sql("RESTART JOB j")
+
+
+def altered(w: World) -> None:
+    w.sql("SUSPEND JOB j")
+    w.sql("ALTER JOB j OPTIONS ('snapshotIntervalMillis' = '500', 'restartAttempts' = '7') RESUME")
+
+
+def replaced(w: World) -> None:
+    w.sql("CREATE OR REPLACE JOB j COMMENT 'the second' AS INSERT INTO out SELECT a FROM STREAM src")
+
+
+def exported(w: World) -> None:
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    w.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
+    w.sql("CREATE JOB k OPTIONS ('initialSnapshotName' = 's') AS " + BODY)
+
+
+def dropped(w: World) -> None:
+    w.sql("DROP JOB j")
+
+
+def dropped_with_snapshot(w: World) -> None:
+    w.sql("DROP JOB j WITH SNAPSHOT last")
+
+
+def failed_for_good(w: World) -> None:
+    job = job_id(w)
+    w.engine.fail(job, HOPELESS)
+    w.wait_status(job, Status.SUSPENDED, Status.FAILED)
+
+
+def healed(w: World) -> None:
+    job = job_id(w)
+    w.engine.fail(job, HEALING)
+    w.wait_run(job, 2)
+
+
+def not_started_again(w: World) -> None:
+    w.sql("SUSPEND JOB j")
+    w.engine.start_errors = [WRONG]
+    with pytest.raises(StatementError):
+        w.sql("RESUME JOB j")
+
+
+def restart_wanted(w: World) -> None:
+    job = job_id(w)
+    w.engine.want_restart(job, "The table src has a new column.")
+    w.wait_run(job, 2)
+
+
+def noticed(w: World) -> None:
+    job = job_id(w)
+    w.engine.notice(job, "The table out has a new column.")
+    w.sql("SUSPEND JOB j")
+
+
+def completed(w: World) -> None:
+    job = job_id(w)
+    w.engine.complete(job, "All was read.")
+    w.wait_status(job, Status.COMPLETED)
+
+
+def job_id(w: World) -> str:
+    return str(w.row("SHOW JOBS")["id"])
+
+
+LIVES = [
+    suspended, resumed, restarted, altered, replaced, exported, dropped, dropped_with_snapshot, failed_for_good, healed,
+    not_started_again, restart_wanted, noticed, completed,
+]  # fmt: skip
+VIEWS = (
+    "SHOW ALL JOBS",
+    "SHOW SNAPSHOTS",
+    "SHOW MEMBERS",
+    "SHOW JOB HISTORY {job}",
+    "DESCRIBE JOB {job}",
+    "DESCRIBE JOB EXTENDED {job}",
+    "SHOW CREATE JOB {job}",
+)
+
+
+@pytest.mark.parametrize("live", LIVES, ids=lambda live: live.__name__)
+def test_what_is_shown_of_a_life(w: World, live: Callable[[World], None]) -> None:
+    [made] = w.sql(MAKE).rows
+    job = f"'{made[0]}'"
+    w.wait_run(str(made[0]), 1)
+    live(w)
+    for view in VIEWS:
+        compare(shown(w, view.format(job=job)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAKE,
+        f"CREATE JOB IF NOT EXISTS j AS {BODY}",
+        f"EXPLAIN CREATE JOB j AS {BODY}",
+        f"EXPLAIN FORMATTED CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS {BODY}",
+        f"CREATE JOB j COMMENT 'a comment' OPTIONS ('autoScaling' = 'false', 'restartAttempts' = '1') AS {BODY}",
+        "DROP JOB IF EXISTS j",
+        "DROP SNAPSHOT IF EXISTS s",
+    ],
+)
+def test_the_answer_to_a_statement_without_a_job(w: World, text: str) -> None:
+    compare(shown(w, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"CREATE JOB IF NOT EXISTS j AS {BODY}",
+        f"CREATE OR REPLACE JOB j AS {BODY}",
+        f"EXPLAIN CREATE OR REPLACE JOB j AS {BODY}",
+        "SUSPEND JOB j",
+        "RESUME JOB j",
+        "RESTART JOB j",
+        "ALTER JOB j SUSPEND",
+        "ALTER JOB j RESUME",
+        "ALTER JOB j RESTART",
+        "CREATE SNAPSHOT s FOR JOB j",
+        "DROP JOB j",
+        "DROP JOB j WITH SNAPSHOT s",
+        "WAIT FOR JOB j",
+        "WAIT FOR JOB j UNTIL BATCH 0 TIMEOUT 5",
+    ],
+)
+def test_the_answer_to_a_statement_about_a_job(w: World, text: str) -> None:
+    w.sql(MAKE)
+    compare(shown(w, text))
+
+
+def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:
+    counts = analysis(
+        aggregates=True,
+        stateful=True,
+        modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
+    )
+    with world(tmp_path, InMemoryEngine(analysis=counts)) as w:
+        for verb in ("INSERT OVERWRITE", "SINK INTO"):
+            for statement in ("EXPLAIN CREATE JOB j", "CREATE JOB j"):
+                try:
+                    compare(shown(w, f"{statement} AS {verb} out SELECT count(*) FROM STREAM src"))
+                except StatementError as error:
+                    compare([str(error)])

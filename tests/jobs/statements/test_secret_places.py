@@ -1,0 +1,183 @@
+"""Secrets in everything that shows a job: each place hides every secret, and nothing beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.model.job import CapturedSession, Cause, Operator
+from jetsql.jobs.model.redaction import HIDDEN
+from jetsql.jobs.statements.system_tables import RELATIONS, rows
+from jetsql.language.statement import ExplainCreateJob
+from jetsql.server.prometheus import exposition
+from tests.support.golden_reports import raises
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.jobs_world import World, body, create, in_thread, world
+
+# Every secret begins so. Each one is another, so that a failure names the one that got out.
+SECRET = "sesame-of-"
+
+
+def url(secret: str) -> str:
+    """A URL with one secret."""
+    return f"jdbc:shop://ann:{SECRET}{secret}@host/shop"
+
+
+OPTIONS = {
+    "spark.example.password": f"{SECRET}option",
+    "spark.example.url": url("option-url"),
+    "spark.example.query": f"https://host/shop?user=ann&password={SECRET}parameter&a=b",
+    "spark.example.reference": "secret:env:SHOP",
+}
+NEW_OPTIONS = {**OPTIONS, "spark.example.password": f"{SECRET}new-option"}
+OLD_BODY = body(query=f"SELECT id FROM STREAM src -- {url('old-body')}")
+NEW_BODY = body(query=f"SELECT id FROM STREAM src -- {url('new-body')}")
+UPDATE = create("j", NEW_OPTIONS, body=NEW_BODY, or_replace=True)
+CAUSE = Cause(
+    f"The user ann with {SECRET}new-option was refused by {url('cause')}.",
+    "REFUSED",
+    where=f"the table of {url('where')}",
+    hint=f"Try {SECRET}new-option at {url('hint')} again.",
+)
+FACTS = {
+    "sources": (source(location=url("source")),),
+    "sink": sink(location=url("sink")),
+    "session": CapturedSession(
+        "spark_catalog",
+        "default",
+        {"fs.example.secret.key": f"{SECRET}conf", "fs.example.url": url("conf-url"), "fs.example.size": "7"},
+    ),
+    "operators": (Operator("Aggregate", f"of {url('operator')}"),),
+    "stateful": True,
+}
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    """Make a job whose second version is on trial and waits for its database, after an update that failed, and a
+    snapshot of its first version."""
+    engine = InMemoryEngine(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
+    with world(tmp_path, engine) as w:
+        job_id = w.make("j", OPTIONS, body=OLD_BODY)
+        w.sql("CREATE SNAPSHOT s FOR JOB j")
+        engine.prepare_errors = [OSError(f"{SECRET}new-option is no password for {url('prepared')}")]
+        with raises(StatementError, match="is no password for"):
+            w.run(UPDATE)
+        w.wait_run(job_id, 2)
+        engine.quiet = True
+        updating = in_thread(lambda: w.run(UPDATE))
+        w.wait_run(job_id, 3)
+        engine.idle(job_id)
+        updating.result(20)
+        engine.tell(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
+        w.manager.caught_up(w.job(job_id))
+        yield w
+
+
+def shown(statement: str) -> Callable[[World], str]:
+    return lambda w: repr(w.sql(statement).rows)
+
+
+def in_relation(name: str) -> Callable[[World], str]:
+    return lambda w: repr(list(rows(w.manager, name)))
+
+
+def explained(w: World) -> str:
+    [(text,)] = w.run(ExplainCreateJob(UPDATE)).rows
+    return str(text)
+
+
+def scraped(w: World) -> str:
+    return exposition(w.manager, sessions=0, statements=0).content.decode()
+
+
+# By place: how it is shown, how many secrets are hidden in it, and a fact that stands next to them.
+PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
+    # The cause: its message and its hint hold two each.
+    "SHOW JOBS": (shown("SHOW JOBS"), 4, "The user ann with"),
+    # Besides: where the cause met its table, the source, the sink, three options and the body.
+    "DESCRIBE JOB": (shown("DESCRIBE JOB j"), 11, "user=ann&password=***&a=b"),
+    # Besides: the body of the way back, two captured settings and two facts of the fingerprint.
+    "DESCRIBE JOB EXTENDED": (shown("DESCRIBE JOB EXTENDED j"), 16, "('session fs.example.size', '7')"),
+    # Three options and the body, and a comment that explains the sign.
+    "SHOW CREATE JOB": (shown("SHOW CREATE JOB j"), 5, "'spark.example.reference' = 'secret:env:SHOP'"),
+    # The update that failed, and the cause.
+    "SHOW JOB HISTORY": (shown("SHOW JOB HISTORY j"), 6, "is no password for jdbc:shop://"),
+    "SHOW SNAPSHOTS": (shown("SHOW SNAPSHOTS"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
+    # Source, sink, the state's operator, and Spark's plan with two.
+    "EXPLAIN CREATE JOB": (explained, 5, "Aggregate; of jdbc:shop://"),
+    # As SHOW JOBS and SHOW CREATE JOB.
+    "jetsql.jobs": (in_relation("jobs"), 9, "at jdbc:shop://***@host/shop again."),
+    "jetsql.snapshots": (in_relation("snapshots"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
+    "jetsql.job_history": (in_relation("job_history"), 6, "is no password for jdbc:shop://"),
+    "jetsql.metrics": (in_relation("metrics"), 0, "'j'"),
+    "jetsql.members": (in_relation("members"), 0, "'driver'"),
+    "/metrics": (scraped, 0, 'job="j"'),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_hides_every_secret_and_nothing_else(w: World, place: str) -> None:
+    show, hidden, fact = PLACES[place]
+    text = show(w)
+    assert re.findall(f"{SECRET}[a-z-]+", text) == []
+    assert text.count(HIDDEN) == hidden
+    assert fact in text
+
+
+def test_every_relation_is_among_the_places() -> None:
+    assert {f"jetsql.{relation.name}" for relation in RELATIONS} <= set(PLACES)
+
+
+@pytest.mark.parametrize(
+    ("changed", "hidden", "words"),
+    [
+        ({"sources": (source(location=url("moved")),)}, 2, "is at another place"),
+        ({"operators": (Operator("Aggregate", f"of {url('other')}"),)}, 2, "what its state is made of"),
+    ],
+)
+@pytest.mark.parametrize("explain", [False, True])
+def test_a_refused_update_and_its_explanation_hide_secrets(
+    w: World, changed: dict[str, object], hidden: int, words: str, explain: bool
+) -> None:
+    w.engine.analysis = analysis(**{**FACTS, **changed})
+    if explain:
+        [text] = [line for line in explained(w).splitlines() if line.startswith("Update:")]
+    else:
+        with raises(StatementError) as caught:
+            w.run(UPDATE)
+        text = caught.value.message
+    assert words in text and text.count(HIDDEN) == hidden and SECRET not in text
+
+
+def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None:
+    w.engine.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
+    with raises(StatementError) as caught:
+        w.run(create("k", {"initialSnapshotName": "s"}))
+    text = f"{caught.value.message} {caught.value.hint}"
+    assert "It was taken of: INSERT INTO out SELECT id" in text and text.count(HIDDEN) == 3 and SECRET not in text
+
+
+@pytest.mark.parametrize("status", ["RUNNING", "SUSPENDED"])
+def test_a_snapshot_that_fails_reports_no_secret(w: World, status: str) -> None:
+    if status == "SUSPENDED":
+        w.sql("SUSPEND JOB j")
+    w.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
+    error = w.refused("CREATE SNAPSHOT t FOR JOB j")
+    assert f"Job j is {status}." in error.message
+    assert f"jdbc:shop://{HIDDEN}@host/shop refuses {HIDDEN}" in error.message
+
+
+def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_secrets(w: World) -> None:
+    """As older releases kept it."""
+    [snapshot] = w.store.snapshots()
+    text = create("j", OPTIONS, body=OLD_BODY).text
+    w.store.add_snapshot(replace(snapshot, id="older", name="older", text=text))
+    found = shown("SHOW SNAPSHOTS")(w)
+    assert "'spark.example.password' = '***'" in found and SECRET not in found

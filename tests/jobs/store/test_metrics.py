@@ -1,0 +1,330 @@
+"""Metrics: nothing is lost but detail, never more than so many, and a file that may be lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.statements.job_metrics import readings
+from jetsql.jobs.store.metrics import LEVELS, Changes, Level, Measure, Metrics, Series, Totals
+from jetsql.jobs.store.metrics_file import MetricsFile
+from tests.support.jobs_world import World, world
+
+JOB = "0001-0000-0000-0001"
+SMALL = (Level(0, 3), Level(10, 2), Level(60, 2))
+ENDLESS = (Level(0, 3), Level(10, 2), Level(60, 10**9))
+
+
+def measure(batch: int, time: float, rows: int | None = 10, **more: object) -> Measure:
+    return replace(Measure(1, batch, time, input_rows=rows, trigger_ms=100), **more)  # type: ignore[arg-type]
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> list[Measure]:
+    steps = draw(st.lists(st.tuples(st.floats(0, 100), st.none() | st.integers(0, 1000)), max_size=60))
+    time, made = 1000.0, []
+    for batch, (seconds, rows) in enumerate(steps):
+        time += seconds
+        made.append(measure(batch, time, rows, late_rows=batch % 3, state_rows=batch, lag={"src": batch}))
+    return made
+
+
+def filled(levels: tuple[Level, ...], added: list[Measure]) -> Series:
+    series = Series(levels)
+    for each in added:
+        series.add(each)
+    return series
+
+
+@given(measures())
+def test_sums_stay_what_they_were(added: list[Measure]) -> None:
+    kept = filled(ENDLESS, added).rows()
+    for name in ("batches", "input_rows", "late_rows", "trigger_ms"):
+        assert sum(getattr(row, name) or 0 for row in kept) == sum(getattr(row, name) or 0 for row in added)
+
+
+@given(measures())
+def test_there_are_never_more_than_so_many(added: list[Measure]) -> None:
+    kept = filled(SMALL, added).rows()
+    for level in SMALL:
+        assert sum(row.span == level.span for row in kept) <= level.most
+
+
+@given(measures())
+def test_the_newest_are_in_full_and_all_are_in_order(added: list[Measure]) -> None:
+    kept = filled(SMALL, added).rows()
+    assert [row for row in kept if row.span == 0] == added[-SMALL[0].most :]
+    assert [row.batch for row in kept] == sorted({row.batch for row in kept})
+    assert sorted(row.span for row in kept) == [row.span for row in reversed(kept)]
+    for older, newer in pairwise(kept):
+        assert older.time <= newer.time
+        if newer.span == older.span:  # a span may begin within a longer one, which holds the batches before its own
+            assert older.time + older.span <= newer.time
+
+
+@given(measures())
+def test_what_is_now_is_that_of_the_newest_batch(added: list[Measure]) -> None:
+    for row in filled(ENDLESS, added).rows():
+        assert (row.state_rows, row.lag) == (row.batch, {"src": row.batch})
+
+
+def test_batches_of_a_span_are_one_row_with_the_rates_of_the_span() -> None:
+    series = filled((Level(0, 1), Level(10, 5)), [measure(0, 21.0), measure(1, 25.0, 30), measure(2, 31.0)])
+    [span, last] = series.rows()
+    assert (span.time, span.span, span.batches, span.batch) == (20.0, 10, 2, 1)
+    assert (span.input_rows, span.input_rows_per_second, span.processed_rows_per_second) == (40, 4.0, 200.0)
+    assert last == measure(2, 31.0)
+
+
+def test_a_clock_that_is_set_back_makes_no_more_of_them() -> None:
+    added = [measure(batch, 1000.0 - 7 * batch) for batch in range(100)]
+    assert len(filled(SMALL, added).rows()) <= sum(level.most for level in SMALL)
+
+
+class Held:
+    """What a file holds after the changes that it was told."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, int], Measure] = {}
+
+    def apply(self, changes: Changes | None) -> None:
+        for level, oldest in enumerate(changes.oldest if changes else ()):
+            for key in [key for key in self.rows if key[0] == level and key[1] < oldest]:
+                del self.rows[key]
+            for number, row in changes.written[level] if changes else ():
+                self.rows[level, number] = row
+
+    def series(self) -> Series:
+        series = Series(SMALL)
+        for (level, number), row in sorted(self.rows.items()):
+            series.restore(level, number, row)
+        return series
+
+
+@given(measures(), st.sets(st.integers(0, 59)), st.integers(0, 59))
+def test_a_file_holds_what_memory_holds(added: list[Measure], written: set[int], again: int) -> None:
+    series, held = Series(SMALL), Held()
+    for number, each in enumerate(added):
+        series.add(each)
+        if number in written:
+            held.apply(series.take_changes(JOB))
+            assert held.series().rows() == series.rows()
+        if number == again:
+            held.apply(series.take_changes(JOB))
+            series = held.series()
+            assert series.take_changes(JOB) is None
+    assert series.rows() == filled(SMALL, added).rows()
+
+
+def test_totals_count_what_is_not_kept_too() -> None:
+    metrics = Metrics()
+    metrics.add(JOB, measure(0, 1.0, 5, output_rows=4, late_rows=1))
+    metrics.add(JOB, measure(1, 2.0, None), keep=False)
+    assert metrics.totals(JOB) == Totals(2, 5, 4, 1, 0.2)
+    assert metrics.latest(JOB) == metrics.rows(JOB)[-1] == measure(0, 1.0, 5, output_rows=4, late_rows=1)
+    assert (metrics.totals("other"), metrics.latest("other"), metrics.rows("other")) == (Totals(), None, ())
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "metrics.db"
+
+
+def opened(path: Path, *jobs: str) -> tuple[Metrics, MetricsFile]:
+    metrics = Metrics()
+    file = MetricsFile(path, metrics)
+    file.start(jobs or (JOB,))
+    return metrics, file
+
+
+def count(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM measures").fetchone()[0])
+
+
+FULL = measure(
+    0,
+    1700000000.123456,
+    output_rows=3,
+    late_rows=0,
+    input_rows_per_second=1.5,
+    watermark=1699999999.5,
+    event_time_lag=0.25,
+    state_bytes=2**40,
+    lag={"a.b": 7},
+)
+
+
+def test_what_was_written_is_there_again(path: Path) -> None:
+    metrics, file = opened(path)
+    for batch in range(LEVELS[0].most * 3):
+        metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))
+        if batch % 70 == 0:
+            file.write()
+    file.close()
+    again, file = opened(path)
+    assert again.rows(JOB) == metrics.rows(JOB)
+    assert count(path) == len(metrics.rows(JOB))
+    assert again.totals(JOB) == Totals()
+    file.close()
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path) -> None:
+    metrics, file = opened(path)
+    for job in (JOB, "other", "third"):
+        metrics.add(job, FULL)
+    file.write()
+    metrics.forget(["other"])
+    file.close()
+    assert count(path) == 2
+    again, file = opened(path, "third")
+    assert again.jobs() == ("third",)
+    file.close()
+    assert count(path) == 1
+
+
+@pytest.mark.parametrize("harm", ["no database", "cut off", "another version", "no table"])
+def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+    metrics, file = opened(path)
+    for batch in range(5000):
+        metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))
+    file.close()
+    match harm:
+        case "no database":
+            path.write_bytes(b"nothing" * 1000)
+        case "cut off":
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        case "another version":
+            execute(path, "PRAGMA user_version = 99")
+        case "no table":
+            execute(path, "ALTER TABLE measures DROP COLUMN lag")
+    again, file = opened(path)
+    assert again.rows(JOB) == ()
+    again.add(JOB, FULL)
+    file.close()
+    assert "can't be used" in caplog.text and Path(f"{path}.damaged").exists()
+    third, file = opened(path)
+    assert third.rows(JOB) == (FULL,)
+    file.close()
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+
+
+def test_a_file_that_breaks_while_it_is_written_begins_anew_with_what_memory_holds(path: Path) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, FULL)
+    file.write()
+    file._engine.dispose()  # type: ignore[union-attr]
+    path.write_bytes(b"nothing" * 1000)
+    metrics.add(JOB, replace(FULL, batch=1))
+    file.write()
+    metrics.add(JOB, replace(FULL, batch=2))
+    file.close()
+    again, file = opened(path)
+    assert [row.batch for row in again.rows(JOB)] == [0, 1, 2]
+    file.close()
+
+
+def test_what_could_not_be_written_now_is_written_later(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, FULL)
+    file.write()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        metrics.add(JOB, replace(FULL, batch=1))
+        file.write()
+    assert "locked" in caplog.text
+    file.close()
+    assert count(path) == 2
+
+
+def test_what_could_not_be_deleted_now_is_deleted_later(path: Path) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, FULL)
+    file.write()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        metrics.forget([JOB])
+        file.write()
+    file.close()
+    assert count(path) == 0
+
+
+def test_a_place_that_can_not_be_written_costs_the_metrics_alone(tmp_path: Path) -> None:
+    metrics, file = opened(tmp_path / "missing" / "metrics.db")
+    metrics.add(JOB, FULL)
+    file.write()
+    file.close()
+    assert metrics.rows(JOB) == (FULL,)
+
+
+# --- of jobs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def test_a_job_is_measured_until_its_end(jobs: World) -> None:
+    made = jobs.make("orders")
+    jobs.engine.commit(made, rows=7)
+    jobs.sql("SUSPEND JOB orders")
+    metrics = jobs.manager.metrics
+    assert [row.input_rows for row in metrics.rows(made)] == [10, 7]
+    assert metrics.totals(made).input_rows == 17
+    jobs.sql("DROP JOB orders")
+    assert metrics.rows(made) == ()
+
+
+def test_and_longer_by_its_option(jobs: World) -> None:
+    made = jobs.make("orders", {"storeMetricsAfterJobCompletion": "true"})
+    jobs.sql("DROP JOB orders")
+    assert len(jobs.manager.metrics.rows(made)) == 1
+
+
+def test_a_failed_job_keeps_none(jobs: World) -> None:
+    made = jobs.make("orders", {"suspendOnFailure": "false", "restartAttempts": "0"})
+    jobs.engine.fail(made, Cause("gone", heals=False))
+    jobs.wait_status(made, Status.FAILED)
+    assert jobs.manager.metrics.jobs() == ()
+
+
+def test_a_job_without_metrics_is_only_counted(jobs: World) -> None:
+    made = jobs.make("orders", {"metricsEnabled": "false"})
+    assert jobs.manager.metrics.rows(made) == ()
+    assert jobs.manager.metrics.totals(made).input_rows == 10
+    assert dict(jobs.sql("DESCRIBE JOB EXTENDED orders").rows)["rows read since the engine started"] == "10"
+
+
+def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
+    with world(tmp_path, clock=lambda: 1000.0) as jobs:
+        jobs.make("ended")
+        jobs.sql("DROP JOB ended")
+        made = jobs.make("orders")
+        latest = measure(1, 900.0, 5, watermark=880.0)
+        jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, measure=latest))
+        jobs.sql("RESTART JOB orders")
+        ended, reading = readings(jobs.manager)
+        assert (ended.name, ended.status) == ("ended", Status.FAILED)
+        assert (reading.id, reading.name, reading.status) == (made, "orders", Status.RUNNING)
+        assert (reading.runs, reading.attempts, reading.totals.input_rows) == (2, 0, 25)
+        assert jobs.manager.metrics.rows(made)[1] == latest

@@ -1,0 +1,182 @@
+"""Stores of older releases: opened by this one they are of its version, whenever the process dies on the way.
+
+`fixtures/store_v1.sql` is what the first release wrote: a running, a suspended, a failed-and-suspended, a dropped and a
+completed job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from jetsql.errors import EngineError
+from jetsql.jobs.model.job import Operator, Status, Trigger
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.migrations import STEPS
+from jetsql.jobs.store.store_file import VERSION
+from tests.support.golden_reports import raises
+from tests.support.jobs_world import world
+from tests.support.paths import FIXTURES, ROOT
+
+FIXTURE = FIXTURES / "store_v1.sql"
+NAMES = ["running", "Suspended délays", "hurt", "dropped", "loaded"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store of version 1."""
+    path = tmp_path / "jetsql.db"
+    return store_of(path, FIXTURE.read_text(encoding="utf-8"))
+
+
+def store_of(path: Path, script: str) -> Path:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
+
+
+def asked(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def version(path: Path) -> object:
+    return asked(path, "SELECT value FROM meta WHERE key = 'version'")[0][0]
+
+
+def test_every_job_comes_over_with_its_history(path: Path) -> None:
+    with closing(Store(path)) as store:
+        jobs = store.all_jobs()
+        assert [job.name for job in jobs] == NAMES
+        assert [job.status for job in jobs] == [
+            Status.RUNNING, Status.SUSPENDED, Status.SUSPENDED, Status.FAILED, Status.COMPLETED
+        ]  # fmt: skip
+        assert [len(store.history(job.id)) for job in jobs] == [2, 4, 3, 5, 3]
+        assert jobs[0].comment == "goes on" and jobs[0].plan.interval_millis == 500 and jobs[0].batch == 0
+        assert jobs[2].cause is not None and jobs[2].cause.condition == "DIVIDE_BY_ZERO" and not jobs[2].cause.heals
+        assert jobs[4].plan.trigger is Trigger.AVAILABLE_NOW and jobs[4].files
+        assert store.snapshots() == () and store.id == "3b62b275a8344d0c9074493f81a519bb"
+    assert version(path) == str(VERSION)
+
+
+def test_the_migrated_store_is_made_like_a_new_one(path: Path, tmp_path: Path) -> None:
+    Store(path).close()
+    Store(tmp_path / "new.db").close()
+    assert len(STEPS) == VERSION - 1
+    columns = 't.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master t, pragma_table_info(t.name) c'
+    indexes = 't.name, i."unique", i.partial, i.origin FROM sqlite_master t, pragma_index_list(t.name) i'
+    tables = "type, name, tbl_name FROM sqlite_master"
+    for query in (f"SELECT {part} ORDER BY 1, 2, 3" for part in (tables, columns, indexes)):
+        assert asked(path, query) == asked(tmp_path / "new.db", query)
+
+
+def test_the_store_as_it_was_is_kept_beside_it(path: Path) -> None:
+    before = list(sqlite3.connect(path).iterdump())
+    Store(path).close()
+    copy = path.with_name("jetsql.db.version-1")
+    assert list(sqlite3.connect(copy).iterdump()) == before
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    made = copy.stat().st_mtime_ns
+    Store(path).close()
+    assert copy.stat().st_mtime_ns == made
+    assert sorted(file.name for file in path.parent.iterdir()) == ["jetsql.db", "jetsql.db.version-1"]
+
+
+def test_operators_become_data(path: Path) -> None:
+    facts = ["source 0: parquet src file:/src", "state 0: Aggregate; a: int; '; ': string", "state 1: Distinct"]
+    with closing(sqlite3.connect(path)) as connection:
+        for job_id, text in connection.execute("SELECT id, record FROM jobs").fetchall():
+            record = json.loads(text)
+            record["plan"]["analysis"]["fingerprint"] = facts
+            record["previous"] = {key: record[key] for key in ("text", "body", "plan")}
+            connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
+        connection.commit()
+    with closing(Store(path)) as store:
+        for job in store.all_jobs():
+            assert job.previous is not None
+            for plan in (job.plan, job.previous.plan):
+                assert plan.analysis.operators == (Operator("Aggregate", "a: int; '; ': string"), Operator("Distinct"))
+                assert plan.analysis.state_facts == tuple(facts[1:])
+
+
+def test_its_jobs_go_on(path: Path) -> None:
+    with world(path.parent, clock=lambda: 1_700_000_100.0) as w:  # the evening of the day it was made
+        running = w.store.newest_named("running")
+        assert running is not None
+        assert w.wait_status(running.id, Status.RUNNING).run == 2
+        assert w.said("RESUME JOB hurt")[0] == "RUNNING"
+        assert w.said("RESUME JOB loaded")[0] == "RUNNING"
+
+
+OPEN = "import sys, pathlib; from jetsql.jobs.store.job_store import Store; Store(pathlib.Path(sys.argv[1])).close()"
+
+
+def killed_at(failpoint: str, path: Path) -> None:
+    environment = {**os.environ, "JETSQL_FAILPOINT": failpoint, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, "-c", OPEN, path], env=environment, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("failpoint", ["store-copied", "store-migrated"])
+def test_a_kill_in_the_middle_leaves_a_store_that_is_migrated_next_time(path: Path, failpoint: str) -> None:
+    killed_at(failpoint, path)
+    killed_at(failpoint, path)
+    assert version(path) == "1"
+    assert asked(path, "SELECT name FROM sqlite_master WHERE name = 'snapshots'") == []
+    with closing(Store(path)) as store:
+        assert [job.name for job in store.all_jobs()] == NAMES
+        assert store.snapshots() == ()
+    assert version(path) == str(VERSION)
+    assert version(path.with_name("jetsql.db.version-1")) == "1"
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("UPDATE jobs SET record = 'nonsense'", "JETSQL.STORE_DAMAGED"),
+        ("DROP TABLE history", "JETSQL.STORE_DAMAGED"),
+        (f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'", "JETSQL.STORE_TOO_NEW"),
+    ],
+)
+def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str, condition: str) -> None:
+    store_of(path, change)
+    before = path.read_bytes()
+    with raises(EngineError) as caught:
+        Store(path)
+    assert caught.value.condition == condition
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["jetsql.db"]
+
+
+def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
+    store_of(path, "CREATE TABLE snapshots (name TEXT)")  # somebody's own; version 1 has none
+    with raises(EngineError, match="snapshots already exists"):
+        Store(path)
+    assert version(path) == "1"
+    store_of(path, "DROP TABLE snapshots")
+    with closing(Store(path)) as store:
+        assert len(store.all_jobs()) == len(NAMES)
+
+
+def test_a_folder_that_takes_no_copy_is_told(path: Path) -> None:
+    path.with_name("jetsql.db.version-1.part").mkdir()
+    with raises(EngineError) as caught:
+        Store(path)
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert version(path) == "1"
+
+
+def test_a_kill_while_a_store_is_made_leaves_none(tmp_path: Path) -> None:
+    path = tmp_path / "jetsql.db"
+    killed_at("store-made", path)
+    with closing(Store(path)) as store:
+        assert store.all_jobs() == ()

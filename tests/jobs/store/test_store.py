@@ -1,0 +1,314 @@
+"""The store: what goes in comes out, also years later; what can't be read is left as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status
+from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.store_file import VERSION
+from jetsql.version import VERSION as PROGRAM
+from tests.support.golden_reports import raises
+from tests.support.in_memory_engine import analysis
+from tests.support.jobs_world import body
+
+PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
+JOB = Job("0001-0000-0000-0001", "Délays", "CREATE JOB ...", body(), PLAN, 1.5, status=Status.RUNNING, run=1)
+
+
+def row(job: Job, title: str = "running") -> HistoryRow:
+    return HistoryRow(job.id, 2.0, title, Status.STARTING, job.status, job.run, "words; with 'quotes'\nand lines")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "jetsql.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store(path)) as opened:
+        yield opened
+
+
+def test_jobs_and_history_come_back(store: Store, path: Path) -> None:
+    store.add(JOB, row(JOB, "submitted"))
+    changed = replace(JOB, status=Status.SUSPENDED, cause=Cause("gone", "X", "Y", 3, False), batch=7)
+    store.save(changed, row(changed, "suspended"))
+    store.close()
+    with closing(Store(path)) as again:
+        assert again.live_jobs() == (changed,)
+        assert again.job(JOB.id) == again.newest_named("DÉLAYS") == changed
+        assert [entry.title for entry in again.history(JOB.id)] == ["submitted", "suspended"]
+        assert again.history(JOB.id)[1] == row(changed, "suspended")
+        assert again.newest_id() == JOB.id
+        assert again.id == store.id
+
+
+def test_an_empty_store(store: Store, path: Path) -> None:
+    assert store.live_jobs() == store.all_jobs() == store.jobs_with_files() == ()
+    assert store.job("x") is store.newest_named("x") is store.newest_id() is None
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
+    store.add(JOB, row(JOB))
+    other = replace(JOB, id="0002-0000-0000-0001", name="DÉLAYS")
+    with raises(StatementError, match="JOB_ALREADY_EXISTS"):
+        store.add(other, row(other))
+    assert store.job(other.id) is None and store.history(other.id) == ()
+    ended = replace(JOB, status=Status.COMPLETED, files=True)
+    store.save(ended, row(ended))
+    store.add(other, row(other))
+    assert store.newest_named("délays") == other
+    assert store.jobs_with_files() == (ended,)
+    with raises(StatementError, match="JOB_ALREADY_EXISTS"):
+        store.save(replace(JOB, name="délays"), row(JOB))
+    assert store.job(JOB.id) == ended
+    assert [entry.after for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
+
+
+def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path: Path) -> None:
+    store.add(JOB, row(JOB))
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON history BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+        other.commit()
+    with raises(EngineError, match="disk is full"):
+        store.save(replace(JOB, status=Status.SUSPENDED), row(JOB))
+    assert store.job(JOB.id) == JOB
+
+
+def snapshot(number: int = 2, name: str = "Before", **changes: object) -> Snapshot:
+    made = Snapshot(f"000{number}-0000-0000-0001", name, JOB.id, JOB.name, JOB.text, PLAN, 7, 4096, 3.5, {"spark": "4"})
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_snapshots_come_back_oldest_first(store: Store, path: Path) -> None:
+    store.add(JOB, row(JOB))
+    store.add_snapshot(snapshot(3, "b", batch=None))
+    store.add_snapshot(snapshot(2, "Été"))
+    store.close()
+    with closing(Store(path)) as again:
+        assert again.snapshots() == (snapshot(2, "Été"), snapshot(3, "b", batch=None))
+        assert again.snapshot_named("éTÉ") == snapshot(2, "Été")
+        assert again.snapshot_named("c") is None
+        assert again.newest_id() == snapshot(3).id
+        again.remove_snapshot(snapshot(3).id)
+        again.remove_snapshot("never there")
+        assert again.snapshots() == (snapshot(2, "Été"),)
+
+
+def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Store) -> None:
+    store.add(JOB, row(JOB))
+    suspended = replace(JOB, status=Status.SUSPENDED)
+    store.save(suspended, row(suspended, "kept"), snapshot())
+    assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
+    for attempt in (
+        lambda: store.save(JOB, row(JOB), snapshot(3, "BEFORE")),
+        lambda: store.save(JOB, row(JOB), snapshot(3, "BEFORE"), replaces=snapshot(9).id),
+        lambda: store.add_snapshot(snapshot(3, "BEFORE"), None, row(JOB), JOB),
+    ):
+        with raises(StatementError, match=r"SNAPSHOT_ALREADY_EXISTS.*named BEFORE already"):
+            attempt()
+    assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
+    assert [entry.title for entry in store.history(JOB.id)] == ["running", "kept"]
+
+
+def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> None:
+    store.add(JOB, row(JOB))
+    store.add_snapshot(snapshot(2), None, row(JOB, "first"))
+    store.add_snapshot(snapshot(3, "BEFORE"), snapshot(2).id, row(JOB, "second"))
+    assert store.snapshots() == (snapshot(3, "BEFORE"),)
+    assert [entry.title for entry in store.history(JOB.id)] == ["running", "first", "second"]
+
+
+def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(path: Path) -> None:
+    with closing(Store(path)) as store:
+        store.add_snapshot(snapshot())
+    change(path, "UPDATE snapshots SET record = '[]'")
+    with closing(Store(path)) as store, raises(EngineError, match=f"snapshot {snapshot().id}"):
+        store.snapshot_named("before")
+
+
+def change(path: Path, *statements: str) -> bytes:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path.read_bytes()
+
+
+def refused(path: Path) -> EngineError:
+    with raises(EngineError) as caught:
+        Store(path)
+    assert str(path) in caught.value.message
+    return caught.value
+
+
+def filled(path: Path) -> None:
+    with closing(Store(path)) as store:
+        store.add(JOB, row(JOB))
+
+
+def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
+    filled(path)
+    before = change(path, f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
+    error = refused(path)
+    assert error.condition == "JETSQL.STORE_TOO_NEW"
+    assert f"version {VERSION + 1}, written by JetSQL {PROGRAM};" in error.message
+    assert f"version {VERSION}." in error.message
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE meta SET value = 'x' WHERE key = 'version'",
+        "DELETE FROM meta",
+        "UPDATE meta SET value = '0' WHERE key = 'version'",
+        "DROP TABLE history",
+        "DROP TABLE snapshots",
+        "DROP TABLE meta",
+        "UPDATE jobs SET record = '{}'",
+        "UPDATE jobs SET record = 'nonsense'",
+        "UPDATE jobs SET record = replace(record, 'RUNNING', 'DREAMING')",
+        "ALTER TABLE jobs RENAME COLUMN record TO something",
+    ],
+)
+def test_a_damaged_store_is_refused_and_left_alone(path: Path, statement: str) -> None:
+    filled(path)
+    before = change(path, statement)
+    error = refused(path)
+    assert error.condition == "JETSQL.STORE_DAMAGED"
+    assert f"version {VERSION}" in error.message
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"not a database at all", b"\0" * 5000, b"SQLite format 3\0" + b"x" * 5000])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert refused(path).condition == "JETSQL.STORE_DAMAGED"
+    assert path.read_bytes() == content
+
+
+def test_a_torn_file_is_refused_and_left_alone(path: Path) -> None:
+    filled(path)
+    whole = path.read_bytes()
+    torn = whole[:4096] + b"\xff" * 4096 + whole[8192:]
+    path.write_bytes(torn)
+    assert refused(path).condition == "JETSQL.STORE_DAMAGED"
+    assert path.read_bytes() == torn
+
+
+def test_what_a_killed_process_left_in_the_log_is_not_lost(path: Path, tmp_path: Path) -> None:
+    with closing(Store(path)) as store:
+        store.add(JOB, row(JOB))
+        copy = tmp_path / "killed"
+        copy.mkdir()
+        for part in tmp_path.glob("jetsql.db*"):
+            shutil.copy(part, copy)
+    with closing(Store(copy / "jetsql.db")) as again:
+        assert again.live_jobs() == (JOB,)
+
+
+def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.touch()
+    with closing(Store(path)) as store:
+        assert store.all_jobs() == ()
+    with closing(Store(path)) as store:
+        assert store.all_jobs() == ()
+
+
+def test_a_place_that_cannot_be_used(tmp_path: Path) -> None:
+    assert refused(tmp_path / "missing" / "jetsql.db").condition == "JETSQL.HOME_NOT_USABLE"
+    (tmp_path / "folder").mkdir()
+    assert refused(tmp_path / "folder").condition == "JETSQL.HOME_NOT_USABLE"
+
+
+def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(path: Path) -> None:
+    with closing(Store(path)) as store:
+        ended = replace(JOB, status=Status.COMPLETED)
+        store.add(ended, row(ended))
+    change(path, "UPDATE jobs SET record = '[]'")
+    with closing(Store(path)) as store:
+        with raises(EngineError, match=JOB.id):
+            store.all_jobs()
+
+
+JOBS = st.builds(
+    Job,
+    id=st.text(),
+    name=st.text(),
+    text=st.text(),
+    body=st.just(body()),
+    plan=st.builds(
+        lambda modes, operators, confs: replace(
+            PLAN, analysis=replace(PLAN.analysis, modes=modes, operators=operators), spark_confs=confs
+        ),
+        modes=st.dictionaries(st.sampled_from(OutputMode), st.none() | st.text()),
+        operators=st.lists(st.builds(Operator, st.text(), st.text())).map(tuple),
+        confs=st.dictionaries(st.text(), st.text()),
+    ),
+    submitted=st.floats(allow_nan=False),
+    status=st.sampled_from(Status),
+    run=st.integers(),
+    batch=st.none() | st.integers(),
+    established=st.booleans(),
+    cause=st.none() | st.builds(Cause, message=st.text(), heals=st.booleans(), batch=st.none() | st.integers()),
+    ended=st.none() | st.floats(allow_nan=False),
+    versions=st.dictionaries(st.text(), st.text()),
+)
+
+
+@given(JOBS)
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_records_come_back_as_they_were(job: Job) -> None:
+    assert decode(Job, encode(job)) == job
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.text()
+
+
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_any_other_json_is_malformed(value: object) -> None:
+    with pytest.raises(MalformedRecord):
+        decode(Job, json.dumps(value))
+
+
+def test_records_of_other_releases() -> None:
+    record = json.loads(encode(JOB))
+    record["colour"] = "red"
+    record["plan"]["analysis"]["new"] = {"deep": [1]}
+    for later in ("files", "versions", "established"):
+        del record[later]
+    del record["plan"]["analysis"]["stateful"]
+    assert decode(Job, json.dumps(record)) == replace(JOB, files=False, versions={})
+    del record["plan"]["trigger"]
+    with pytest.raises(MalformedRecord, match="Plan lacks trigger"):
+        decode(Job, json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    "change", [{"streaming": 1}, {"sources": {}}, {"sink": None}, {"operators": [1]}, {"modes": {"once": None}}]
+)
+def test_wrong_types_are_malformed(change: dict[str, object]) -> None:
+    record = {**json.loads(encode(analysis())), **change}
+    with pytest.raises(MalformedRecord):
+        decode(Analysis, json.dumps(record))

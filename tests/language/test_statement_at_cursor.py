@@ -1,0 +1,71 @@
+"""What stands around the cursor is the same whatever was read before: what is kept of a reading only saves time."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jetsql.language import at_cursor, is_open
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.complete_sql import position_at
+from jetsql.shell.completion.known_names import Known, Names, TableKey, TableName
+from jetsql.shell.completion.visible_columns import in_scope
+from jetsql.shell.session.entries import command_end
+from tests.support.hypothesis_profiles import examples
+
+NAMES = Names(
+    tables={"default": (TableName("t"), TableName("u"))},
+    columns={TableKey("default", "t"): (Known("a"), Known("b")), TableKey("default", "u"): (Known("c"),)},
+)
+_PIECES = st.sampled_from(
+    "SELECT|FROM t|FROM u x|(SELECT a|(|)|,|;|;\n.mode csv\n|\n.watch SELECT (1,\n2);\n|'|`|--|/*|*/|\n| |BEGIN|END;"
+    "|CASE|WITH w AS (SELECT|WHERE|JOIN u ON|INSERT INTO t|VALUES (1, 2),|1e|+5|abc|://x|$t$|{|\\\n|a.|UNION ALL"
+    "|IF a THEN|CREATE JOB j AS|AS|.".split("|")
+)
+_LONG = st.lists(_PIECES, min_size=1, max_size=8).map(lambda pieces: " ".join(pieces) * 40)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """At a place, as a part of the text: so many characters go, and others come."""
+
+    at: float
+    gone: int
+    new: str
+
+
+_EDITS = st.lists(
+    st.builds(Edit, st.floats(0, 1), st.integers(0, 3), st.one_of(_PIECES, st.sampled_from(["", "x", "'", " "]))),
+    min_size=1,
+    max_size=8,
+)
+
+
+def seen(text: str, cursor: int) -> Any:
+    at = at_cursor(text, cursor, command_end)
+    position = position_at(at)
+    relations = [(relation.name, relation.parts) for relation in in_scope(position.query)]
+    menu = [(each.text, each.start) for each in complete(text, cursor, NAMES)]
+    return at, position.clause, position.wants, position.nested, relations, menu, is_open(text, command_end)
+
+
+def seen_anew(text: str, cursor: int) -> Any:
+    """Nothing of what was read before begins so."""
+    seen(f"~{text}", 1)
+    at_cursor("~~", 2, command_end)
+    position_at(at_cursor("~ ~ ~", 5))
+    return seen(text, cursor)
+
+
+@settings(max_examples=examples(60))
+@given(_LONG, _EDITS)
+def test_what_was_read_before_changes_nothing(text: str, edits: list[Edit]) -> None:
+    found = []
+    for edit in edits:
+        cursor = int(edit.at * len(text))
+        text = text[:cursor] + edit.new + text[cursor + edit.gone :]
+        cursor += len(edit.new)
+        found.append((text, cursor, seen(text, cursor)))
+    for text, cursor, expected in found:
+        assert seen_anew(text, cursor) == expected

@@ -1,0 +1,77 @@
+"""The filter in front of Spark's parser: it admits every statement of JetSQL and spares long statements of Spark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.errors import StatementError
+from jetsql.language import STATEMENT_FILTER, parse
+from tests.language.test_grammar_corpus import accepted, accepted_files
+
+ACCEPTED = [text for file in accepted_files() for text in accepted(file)]
+# Statements that begin behind comments, and statements with an error that JetSQL reports.
+ODD = (
+    "-- one\n\n  /* two * / ** */ /**/ SHOW MEMBERS",
+    "-- goes on \\\nSHOW TABLES\n SHOW JOBS",
+    "/* a /* nested */ comment of more than seven words in all */ SHOW MEMBERS",
+    "CREATE /* " + "a long comment * " * 200 + "*/ OR REPLACE -- and another\n JOB j AS INSERT INTO t SELECT 1",
+    "EXPLAIN FORMATTED CREATE OR REPLACE JOB j AS INSERT INTO t SELECT 1",
+    "RESUM JOB j",
+    "PAUSE JOB j",
+    "SINK INTO t SELECT 1",
+    "EXPLAIN EXTENDED SINK INTO t SELECT 1",
+    "`a label`: BEGIN SELECT 1; DROP JOB j; END",
+    "größe : begin\n" + "SELECT 1;\n" * 500 + "SUSPEND JOB j; end",
+)
+SPARKS = (
+    "SELECT id FROM flights WHERE carrier = 'UA'",
+    "INSERT INTO flights VALUES (1), (2)",
+    "CREATE TABLE flights (id INT, carrier STRING, job STRING)",
+    "-- a list of jobs\nSELECT 1",
+    "/* SHOW JOBS */ SELECT 1",
+    "BEGIN SELECT 1; END",
+    "",
+)
+
+
+def admitted(text: str) -> bool:
+    return re.match(STATEMENT_FILTER, text) is not None
+
+
+@pytest.mark.parametrize("text", [*ACCEPTED, *ODD])
+def test_the_filter_admits_every_statement_of_jetsql(text: str) -> None:
+    try:
+        assert parse(text) is not None
+    except StatementError:
+        assert text in ODD
+    assert admitted(text)
+    assert admitted(f"\n -- before\n/* /* and */ */{text}")
+    assert admitted(text.swapcase())
+
+
+@pytest.mark.parametrize("text", SPARKS)
+def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
+    assert not admitted(text)
+
+
+@pytest.mark.spark
+def test_the_parser_of_spark_gives_a_command_for_every_statement_of_jetsql(engine: EmbeddedEngine) -> None:
+    parser = engine.spark._jsparkSession.sessionState().sqlParser()
+    plans = {text: parser.parsePlan(text).getClass().getName() for text in ACCEPTED}
+    assert {text for text, plan in plans.items() if plan != "dev.jetsql.Extension$Command"} == set()
+
+
+@pytest.mark.spark
+def test_the_filter_reads_comments_of_any_length(engine: EmbeddedEngine) -> None:
+    parser = engine.spark._jsparkSession.sessionState().sqlParser()
+    for comment in ("-- a line\n" * 20_000, "/* " + "a * star / slash\n" * 20_000 + "*/", "/* a /* b */ */" * 5_000):
+        assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.Extension$Command"
+
+
+@pytest.mark.spark
+def test_show_members_through_spark_sql(engine: EmbeddedEngine) -> None:
+    columns = [column.name for column in engine.run("SHOW MEMBERS").columns]
+    assert engine.spark.sql("SHOW MEMBERS").columns == columns

@@ -1,0 +1,76 @@
+"""The house rules as tests: layers, types, lint, and a package list that matches the folders."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+
+def check(*command: str) -> None:
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_imports_go_one_way() -> None:
+    check(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())")
+
+
+def test_types() -> None:
+    check(sys.executable, "-m", "mypy")
+
+
+def test_lint() -> None:
+    check(sys.executable, "-m", "ruff", "check", ".")
+
+
+def test_formatting() -> None:
+    check(sys.executable, "-m", "ruff", "format", "--check", ".")
+
+
+def test_every_package_is_shipped() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    sources = (ROOT / "jetsql").rglob("*.py")
+    folders = {".".join(file.parent.relative_to(ROOT).parts) for file in sources}
+    assert set(project["tool"]["setuptools"]["packages"]) == folders | {"jetsql.grammar"}
+
+
+def words(name: str) -> list[Path]:
+    return [path for path in ROOT.glob(name) if ".venv" not in path.parts]
+
+
+@pytest.mark.parametrize("word", ["utils", "helpers"])
+def test_modules_are_named_for_what_they_hold(word: str) -> None:
+    assert words(f"jetsql/**/*{word}*") == []
+
+
+@pytest.mark.parametrize("file", words("jetsql/**/*.py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_functions_stay_small_enough_to_read(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert len(text.splitlines()) <= 600
+    assert [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= 60] == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    modules = [path for path in words("jetsql/**/*.py") if not path.name.startswith("__")]
+    assert [name for name, times in Counter(path.name for path in modules).items() if times > 1] == []
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
+    folders = Counter(path.parent for path in words("jetsql/**/*.py") if path.name != "__init__.py")
+    assert {str(folder.relative_to(ROOT)): size for folder, size in folders.items() if size > 16} == {}
+
+
+def test_folders_of_tests_mirror_the_package() -> None:
+    """Others hold what several packages need together: whole stories, the project itself, and support."""
+    others = {"project", "stories", "support", "golden", "fixtures", "faults", "releases"}
+    others |= {"external_clients", "sqlalchemy_suite"}
+    folders = {path.parent.relative_to(ROOT / "tests") for path in words("tests/**/test_*.py")}
+    own = {str(folder) for folder in folders if folder.parts and folder.parts[0] not in others}
+    assert {folder for folder in own if not (ROOT / "jetsql" / folder / "__init__.py").exists()} == set()

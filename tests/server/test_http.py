@@ -1,0 +1,512 @@
+"""The HTTP door over an engine without Spark, through real sockets: as our own client meets it, and as anybody does."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from jetsql.client.http_client import HttpClient, NothingSent
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.errors import EngineError, ReportedError
+from jetsql.home.discovery import proof
+from tests.conftest import until
+from tests.support.golden_reports import compare
+from tests.support.http_server import TOKEN, Server, serving
+from tests.support.server_engine import DoorEngine
+
+
+@pytest.fixture
+def engine() -> DoorEngine:
+    return DoorEngine()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Server]:
+    """For requests that change nothing."""
+    with serving(DoorEngine()) as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    content: bytes
+
+    @property
+    def error(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.content)["error"]
+        return told
+
+
+def request(server: Server, method: str, path: str, body: str = "", **headers: str) -> Response:
+    """As anybody's HTTP library does it."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **headers})
+        response = connection.getresponse()
+        return Response(response.status, response.read())
+
+
+def test_rows_come_with_columns_and_types(remote: RemoteEngine) -> None:
+    result = remote.run("COUNT 3")
+    assert [(column.name, column.type) for column in result.columns] == [("n", "int")]
+    assert list(result.rows) == [(0,), (1,), (2,)]
+
+
+def test_many_rows_come_whole(remote: RemoteEngine) -> None:
+    assert [n for (n,) in remote.run("COUNT 50000").rows] == list(range(50000))
+
+
+def test_a_statement_without_columns(remote: RemoteEngine) -> None:
+    result = remote.run("NOTHING")
+    assert (result.columns, list(result.rows)) == ((), [])
+
+
+def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: Server) -> None:
+    with pytest.raises(ReportedError) as told:
+        remote.run("\n FAIL job")
+    report = told.value.report
+    assert (report.condition, report.sqlstate, report.line, report.column) == ("JETSQL.JOB_NOT_FOUND", "42704", 2, 7)
+    response = request(server, "POST", "/v1/sql", json.dumps({"statement": "FAIL job"}))
+    assert response.status == 404
+    assert response.error["hint"] == "See SHOW JOBS."
+
+
+def test_an_error_behind_the_first_rows(remote: RemoteEngine) -> None:
+    rows = remote.run("LATE").rows
+    assert next(rows) == (1,)
+    with pytest.raises(ReportedError, match="the second row is broken"):
+        next(rows)
+    assert list(remote.run("COUNT 1").rows) == [(0,)]
+
+
+def test_a_trace_is_for_those_who_ask(server: Server) -> None:
+    for asked in (False, True):
+        body = json.dumps({"statement": "FAIL job", "trace": asked})
+        trace = request(server, "POST", "/v1/sql", body).error["trace"]
+        assert ("Traceback" in trace) is asked
+
+
+def test_sessions_keep_their_schema(server: Server) -> None:
+    one, other = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+    list(one.run("USE sales").rows)
+    assert (one.schema(), other.schema()) == ("sales", "default")
+    one.close()
+    other.close()
+    assert len(server.door.sessions) == 0
+
+
+def test_a_session_that_is_gone(remote: RemoteEngine, server: Server) -> None:
+    list(remote.run("COUNT 1").rows)
+    for session in list(server.door.sessions._sessions):
+        server.door.sessions.close(session)
+    with pytest.raises(ReportedError) as told:
+        remote.run("COUNT 1")
+    assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
+
+
+def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None:
+    with serving(engine, idle_seconds=2.0) as server:
+        used, idle = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        rows = used.run("ENDLESS").rows
+        next(rows)
+        list(idle.run("COUNT 1").rows)
+        until(lambda: len(server.door.sessions) == 1)
+        assert next(rows)
+        with pytest.raises(ReportedError, match="SESSION_NOT_FOUND"):
+            idle.run("COUNT 1")
+        used.close()
+        idle.close()
+        assert engine.ended.wait(30)
+
+
+def test_too_many_sessions_are_refused(engine: DoorEngine) -> None:
+    with serving(engine, sessions_most=1) as server:
+        first, second = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        list(first.run("COUNT 1").rows)
+        with pytest.raises(EngineError, match="sessions"):
+            second.run("COUNT 1")
+        first.close()
+        list(second.run("COUNT 1").rows)
+        second.close()
+
+
+def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: DoorEngine) -> None:
+    rows = remote.run("ENDLESS").rows
+    next(rows)
+    before = -1
+    while engine.fetched != before:  # until nothing is fetched any more
+        before = engine.fetched
+        threading.Event().wait(0.2)
+    assert engine.fetched < 20_000  # a kilobyte each: the buffers of the system and a few lines
+    rows.close()  # type: ignore[attr-defined]
+    assert engine.ended.wait(30)
+
+
+def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: DoorEngine) -> None:
+    failed: list[ReportedError] = []
+
+    def wait() -> None:
+        with pytest.raises(ReportedError) as told:
+            remote.run("WAIT")
+        failed.append(told.value)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert engine.waiting.wait(30)
+    remote.cancel()
+    thread.join(30)
+    assert [told.report.condition for told in failed] == ["JETSQL.STATEMENT_CANCELLED"]
+
+
+def test_a_client_that_leaves_cancels_its_statement(server: Server, engine: DoorEngine) -> None:
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    body = json.dumps({"statement": "WAIT"})
+    connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
+    assert engine.waiting.wait(30)
+    connection.close()
+    assert engine.woken.wait(30)
+
+
+def test_cancelling_what_does_not_run(server: Server) -> None:
+    response = request(server, "DELETE", "/v1/statements/none")
+    assert (response.status, response.error["condition"]) == (404, "JETSQL.STATEMENT_NOT_FOUND")
+
+
+@contextmanager
+def waiting(server: Server, engine: DoorEngine, session: str | None, statement_id: str) -> Iterator[HTTPConnection]:
+    """A statement that waits until it is cancelled, on a connection whose response is to be read."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        body = json.dumps({"statement": "WAIT", "session": session, "id": statement_id})
+        engine.waiting.clear()
+        connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
+        assert engine.waiting.wait(30)
+        yield connection
+
+
+def opened_session(server: Server) -> str:
+    return str(json.loads(request(server, "POST", "/v1/sessions").content)["session"])
+
+
+def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: Server, engine: DoorEngine) -> None:
+    mine, others = opened_session(server), opened_session(server)
+    with waiting(server, engine, mine, "1") as connection:
+        missing = request(server, "DELETE", f"/v1/sessions/{others}/statements/2")
+        assert missing.status == 404
+        for attack in ("/v1/statements/1", f"/v1/sessions/{others}/statements/1", "/v1/sessions/none/statements/1"):
+            assert request(server, "DELETE", attack) == missing
+        assert not engine.woken.is_set()
+        assert request(server, "DELETE", f"/v1/sessions/{mine}/statements/1").status == 202
+        assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
+
+
+def test_ids_of_other_sessions_are_free_and_hidden(server: Server, engine: DoorEngine) -> None:
+    mine, others = opened_session(server), opened_session(server)
+    with waiting(server, engine, mine, "1") as connection:
+        again = json.dumps({"statement": "COUNT 1", "session": others, "id": "1"})
+        assert request(server, "POST", "/v1/sql", again).status == 200
+        same = json.dumps({"statement": "COUNT 1", "session": mine, "id": "1"})
+        assert request(server, "POST", "/v1/sql", same).status == 400
+        request(server, "DELETE", f"/v1/sessions/{mine}/statements/1")
+        connection.getresponse().read()
+
+
+@pytest.mark.parametrize("statement_id", ["1", "x" * 21, "0" * 129, "a statement with a long name", "\u00e4" * 30])
+def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: Server, statement_id: str) -> None:
+    body = json.dumps({"statement": "COUNT 1", "id": statement_id})
+    response = request(shared, "POST", "/v1/sql", body)
+    assert (response.status, response.error["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    assert "random UUID" in response.error["hint"]
+
+
+def test_a_statement_without_a_session_is_cancelled_by_its_id(server: Server, engine: DoorEngine) -> None:
+    statement_id = str(uuid.uuid4())
+    with waiting(server, engine, None, statement_id) as connection:
+        assert request(server, "DELETE", f"/v1/sessions/None/statements/{statement_id}").status == 404
+        assert request(server, "DELETE", f"/v1/statements/{statement_id}").status == 202
+        assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
+
+
+def test_the_id_of_a_session_has_128_random_bits(server: Server) -> None:
+    sessions = {opened_session(server) for _ in range(20)}
+    assert len(sessions) == 20
+    assert min(len(base64.urlsafe_b64decode(session + "==")) for session in sessions) >= 16
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer \u00e4"])
+@pytest.mark.parametrize("path", ["/v1/engine", "/v1/sql", "/nowhere"])
+def test_without_the_token_nothing_is_told(shared: Server, header: str, path: str) -> None:
+    response = request(shared, "GET", path, Authorization=header)
+    assert (response.status, response.error["condition"]) == (401, "JETSQL.NOT_AUTHORIZED")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", ""])
+def test_a_name_that_is_not_the_engines_is_refused(shared: Server, host: str) -> None:
+    assert request(shared, "GET", "/v1/engine", Host=host).status == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:80", "[::1]"])
+def test_loopback_has_several_names(shared: Server, host: str) -> None:
+    assert request(shared, "GET", "/v1/engine", Host=host).status == 200
+
+
+def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
+    up = request(server, "GET", "/healthz", Authorization="")
+    assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
+    engine.closed = True
+    down = request(server, "GET", "/healthz", Authorization="")
+    assert (down.status, json.loads(down.content)) == (503, {"status": "down"})
+
+
+def test_metrics_count_the_sessions_and_the_running_statements(server: Server, remote: RemoteEngine) -> None:
+    list(remote.run("COUNT 1").rows)
+    shown = request(server, "GET", "/metrics")
+    assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
+
+
+def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
+    """The address of an engine that was killed is anybody's, also a program's that answers as an engine does."""
+    heard: list[bytes] = []
+
+    def listen(listening: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            with connection:
+                heard.append(connection.recv(65536))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n" + b'{"proof": "0", "schema": 1}')
+                heard.append(connection.recv(65536))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=listen, args=(listening,))
+        thread.start()
+        remote = RemoteEngine(f"http://127.0.0.1:{listening.getsockname()[1]}", TOKEN)
+        for _ in range(2):
+            with pytest.raises(EngineError, match=r"NOT_AUTHORIZED.*does not know the token"):
+                remote.run("COUNT 1")
+        thread.join(30)
+    assert [part.split()[0] if part else part for part in heard] == [b"GET", b"", b"GET", b""]
+    assert TOKEN.encode() not in b"".join(heard)
+
+
+def test_the_token_stays_on_the_connection_that_was_proved() -> None:
+    """An engine that ends right after its proof leaves its address to another program."""
+    requests: list[tuple[str, str | None]] = []
+
+    class Handler(BaseHTTPRequestHandler):  # closes each connection after its response
+        def do_GET(self) -> None:
+            requests.append((self.command, self.headers["Authorization"]))
+            [nonce] = parse_qs(urlsplit(self.path).query)["nonce"]
+            content = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_POST(self) -> None:
+            requests.append((self.command, self.headers["Authorization"]))
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            with pytest.raises(NothingSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
+                RemoteEngine(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
+        finally:
+            listening.shutdown()
+            thread.join(30)
+    assert requests == [("GET", None)]
+
+
+@contextmanager
+def dying(answer: bytes) -> Iterator[str]:
+    """Serve one connection as an engine that proves itself, and that ends in the middle of its next answer."""
+
+    def serve(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            nonce = connection.recv(65536).split(b"nonce=")[1].split()[0].decode()
+            shown = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(shown), shown))
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join(30)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+        b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 99\r\n\r\n{",
+    ],
+    ids=["before the answer", "in the answer", "in an error"],
+)
+def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
+        door.ask("GET", "/v1/engine")
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
+    assert not isinstance(lost.value, NothingSent)
+
+
+def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door:
+        lines = door.stream("/v1/sql", {})
+        assert next(lines) == b"{}\n"
+        with pytest.raises(EngineError) as lost:
+            list(lines)
+    assert lost.value.condition == "JETSQL.CONNECTION_LOST"
+
+
+def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
+    remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
+    with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+        remote.run("COUNT 1")
+
+
+BAD_BODIES = [
+    ("", "no JSON"),
+    ("{", "no JSON"),
+    ("[]", "no JSON object"),
+    ("{}", "'statement' is missing"),
+    ('{"statement": ""}', "'statement' is missing"),
+    ('{"statement": 1}', "wrong type"),
+    ('{"statement": "COUNT 1", "sql": 1}', "no field 'sql'"),
+    ('{"statement": "COUNT 1", "parameters": 1}', "wrong type"),
+    ("[" * 100_000, "no JSON"),
+    (r'{"statement": "COUNT 1 \ud800"}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "parameters": ["\udfff"]}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "parameters": {"\udfff": 1}}', "half of a surrogate pair"),
+    (r'{"statement": "COUNT 1", "id": "\ud800"}', "half of a surrogate pair"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 101 + "]" * 101 + "}", "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 500 + "]" * 500 + "}", "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "no JSON"),
+    ('{"statement": "ARGS ?", "parameters": ' + '{"a": ' * 500 + "1" + "}" * 501, "more than 100 levels"),
+    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "no JSON"),
+    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "more than 32 MiB"),
+]
+
+
+@pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[f"{body[:60]} {words}" for body, words in BAD_BODIES])
+def test_what_is_no_request(shared: Server, body: str, words: str) -> None:
+    response = request(shared, "POST", "/v1/sql", body)
+    told = response.error
+    assert (response.status, told["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    assert words in told["message"]
+
+
+def test_paths_and_methods_that_are_not_there(shared: Server) -> None:
+    assert request(shared, "GET", "/nowhere").status == 404
+    assert request(shared, "GET", "/v1/sql").status == 405
+
+
+REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
+    ("GET", "/healthz", None, {}),
+    ("GET", "/healthz", None, {"Authorization": ""}),
+    ("GET", "/v1/engine", None, {"Authorization": ""}),
+    ("GET", "/v1/engine", None, {"Host": "evil.example"}),
+    ("GET", "/nowhere", None, {}),
+    ("GET", "/v1/sql", None, {}),
+    ("DELETE", "/v1/sessions/none", None, {}),
+    ("DELETE", "/v1/sessions/none/statements/none", None, {}),
+    ("DELETE", "/v1/statements/none", None, {}),
+    ("POST", "/v1/sql", {}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2"}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "sql": 1}, {}),
+    ("POST", "/v1/sql", {"statement": 1}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "id": "1"}, {}),
+    ("POST", "/v1/sql", {"statement": "COUNT 2", "session": "none"}, {}),
+    ("POST", "/v1/sql", {"statement": "ARGS ?", "parameters": [[1, "a"]]}, {}),
+    ("POST", "/v1/sql", {"statement": "ARGS ?", "parameters": [{"type": "INT", "value": "a"}]}, {}),
+    ("POST", "/v1/sql", {"statement": "FAIL"}, {}),
+    ("POST", "/v1/sessions", {"a": 1}, {}),
+]
+
+
+@pytest.mark.parametrize("case", REQUESTS, ids=lambda case: " ".join(map(str, case)))
+def test_whole_answers(shared: Server, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]) -> None:
+    method, path, body, headers = case
+    with closing(HTTPConnection(urlsplit(shared.url).netloc, timeout=30)) as connection:
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, {"Authorization": f"Bearer {TOKEN}", **headers})
+        response = connection.getresponse()
+        answered = sorted(f"{name}: {value}" for name, value in response.getheaders() if name != "date")
+        text = re.sub(r'"(id|session)":\s*"[^"]+"', r'"\1": "*"', response.read().decode())
+        compare([str(response.status), *(each for each in answered if "content-length" not in each), text])
+
+
+def test_stop_is_asked_for(server: Server) -> None:
+    assert request(server, "POST", "/v1/engine/stop", "{}").status == 202
+    assert server.stop_asked.is_set()
+
+
+def test_nobody_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(NothingSent) as told:
+        HttpClient(url, TOKEN).ask("GET", "/v1/engine")
+    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+
+
+def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(connection: HTTPConnection) -> None:
+        raise HTTPException
+
+    monkeypatch.setattr(HTTPConnection, "connect", refuse)
+    with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
+        HttpClient("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
+
+
+def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
+    with pytest.raises(NothingSent) as told:
+        HttpClient(shared.url, "another").ask("GET", "/v1/engine")
+    assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
+
+
+def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -> None:
+    with pytest.raises(EngineError) as told:
+        remote.run("DIE")
+    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+    assert not isinstance(told.value, NothingSent)
+
+
+def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
+    remote.cancel()
+    remote.close()
+    with pytest.raises(NothingSent):
+        remote.run("COUNT 1")
+
+
+def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:
+    with serving(engine) as server:
+        remote = RemoteEngine(server.url, TOKEN)
+        rows = remote.run("ENDLESS").rows
+        next(rows)
+        server.door.running.cancel_all()
+        with pytest.raises((ReportedError, EngineError)):
+            for _ in rows:
+                pass
+        remote.close()

@@ -1,0 +1,277 @@
+"""What strangers send to the HTTP door: bytes of their own making, and pages in a browser of this machine."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.datastructures import Headers
+
+from jetsql.server.auth import Access
+from tests.support.http_server import TOKEN, Server, serving
+from tests.support.server_engine import DoorEngine
+
+AUTHORIZED = f"Authorization: Bearer {TOKEN}"
+BODY = '{"statement": "COUNT 1"}'
+TWO = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nConnection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving(DoorEngine()) as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer as it came. headers: by names in small letters."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def answers(server: Server, request: str | bytes) -> list[Answer]:
+    """All answers to these bytes, until the engine closes the connection."""
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(request if isinstance(request, bytes) else request.encode("latin-1"))
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    return list(_parsed(received))
+
+
+def _parsed(received: bytes) -> Iterator[Answer]:
+    while received:
+        head, _, received = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        size = int(headers.get("content-length", len(received)))
+        yield Answer(int(first.split()[1]), headers, received[:size])
+        received = received[size:]
+
+
+def ask(server: Server, line: str, *headers: str, body: str = "") -> Answer:
+    """The only answer to one request."""
+    length = [f"Content-Length: {len(body)}"] if body else []
+    head = "\r\n".join([f"{line} HTTP/1.1", "Host: localhost", "Connection: close", *headers, *length])
+    [answer] = answers(server, f"{head}\r\n\r\n{body}")
+    return answer
+
+
+def condition(answer: Answer) -> Any:
+    return json.loads(answer.body)["error"]["condition"]
+
+
+# Which name the engine is addressed by
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "",
+        "Host: evil.example\r\n",
+        "Host: localhost@evil.example\r\n",
+        "Host: evil.example, localhost\r\n",
+        "Host: localhost.\r\n",
+        "Host: 127.0.0.1.evil.example\r\n",
+        "Host: [::1].evil.example\r\n",
+        "Host: localhost:80:80\r\n",
+        "Host: localhost/\r\n",
+        "Host: 2130706433\r\n",
+        "Host: evil.example\r\nHost: localhost\r\n",
+    ],
+)
+def test_a_request_under_another_name_gets_nothing(server: Server, lines: str) -> None:
+    [answer] = answers(server, f"GET /v1/engine HTTP/1.1\r\n{lines}{AUTHORIZED}\r\nConnection: close\r\n\r\n")
+    assert answer.status in (400, 403)
+    assert b"version" not in answer.body
+
+
+def test_a_name_that_comes_twice_is_judged_by_all_of_them(server: Server) -> None:
+    head = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n{AUTHORIZED}\r\n"
+    [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
+    assert answer.status in (400, 403)
+
+
+def test_what_a_forwarder_says_is_no_name(server: Server) -> None:
+    head = f"GET /v1/engine HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: localhost\r\n{AUTHORIZED}\r\n"
+    [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
+    assert answer.status == 403
+
+
+# One request that another server would take for two
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        f"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n{TWO}",
+        f"Content-Length: 0\r\nContent-Length: 9\r\n\r\n{TWO}",
+        f"Content-Length: 0, 9\r\n\r\n{TWO}",
+        f"Content-Length: +0\r\n\r\n{TWO}",
+        f"Content-Length: -1\r\n\r\n{TWO}",
+        f"Content-Length : 0\r\n\r\n{TWO}",
+        f"Content-Length: 0x0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\n\r\nZ\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\n\r\n-1\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n{TWO}",
+        f"Transfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n{TWO}",
+        f"No colon\r\nContent-Length: 0\r\n\r\n{TWO}",
+        f"X: a\0b\r\nContent-Length: 0\r\n\r\n{TWO}",
+    ],
+)
+def test_what_could_be_two_requests_is_refused_whole(server: Server, framing: str) -> None:
+    """Behind a proxy, the second of them would be a request of somebody else."""
+    found = answers(server, f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\n{framing}")
+    assert [answer.status for answer in found] == [400]
+
+
+def test_one_request_after_the_other_is_fine(server: Server) -> None:
+    head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunked = f"{len(BODY):x}\r\n{BODY}\r\n0\r\n\r\n"
+    found = answers(server, f"{TWO.replace('close', 'keep-alive')}{TWO}")
+    assert [answer.status for answer in found] == [200, 200]
+    found = answers(server, f"{head}{chunked}{TWO}")
+    assert found[0].status == 200 and b'"end":{"rows":1}' in found[0].body
+
+
+def test_a_folded_line_belongs_to_the_header_before_it(server: Server) -> None:
+    """As RFC 9112 has it: nothing in such a line is a header of its own."""
+    head = (
+        f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nX-Folded: a\r\n Content-Length: {len(TWO)}"
+    )
+    found = answers(server, f"{head}\r\nContent-Length: 0\r\n\r\n{TWO}")
+    assert [answer.status for answer in found] in ([400], [201, 200])
+
+
+# Pages in a browser
+
+
+@pytest.mark.parametrize("path", ["/v1/sql", "/v1/sessions", "/v1/engine/stop"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"])
+def test_a_page_can_send_and_gets_nothing_done(server: Server, path: str, kind: str) -> None:
+    """These are the requests that a browser sends to other sites without asking them first."""
+    foreign = ("Origin: https://evil.example", f"Content-Type: {kind}", "Sec-Fetch-Site: cross-site")
+    before = len(server.door.sessions)
+    answer = ask(server, f"POST {path}", *foreign, body=BODY)
+    assert (answer.status, condition(answer)) == (401, "JETSQL.NOT_AUTHORIZED")
+    assert len(server.door.sessions) == before
+    assert not server.stop_asked.is_set()
+
+
+@pytest.mark.parametrize("cookie", [f"Cookie: token={TOKEN}", f"Cookie: Authorization=Bearer {TOKEN}"])
+def test_no_cookie_is_a_token(server: Server, cookie: str) -> None:
+    assert ask(server, "GET /v1/engine", cookie).status == 401
+
+
+@pytest.mark.parametrize("token", [f"?token={TOKEN}", f"?access_token={TOKEN}"])
+def test_no_parameter_is_a_token(server: Server, token: str) -> None:
+    assert ask(server, f"GET /v1/engine{token.replace(' ', '%20')}").status == 401
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD"])
+@pytest.mark.parametrize("path", ["/healthz", "/v1/sql", "/v1/engine", "/openapi.json"])
+@pytest.mark.parametrize("token", [(), (AUTHORIZED,)])
+def test_no_page_is_ever_let_in(server: Server, method: str, path: str, token: tuple[str, ...]) -> None:
+    asked = ("Origin: https://evil.example", "Access-Control-Request-Method: POST")
+    answer = ask(server, f"{method} {path}", *asked, "Access-Control-Request-Headers: authorization", *token)
+    assert [name for name in answer.headers if name.startswith("access-control")] == []
+
+
+# Paths
+
+
+PATHS = [
+    "//v1/jobs",
+    "/v1//jobs",
+    "/healthz/../v1/jobs",
+    "/healthz/..%2fv1/jobs",
+    "/healthz/%2e%2e/v1/jobs",
+    "/%2e%2e/v1/jobs",
+    "/healthz%2f..%2fv1%2fjobs",
+    "/healthz;x",
+    "/healthz;/../v1/jobs",
+    "/healthz/",
+    "/healthz%00",
+    "/healthz%0a",
+    "/HEALTHZ",
+    "/./healthz",
+    "/healthz/v1/jobs",
+    "/healthz%3f/v1/jobs",
+    "\\v1\\jobs",
+    "/v1/jobs#/healthz",
+    "/v1/jobs?/healthz",
+    "/v1/jobs;/healthz",
+    "http://localhost/v1/jobs",
+    "http://evil.example/v1/jobs",
+    "http://localhost/healthz/../v1/jobs",
+    "*",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_no_way_of_writing_a_path_leads_past_the_token(server: Server, method: str, path: str) -> None:
+    answer = ask(server, f"{method} {path}")
+    assert answer.status in (400, 401, 404, 405)
+    assert b"jobs" not in answer.body.replace(path.encode(), b"")
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if not path.startswith(("/v1/jobs", "http:", "/healthz%0a"))])
+def test_paths_are_as_they_are_written(server: Server, path: str) -> None:
+    """With the token, too: what looks like another path is no path."""
+    assert ask(server, f"GET {path}", AUTHORIZED).status in (400, 404)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/healthz?nonce=%ff%00", "/healthz?nonce=" + "a" * 10_000])
+def test_health_answers_whatever_it_is_asked(server: Server, path: str) -> None:
+    assert ask(server, f"GET {path}").status == 200
+
+
+# The token
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        f"Authorization: {TOKEN}",
+        f"Authorization: Bearer {TOKEN}x",
+        f"Authorization: Bearer {TOKEN[:-1]}",
+        f"Authorization: Bearer {TOKEN.upper()}",
+        "Authorization: Bearer ",
+        f"Authorization: Bearer wrong\r\nAuthorization: Bearer {TOKEN}",
+        f"X-Authorization: Bearer {TOKEN}",
+        f"Proxy-Authorization: Bearer {TOKEN}",
+        "Authorization: Bearer \xff\xfe",
+    ],
+)
+def test_what_is_near_the_token_is_not_the_token(server: Server, header: str) -> None:
+    assert ask(server, "GET /v1/engine", header).status == 401
+
+
+def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token is compared by `hmac.compare_digest`, and no answer comes before it."""
+    compared: list[bytes] = []
+    real = hmac.compare_digest
+
+    def compare(given: bytes, known: bytes) -> bool:
+        compared.append(given)
+        return real(given, known)
+
+    monkeypatch.setattr("jetsql.server.auth.hmac.compare_digest", compare)
+    access = Access(TOKEN)
+    tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
+    shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]
+    assert [access.knows_token(headers) for headers in shown] == [False, False, False, False, True]
+    assert compared == [token.encode() for token in tokens]

@@ -1,0 +1,123 @@
+"""What Prometheus is told: parsed by its own parser, over jobs on the engine's twin in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.store.metrics import Measure
+from jetsql.server.prometheus import exposition
+from jetsql.version import VERSION
+from tests.support.golden_reports import compare
+from tests.support.jobs_world import World, world
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as w:
+        yield w
+
+
+class Scrape:
+    """What one GET tells. values: by name, of the job named j or of no job."""
+
+    def __init__(self, w: World) -> None:
+        shown = exposition(w.manager, sessions=3, statements=2)
+        self.text = shown.content.decode()
+        parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
+        self.families: list[Metric] = list(parse(self.text))
+
+    def value(self, name: str, **labels: str) -> float | None:
+        found = [
+            sample.value
+            for family in self.families
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        ]
+        assert len(found) <= 1, found
+        return found[0] if found else None
+
+
+def commit(w: World, job_id: str, **measured: object) -> None:
+    """A batch with these facts."""
+    run = w.engine.run_id(job_id)
+    values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
+    measure = Measure(run.run, 1, **values)  # type: ignore[arg-type]
+    w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, measure=measure))
+    w.sql("WAIT FOR JOB j UNTIL BATCH 1")
+
+
+def test_an_engine_without_jobs(w: World) -> None:
+    scrape = Scrape(w)
+    assert scrape.value("jetsql_engine_up") == 1
+    assert scrape.value("jetsql_engine_info", version=VERSION) == 1
+    assert scrape.value("jetsql_sessions") == 3
+    assert scrape.value("jetsql_statements") == 2
+    assert [scrape.value("jetsql_jobs", status=status.value) for status in Status] == [0] * len(Status)
+
+
+def test_the_whole_text(w: World) -> None:
+    commit(w, w.make(), state_rows=7, state_bytes=512)
+    text = re.sub(r"(version|jetsql|spark)=\"[^\"]*\"", r'\1="*"', Scrape(w).text)
+    compare([re.sub(r"(_created|_start_time_seconds)(\{.*\})? .*", r"\1\2 *", line) for line in text.splitlines()])
+
+
+def test_a_job_with_batches(w: World) -> None:
+    job_id = w.make("j")
+    commit(w, job_id, output_rows=15, late_rows=2, watermark=90.0, state_rows=7, state_bytes=512, lag={"src": 44})
+    labels = {"job": "j", "id": job_id}
+    scrape = Scrape(w)
+    assert scrape.value("jetsql_job_status", status="RUNNING", **labels) == 1
+    assert scrape.value("jetsql_job_status", status="SUSPENDED", **labels) == 0
+    assert scrape.value("jetsql_job_runs_total", **labels) == 1
+    assert scrape.value("jetsql_job_input_rows_total", **labels) == 30  # 10 of them in the first batch
+    assert scrape.value("jetsql_job_output_rows_total", **labels) == 15
+    assert scrape.value("jetsql_job_late_rows_total", **labels) == 2
+    assert scrape.value("jetsql_job_batch_seconds_count", **labels) == 2
+    assert scrape.value("jetsql_job_batch_seconds_sum", **labels) == 0.5
+    assert scrape.value("jetsql_job_last_commit_timestamp_seconds", **labels) == 100.5
+    assert scrape.value("jetsql_job_state_rows", **labels) == 7
+    assert scrape.value("jetsql_job_state_bytes", **labels) == 512
+    assert scrape.value("jetsql_job_source_lag", source="src", **labels) == 44
+    delay = scrape.value("jetsql_job_watermark_delay_seconds", **labels)
+    assert delay is not None and delay > 0
+
+
+def test_what_is_not_known_is_not_told(w: World) -> None:
+    job_id = w.make("j")
+    assert Scrape(w).value("jetsql_job_watermark_delay_seconds", id=job_id) is None
+    commit(w, job_id)
+    assert Scrape(w).value("jetsql_job_state_rows", id=job_id) is None
+
+
+def test_a_job_that_failed_is_told_until_its_name_is_taken(w: World) -> None:
+    job_id = w.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
+    commit(w, job_id)
+    w.engine.fail(job_id, Cause("broken", heals=False))
+    w.wait_status(job_id, Status.FAILED)
+    assert Scrape(w).value("jetsql_job_status", status="FAILED", id=job_id) == 1
+    newer = w.make("J")
+    scrape = Scrape(w)
+    assert scrape.value("jetsql_job_status", status="FAILED", id=job_id) is None
+    assert scrape.value("jetsql_job_status", status="RUNNING", id=newer) == 1
+
+
+def test_names_are_shown_whatever_is_in_them(w: World) -> None:
+    name = 'a "quoted" \\ name'
+    w.make(name)
+    assert Scrape(w).value("jetsql_job_status", status="RUNNING", job=name) == 1
+
+
+def test_names_and_help_keep_to_the_conventions(w: World) -> None:
+    commit(w, w.make("j"))
+    for family in Scrape(w).families:
+        assert re.fullmatch(r"jetsql(_[a-z]+)+", family.name)
+        assert family.documentation.endswith(".")

@@ -1,0 +1,112 @@
+"""The keeper of names asks Spark itself, and understands what it answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.jobs.model.job import Status
+from jetsql.shell.completion.catalog_cache import CatalogCache
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.known_names import Names
+from jetsql.shell.session.engine_connection import EngineConnection
+from tests.support.http_server import TOKEN, serving
+
+pytestmark = pytest.mark.spark
+
+SET_UP = (
+    "CREATE SCHEMA keeper",
+    "USE keeper",
+    "CREATE TABLE visits (id INT, `page name` STRING, place STRUCT<town: STRING>, day DATE) USING parquet"
+    " PARTITIONED BY (day)",
+    "CREATE TABLE counts (id INT) USING parquet",
+    "CREATE VIEW recent AS SELECT * FROM visits",
+    "CREATE TEMPORARY VIEW draft AS SELECT 1 AS note",
+    "CREATE JOB keeper_counts AS INSERT INTO counts SELECT id FROM STREAM visits",
+    "INSERT INTO visits VALUES (1, 'home', named_struct('town', 'Rome'), DATE '2026-01-01')",
+    "WAIT FOR JOB keeper_counts UNTIL IDLE TIMEOUT 60 SECONDS",
+    "SUSPEND JOB keeper_counts",
+    "CREATE SNAPSHOT keeper_noon FOR JOB keeper_counts",
+)
+CLEAN_UP = ("DROP JOB keeper_counts", "DROP SNAPSHOT keeper_noon", "USE default", "DROP SCHEMA keeper CASCADE")
+
+
+@pytest.fixture(scope="module")
+def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
+    with serving(engine) as server:
+        link = EngineConnection(lambda talk: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None)
+        for text in SET_UP:
+            run(link, text)
+        yield link
+        for text in CLEAN_UP:
+            run(link, text)
+        link.close()
+
+
+def run(link: EngineConnection, text: str) -> None:
+    list(link.engine().run(text).rows)
+    link.in_schema(link.engine().schema())
+
+
+class Typist:
+    """Types texts, with | for the cursor, and sees what is offered when the names have come."""
+
+    def __init__(self, link: EngineConnection) -> None:
+        self.news = threading.Condition()
+        self.failures: list[Exception] = []
+        self.keeper = CatalogCache(link, self._changed, self.failures.append)
+        self.keeper.begin()
+
+    def _changed(self) -> None:
+        with self.news:
+            self.news.notify_all()
+
+    def offered(self, marked: str, until: Callable[[Names], object]) -> list[str]:
+        before, _, behind = marked.partition("|")
+        self.keeper.want(before + behind, len(before))
+        with self.news:
+            assert self.news.wait_for(lambda: until(self.keeper.names), 60)
+        return [each.text for each in complete(before + behind, len(before), self.keeper.names)]
+
+
+@pytest.fixture(scope="module")
+def typist(link: EngineConnection) -> Iterator[Typist]:
+    typist = Typist(link)
+    yield typist
+    typist.keeper.close()
+
+
+def test_tables_views_and_schemas(typist: Typist) -> None:
+    found = typist.offered("SELECT * FROM |", lambda names: names.schemas)
+    assert {"visits", "counts", "recent", "draft", "keeper", "jetsql"} <= set(found)
+    assert typist.offered("DROP VIEW re|", lambda names: names.schemas) == ["recent"]
+    assert typist.offered("SELECT * FROM jetsql.jo|", lambda names: "jetsql" in names.tables) == ["job_history", "jobs"]
+
+
+def test_columns(typist: Typist) -> None:
+    found = typist.offered("SELECT v.| FROM visits v", lambda names: names.columns)
+    assert found == ["id", "`page name`", "place", "day", "*"]
+    assert typist.offered("SELECT place.| FROM visits", lambda names: names.columns) == ["town"]
+    found = typist.offered("SELECT d.| FROM draft d", lambda names: names.columns_of(("draft",)))
+    assert found == ["note", "*"]
+    found = typist.offered("SELECT j.st| FROM jetsql.jobs j", lambda names: names.columns_of(("jetsql", "jobs")))
+    assert found == ["status", "started_time", "statement"]
+
+
+def test_functions_and_settings(typist: Typist) -> None:
+    assert "coalesce(" in typist.offered("SELECT coal|", lambda names: names.functions)
+    found = typist.offered("SET spark.sql.shuffle.|", lambda names: names.confs)
+    assert "partitions" in found
+    about = {conf.name: conf.about for conf in typist.keeper.names.confs}
+    assert about["spark.sql.shuffle.partitions"]
+
+
+def test_jobs_and_snapshots(typist: Typist) -> None:
+    assert typist.offered("RESUME JOB keeper|", lambda names: names.jobs) == ["keeper_counts"]
+    assert typist.keeper.names.jobs[0].status is Status.SUSPENDED
+    assert typist.offered("SUSPEND JOB keeper|", lambda names: names.jobs) == []
+    assert typist.offered("DROP SNAPSHOT keeper|", lambda names: names.snapshots) == ["keeper_noon"]

@@ -1,0 +1,522 @@
+"""Completion: a text with | for the cursor, and what is offered there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.planning.options import OPTIONS
+from jetsql.shell.completion.candidates import Candidate, Sort
+from jetsql.shell.completion.complete import complete
+from jetsql.shell.completion.complete_dot_commands import argument_at
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.session.command_table import COMMANDS, Argument
+from tests.support.hypothesis_profiles import examples
+
+NAMES = Names(
+    schema="default",
+    schemas=("default", "jetsql", "sales"),
+    tables={
+        TEMPORARY: (TableName("draft", view=True),),
+        "default": (
+            TableName("orders"),
+            TableName("my table"),
+            TableName("big_orders"),
+            TableName("recent", view=True),
+            TableName("job"),
+        ),
+        "sales": (TableName("invoices"), TableName("open_invoices", view=True)),
+        "jetsql": (TableName("jobs", view=True), TableName("metrics", view=True)),
+    },
+    columns={
+        TableKey("default", "orders"): (
+            Known("id", "bigint"),
+            Known("customer", "string"),
+            Known("amount", "double"),
+            Known("address", "struct<street:string,geo:struct<lat:double,lon:decimal(9,6)>,`zip code`:string>"),
+        ),
+        TableKey("default", "big_orders"): (Known("id", "bigint"), Known("total", "double")),
+        TableKey("default", "my table"): (Known("a b", "int"), Known("from", "int")),
+        TableKey("sales", "invoices"): (Known("number", "int"), Known("due", "date")),
+        TableKey("jetsql", "jobs"): (Known("name", "string"), Known("status", "string")),
+        TableKey(TEMPORARY, "draft"): (Known("note", "string"),),
+    },
+    functions=(Known("count"), Known("concat"), Known("sum"), Known("upper")),
+    confs=(Known("spark.sql.ansi.enabled", "Errors instead of NULL."), Known("spark.sql.shuffle.partitions")),
+    jobs=(
+        JobName("0004", "totals", Status.RUNNING),
+        JobName("0003", "late totals", Status.SUSPENDED),
+        JobName("0002", "broken", Status.FAILED),
+        JobName("0001", "totals", Status.COMPLETED),
+    ),
+    snapshots=(SnapshotName("noon", "totals"), SnapshotName("before noon", "totals")),
+    favourites=(Known("top", "SELECT 1"),),
+)
+
+
+def at(marked: str) -> tuple[Candidate, ...]:
+    before, _, behind = marked.partition("|")
+    return complete(before + behind, len(before), NAMES)
+
+
+def texts(marked: str, *sorts: Sort) -> list[str]:
+    """What is offered, of some sorts only where they are given, functions never without being asked for."""
+    found = at(marked)
+    return [each.text for each in found if (each.sort in sorts if sorts else each.sort is not Sort.FUNCTION)]
+
+
+# The whole offer, without functions; words in any order.
+WHOLE = [
+    # jobs that the verb makes sense for
+    ("SUSPEND JOB |", "totals"),
+    ("SUSPEND JOB t|", "totals"),
+    ("SUSPEND JOB T|", "totals"),
+    ("SUSPEND JOB x|", ""),
+    ("RESUME JOB |", "`late totals`"),
+    ("RESUME JOB l|", "`late totals`"),
+    ("RESUME JOB `l|", "`late totals`"),
+    ("RESUME JOB `l|`", "`late totals"),
+    ("RESUME JOB `|`;", "`late totals"),
+    ("RESTART JOB |", "totals"),
+    ("DROP JOB |", "totals, `late totals`, IF"),
+    ("drop job |", "totals, `late totals`, if"),
+    ("DROP JOB IF EXISTS b|", ""),
+    ("DESCRIBE JOB |", "totals, `late totals`, broken, EXTENDED"),
+    ("DESC JOB EXTENDED |", "totals, `late totals`, broken"),
+    ("SHOW CREATE JOB |", "totals, `late totals`, broken"),
+    ("SHOW JOB HISTORY b|", "broken"),
+    ("WAIT FOR JOB |", "totals, `late totals`"),
+    ("CREATE SNAPSHOT s FOR JOB |", "totals, `late totals`"),
+    ("SHOW SNAPSHOTS FOR JOB b|", "broken"),
+    ("ALTER JOB |", "totals, `late totals`"),
+    ("SUSPEND JOB '|", "'0004'"),
+    ("SUSPEND JOB '|'", "'0004"),
+    ('DESCRIBE JOB "000|', '"0004", "0003", "0002", "0001"'),
+    ("SUSPEND JOB '1|", ""),
+    # what the grammar takes next
+    ("ALTER JOB totals |", "SUSPEND, RESTART"),
+    ("ALTER JOB `late totals` |", "OPTIONS, RESUME"),
+    ("ALTER JOB `LATE totals` r|", "resume"),
+    ("ALTER JOB '0003' |", "OPTIONS, RESUME"),
+    ("ALTER JOB broken |", ""),
+    ("ALTER JOB unheard_of |", "OPTIONS, RESTART, RESUME, SUSPEND"),
+    ("alter job unheard_of s|", "suspend"),
+    ("CREATE JOB x |", "AS, COMMENT, OPTIONS"),
+    ("create job x |", "as, comment, options"),
+    ("create job x A|", "AS"),
+    ("CREATE JOB |", "IF"),
+    ("CREATE JOB IF |", "NOT"),
+    ("CREATE OR REPLACE JOB |", "totals, `late totals`, IF"),
+    ("CREATE OR REPLACE SNAPSHOT n|", "noon"),
+    ("CREATE SNAPSHOT |", ""),
+    ("DROP SNAPSHOT |", "noon, `before noon`, IF"),
+    ("DROP JOB totals WITH SNAPSHOT |", ""),
+    ("WAIT FOR JOB totals |", "TIMEOUT, UNTIL"),
+    ("WAIT FOR JOB totals UNTIL |", "BATCH, COMPLETED, IDLE"),
+    ("wait for job totals until i|", "idle"),
+    ("WAIT FOR JOB totals TIMEOUT 5 |", "SECOND, SECONDS"),
+    ("SHOW JOBS |", "LIKE"),
+    ("SHOW JOBS LIKE |", ""),
+    ("SHOW ALL |", "JOBS"),
+    ("SUSPEND JOBS |", ""),
+    ("SUSPEND JOB totals |", ""),
+    ("CREATE JOB x AS |", "INSERT INTO, INSERT OVERWRITE, SINK INTO, WITH"),
+    ("CREATE JOB x AS si|", "sink into"),
+    # options
+    ("CREATE JOB x OPTIONS ('tr|", "'trigger' = "),
+    ("CREATE JOB x OPTIONS ('tr|')", "'trigger"),
+    ("CREATE JOB x OPTIONS ('tr|' = 'interval')", "'trigger"),
+    ("CREATE JOB x OPTIONS ('TR|", "'trigger' = "),
+    ("CREATE JOB x OPTIONS ('trigger' = 'interval', 'tr|", ""),
+    ("CREATE JOB x OPTIONS ('tr|', 'TRIGGER' = 'interval')", ""),
+    ("CREATE JOB x OPTIONS ('initial|", "'initialSnapshotName' = "),
+    ("ALTER JOB `late totals` OPTIONS ('initial|", ""),
+    ("CREATE JOB x OPTIONS ('trigger' = |", "'interval', 'availableNow', 'realTime'"),
+    ("CREATE JOB x OPTIONS ('trigger' = '|", "'interval', 'availableNow', 'realTime'"),
+    ("CREATE JOB x OPTIONS ('TRIGGER' = 'r|')", "'realTime"),
+    ('CREATE JOB x OPTIONS ("trigger" = "r|', '"realTime"'),
+    ("CREATE JOB x OPTIONS ('auto_scaling' = '|'", "'true, 'false"),
+    ("CREATE JOB x OPTIONS ('restartAttempts' = '|", ""),
+    ("CREATE JOB x OPTIONS ('unknown' = '|", ""),
+    ("CREATE JOB x OPTIONS ('initialSnapshotName' = '|", "'noon', 'before noon'"),
+    ("CREATE JOB x OPTIONS ('spark.sql.a|", "'spark.sql.ansi.enabled' = "),
+    ("CREATE JOB x OPTIONS ('trigger' = 'interval') |", "AS"),
+    # the body of a job
+    ("CREATE JOB x AS INSERT |", "INTO, OVERWRITE"),
+    ("CREATE JOB x AS INSERT INTO o|", "orders"),
+    ("CREATE JOB x AS SINK |", "INTO"),
+    ("CREATE JOB x AS sink into b|", "big_orders"),
+    ("CREATE JOB x AS INSERT INTO |", "orders, `my table`, big_orders, job, default, jetsql, sales"),
+    ("CREATE JOB x AS INSERT INTO sales.|", "invoices"),
+    ("CREATE JOB x AS INSERT INTO r|", ""),
+    ("CREATE JOB x AS INSERT INTO big_orders (|", "id, total"),
+    ("CREATE JOB x AS INSERT INTO big_orders (id, |", "total"),
+    ("CREATE JOB x AS INSERT INTO big_orders (ID, |", "total"),
+    ("CREATE JOB x AS INSERT INTO big_orders (id, t|) SELECT 1, 2", "total"),
+    ("CREATE JOB x AS SINK INTO orders SELECT c| FROM STREAM orders", "customer, case, cast"),
+    ("CREATE JOB x AS INSERT INTO orders SELECT * FROM STREAM b|", "big_orders"),
+    ("CREATE JOB x AS WITH b AS (SELECT id FROM STREAM orders) s|", "select, sink into"),
+    ("EXPLAIN CREATE JOB x AS INSERT INTO o|", "orders"),
+    # tables
+    ("SELECT * FROM s|", "sales, stream"),
+    ("SELECT * FROM STREAM |", "orders, `my table`, big_orders, recent, job, draft, default, jetsql, sales"),
+    ("SELECT * FROM STREAM(o|", "orders"),
+    ("SELECT * FROM sales.|", "invoices, open_invoices"),
+    ("SELECT * FROM SALES.O|", "open_invoices"),
+    ("SELECT * FROM spark_catalog.sales.i|", "invoices"),
+    ("SELECT * FROM `sales`.`i|", "`invoices`"),
+    ("SELECT * FROM jetsql.|", "jobs, metrics"),
+    ("SELECT * FROM nowhere.|", ""),
+    ("SELECT * FROM m|", "`my table`"),
+    ("SELECT * FROM `m|", "`my table`"),
+    ("SELECT * FROM `my t|` WHERE 1 = 1", "`my table"),
+    ("SELECT * FROM orders, b|", "big_orders"),
+    ("SELECT * FROM orders JOIN b|", "big_orders"),
+    ("SELECT * FROM orders o LEFT JOIN b|", "big_orders"),
+    ("WITH w AS (SELECT 1), x AS (SELECT 2) SELECT * FROM w|", "w"),
+    ("WITH big AS (SELECT 1) SELECT * FROM b|", "big, big_orders"),
+    ("WITH a1 AS (SELECT 1), b1 AS (SELECT * FROM a|", "a1"),
+    ("WITH a1 AS (SELECT 1) SELECT * FROM (SELECT * FROM a|", "a1"),
+    ("FROM o|", "orders"),
+    ("SELECT (SELECT max(id) FROM b|", "big_orders"),
+    # columns
+    ("SELECT o.| FROM orders o", "id, customer, amount, address, *"),
+    ("SELECT o.a| FROM orders AS o", "amount, address"),
+    ("SELECT orders.c| FROM orders", "customer"),
+    ("SELECT O.C| FROM orders o", "customer"),
+    ("SELECT b.| FROM orders o JOIN big_orders b", "id, total, *"),
+    ("SELECT * FROM orders o JOIN big_orders b ON o.id = b.|", "id, total"),
+    ("SELECT * FROM orders o JOIN big_orders b USING (|", "id"),
+    ("SELECT i.| FROM sales.invoices i", "number, due, *"),
+    ("SELECT invoices.n| FROM sales.invoices", "number"),
+    ("SELECT sales.invoices.n| FROM sales.invoices", "number"),
+    ("SELECT sales.i| FROM sales.invoices", "invoices"),
+    ("SELECT j.s| FROM jetsql.jobs j", "status"),
+    ("SELECT `o`.`c|` FROM orders o", "`customer"),
+    ("SELECT t.| FROM `my table` t", "`a b`, `from`, *"),
+    ("SELECT x.| FROM orders o", ""),
+    ("SELECT address.| FROM orders", "street, geo, `zip code`"),
+    ("SELECT o.address.g| FROM orders o", "geo"),
+    ("SELECT o.address.geo.| FROM orders o", "lat, lon"),
+    ("SELECT id.| FROM orders", ""),
+    ("SELECT no| FROM draft", "note, not"),
+    ("SELECT s.| FROM (SELECT id, count(*) AS n FROM orders GROUP BY id) s", "id, n, *"),
+    ("SELECT s.| FROM (SELECT o.* FROM orders o JOIN big_orders b) s WHERE 1 = 1",
+     "id, customer, amount, address, *"),
+    ("SELECT s.| FROM (SELECT * FROM big_orders) AS s (x, y)", "x, y, *"),
+    ("WITH w AS (SELECT amount money, id FROM orders) SELECT w.| FROM w", "money, id, *"),
+    ("WITH w (k, v) AS (SELECT id, total FROM big_orders) SELECT q.| FROM w q", "k, v, *"),
+    ("WITH w AS (SELECT id FROM orders), v AS (SELECT * FROM w) SELECT v.| FROM v", "id, *"),
+    ("SELECT e.| FROM orders LATERAL VIEW explode(list) e AS item", "item, *"),
+    ("SELECT d| FROM sales.invoices WHERE exists (SELECT 1 FROM orders)", "due, distinct, date"),
+    ("SELECT * FROM orders o WHERE EXISTS (SELECT 1 FROM big_orders b WHERE b.id = o.|)",
+     "id, customer, amount, address"),
+    ("SELECT o.| FROM STREAM orders WITH ('maxFilesPerTrigger' = '2') WATERMARK day DELAY OF INTERVAL 2 HOURS AS o",
+     "id, customer, amount, address, *"),
+    ("SELECT o.c| FROM STREAM orders WATERMARK day DELAY OF INTERVAL '2 HOURS' o WHERE 1 = 1", "customer"),
+    ("SELECT orders.c| FROM STREAM orders WATERMARK day DELAY OF INTERVAL 1 HOUR 30 MINUTES", "customer"),
+    ("SELECT * FROM STREAM orders WATERMARK cu| DELAY OF INTERVAL 1 HOUR", "customer"),
+    ("INSERT INTO big_orders (|", "id, total"),
+    ("MERGE INTO orders o USING big_orders b ON o.id = b.t|", "total"),
+    ("MERGE INTO orders o USING big_orders b ON o.id = b.id WHEN |", "MATCHED, NOT MATCHED"),
+    ("UPDATE orders SET am|", "amount"),
+    ("DELETE FROM orders WHERE am|", "amount"),
+    ("SELECT sum(am| FROM orders", "amount"),
+    ("SELECT count(*) OVER (PARTITION BY cu| FROM orders", "customer"),
+    ("SELECT * FROM orders ORDER BY am|", "amount"),
+    ("SELECT id, sum(amount) AS sums FROM orders GROUP BY id HAVING su|", "sums"),
+    ("SELECT id, sum(amount) AS sums FROM orders GROUP BY id ORDER BY sums|", "sums"),
+    ("SELECT id FROM orders UNION SELECT to| FROM big_orders", "total"),
+    # words of the clause
+    ("SELECT id f|", "from"),
+    ("SELECT id F|", "FROM"),
+    ("SELECT id FROM orders w|", "where, window, watermark"),
+    ("SELECT id FROM orders gr|", "group by"),
+    ("SELECT id FROM orders GROUP |", "BY"),
+    ("SELECT * FROM orders o JOIN big_orders b o|", "on, order by, offset"),
+    ("SELECT * FROM orders o LEFT |", "JOIN, OUTER JOIN, SEMI JOIN, ANTI JOIN"),
+    ("SELECT * FROM orders WHERE id IS |", "NULL, NOT NULL, DISTINCT FROM, NOT DISTINCT FROM, TRUE, FALSE"),
+    ("SELECT * FROM orders WHERE id = 1 a|", "and"),
+    ("SELECT CASE WHEN id = 1 t|", "then"),
+    ("SELECT CASE WHEN id = 1 THEN 2 e|", "else, end, except"),
+    ("SELECT id FROM orders ORDER BY id d|", "desc"),
+    ("SELECT id FROM orders LIMIT 10 u|", "union, union all"),
+    ("SELECT CAST(id AS b|", "bigint, boolean, binary"),
+    ("SELECT DISTINCT a| FROM orders", "amount, address"),
+    ("SELECT * FROM orders WHERE id IN (se|", "select"),
+    ("SELECT id AS |", ""),
+    ("SELECT id AS n|", ""),
+    ("SELECT * FROM orders AS |", ""),
+    ("WITH |", ""),
+    ("WITH x |", "AS, SELECT, INSERT INTO, INSERT OVERWRITE"),
+    ("INSERT INTO orders v|", "values"),
+    ("SELECT sum(id) o|", "or, over"),
+    # heads of Spark's statements
+    ("USE |", "default, jetsql, sales, SCHEMA, DATABASE"),
+    ("use s|", "sales, schema"),
+    ("USE SCHEMA s|", "sales"),
+    ("DROP TABLE IF EXISTS o|", "orders"),
+    ("DROP TABLE sales.|", "invoices"),
+    ("DROP VIEW |", "recent, draft, default, jetsql, sales, IF"),
+    ("DROP SCHEMA s|", "sales"),
+    ("DROP SCHEMA sales c|", "cascade"),
+    ("TRUNCATE TABLE r|", ""),
+    ("REFRESH TABLE r|", "recent"),
+    ("DESCRIBE TABLE EXTENDED o|", "orders"),
+    ("DESCRIBE o|", "orders"),
+    ("DESCRIBE sales.o|", "open_invoices"),
+    ("SHOW T|", "TABLES, TBLPROPERTIES"),
+    ("show tables in s|", "sales"),
+    ("SHOW TABLES L|", "LIKE"),
+    ("SHOW CREATE TABLE o|", "orders"),
+    ("SHOW COLUMNS IN o|", "orders"),
+    ("SHOW PARTITIONS b|", "big_orders"),
+    ("ALTER TABLE o|", "orders"),
+    ("ALTER TABLE orders r|", "rename, replace, recover"),
+    ("CREATE OR REPLACE TEMPORARY V|", "VIEW"),
+    ("CREATE VIEW v AS s|", "select"),
+    ("CREATE VIEW v AS SELECT am| FROM orders", "amount"),
+    ("CREATE TABLE x (a INT, b STRING) USING p|", "parquet"),
+    ("CREATE TABLE x U|", "USING"),
+    ("CREATE TABLE |", "IF"),
+    ("SET spark.sql.a|", "ansi.enabled"),
+    ("SET sp|", "spark.sql.ansi.enabled, spark.sql.shuffle.partitions"),
+    ("EXPLAIN EXTENDED SELECT am| FROM orders", "amount"),
+    ("EXPLAIN f|", "formatted, from"),
+    ("CACHE TABLE x AS SELECT am| FROM orders", "amount"),
+    # a table called job is Spark's
+    ("DROP TABLE j|", "job, jetsql"),
+    ("SELECT * FROM jo|", "job"),
+    # nothing in texts, comments and words
+    ("SELECT 'o|", ""),
+    ("SELECT 'or|ders' FROM orders", ""),
+    ('SELECT "am|" FROM orders', ""),
+    ("SELECT 1 -- fr|", ""),
+    ("SELECT /* fr| */ 1", ""),
+    ("SELECT /* fr|", ""),
+    ("SELECT am|ount FROM orders", ""),
+    ("SELECT 'x'|", ""),
+    ("SELECT 1 FROM orders WHERE id = 10|", ""),
+    ("SELECT $$ fr|", ""),
+    # only the statement at the cursor counts
+    ("SELECT 1; SUSPEND JOB |", "totals"),
+    ("SUSPEND JOB totals; RESUME JOB |; SELECT 1", "`late totals`"),
+    ("SELECT * FROM sales.invoices; SELECT am| FROM orders; SELECT 1 FROM big_orders", "amount"),
+    ("SELECT am|; SELECT * FROM orders", ""),
+    ("SELECT 'it''s; not'; SUSPEND JOB |", "totals"),
+    ("BEGIN SELECT 1; SELECT am| FROM orders; SELECT 2; END", "amount"),
+    ("BEGIN SELECT 1; se|", "select, set"),
+    ("BEGIN IF 1 = 1 THEN SELECT am| FROM orders; END IF; END", "amount"),
+    ("-- SELECT\nSUSPEND -- it\nJOB |", "totals"),
+    ("SELECT * FROM `broken WHERE x; SUSPEND JOB |", ""),
+    ("SELECT * FROM `o|\nWHERE `x` = 1", "`orders`"),
+    # the shell's commands
+    (".j|", ".jobs"),
+    (".RE|", ".read"),
+    (".mode |", "table, vertical, csv, json, markdown"),
+    (".mode v|", "vertical"),
+    (".mode table |", ""),
+    (".help sav|", "save"),
+    (".help .sav|", ".save"),
+    (".timing |", "on, off"),
+    (".run |", "top"),
+    (".run top |", ""),
+    (".set pag|", "pager"),
+    (".set keys |", "emacs, vi"),
+    (".set suggest |", "on, off"),
+    (".set keys v|", "vi"),
+    (".set null_text |", ""),
+    (".set keys vi |", ""),
+    (".save |", "top"),
+    (".save top SELECT am| FROM orders", "amount"),
+    (".save top SUSPEND JOB |", "totals"),
+    (".watch SUSPEND JOB |", "totals"),
+    (".watch  SELECT am| FROM orders", "amount"),
+    (".watch 2 SELECT am| FROM orders", "amount"),
+    (".watch 0.5 s|", "show, suspend, select, set"),
+    (".mode table\n.watch SHOW JOBS l|", "like"),
+    (".read |", ""),
+    (".unheard |", ""),
+    ("  .jo|", ".jobs"),
+    ("SELECT 1;\n.jo|", ".jobs"),
+    (".jobs\nSUSPEND JOB |", "totals"),
+    (".mode csv\n.jobs\nSUSPEND JOB |;\nSELECT 1", "totals"),
+    (".jobs\n.mode v|", "vertical"),
+    (".mode v|\nSELECT 1", "vertical"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "offered"), WHOLE)
+def test_what_is_offered(marked: str, offered: str) -> None:
+    assert sorted(texts(marked)) == sorted(offered.split(", ") if offered else [])
+
+
+# Some of what is offered; what stands behind a minus is not.
+PART = [
+    ("|", "SELECT CREATE SHOW SUSPEND RESUME DROP WAIT INSERT USE SET -FROMM"),
+    ("s|", "select show suspend set -drop"),
+    ("CREATE |", "JOB SNAPSHOT TABLE VIEW SCHEMA OR TEMPORARY"),
+    ("create |", "job snapshot table view schema"),
+    ("SHOW |", "JOBS JOB ALL SNAPSHOTS TABLES VIEWS SCHEMAS FUNCTIONS CREATE"),
+    ("SHOW CREATE |", "JOB TABLE"),
+    ("DESCRIBE |", "JOB TABLE FUNCTION orders recent sales"),
+    ("DROP |", "JOB SNAPSHOT TABLE VIEW SCHEMA FUNCTION"),
+    ("ALTER |", "JOB TABLE VIEW"),
+    ("EXPLAIN |", "CREATE SELECT FORMATTED"),
+    ("SELECT |", "* DISTINCT CASE -FROM -WHERE"),
+    ("SELECT | FROM orders o", "* DISTINCT id customer o CASE -orders -total"),
+    ("SELECT id, | FROM orders", "customer CASE -DISTINCT -*"),
+    ("SELECT id |", "FROM AS AND -GROUP -JOIN"),
+    ("SELECT id | FROM orders", "FROM AS OVER"),
+    ("SELECT * |", "FROM -AND -id"),
+    ("SELECT count(*) | FROM orders", "FROM AS OVER"),
+    ("SELECT 2 * | FROM orders", "id amount"),
+    ("SELECT * FROM |", "orders recent draft sales STREAM -SELECT -WHERE"),
+    ("SELECT * FROM (|", "SELECT WITH orders"),
+    ("SELECT * FROM orders |", "WHERE JOIN AS -ON -AND -id"),
+    ("SELECT * FROM orders o |", "WHERE JOIN -ON"),
+    ("SELECT * FROM orders o JOIN big_orders b |", "ON USING WHERE"),
+    ("SELECT * FROM orders o JOIN big_orders b ON |", "id customer total o b -WHERE"),
+    ("SELECT * FROM orders o JOIN big_orders b ON o.id = b.id |", "AND WHERE JOIN"),
+    ("SELECT * FROM orders WHERE |", "id customer NOT EXISTS -GROUP -AND"),
+    ("SELECT * FROM orders WHERE id |", "IN IS LIKE BETWEEN -id"),
+    ("SELECT * FROM orders WHERE id = |", "id amount -AND"),
+    ("SELECT * FROM orders WHERE id BETWEEN 1 |", "AND"),
+    ("SELECT * FROM orders WHERE NOT |", "id EXISTS -AND"),
+    ("SELECT * FROM orders GROUP BY |", "id customer -HAVING"),
+    ("SELECT * FROM orders GROUP BY id |", "HAVING -WHERE"),
+    ("SELECT * FROM orders ORDER BY id |", "ASC DESC LIMIT -WHERE"),
+    ("SELECT extract(year FROM |) FROM orders", "id customer -orders. -STREAM"),
+    ("SELECT id IS DISTINCT FROM | FROM orders", "amount -STREAM"),
+    ("SELECT id FROM orders UNION |", "SELECT"),
+    ("SELECT window(day, '1 minute') | FROM orders", "FROM AS -LIMIT"),
+    ("SELECT * FROM orders GROUP BY window(day, '1 minute'), |", "id customer"),
+    ("SELECT * FROM STREAM orders WATERMARK day |", "DELAY"),
+    ("INSERT INTO orders |", "SELECT VALUES BY"),
+    ("UPDATE orders |", "SET"),
+    ("UPDATE orders SET id = |", "amount"),
+    ("DELETE |", "FROM"),
+    ("MERGE INTO orders o |", "USING"),
+    ("WITH x AS (SELECT 1) |", "SELECT INSERT -FROM"),
+    ("WITH x AS (|", "SELECT"),
+    ("SELECT * FROM orders WHERE id IN (|", "SELECT id"),
+    ("CREATE JOB x AS WITH b AS (SELECT 1) |", "SINK INSERT"),
+    ("CREATE JOB x AS INSERT INTO big_orders |", "SELECT"),
+    ("SELECT CASE |", "WHEN"),
+    ("SELECT * FROM orders TABLESAMPLE (10 PERCENT) |", "WHERE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "words"), PART)
+def test_what_is_among_the_offers(marked: str, words: str) -> None:
+    found = {word for text in texts(marked) for word in (text, text.split(" ")[0])}
+    missing = [word for word in words.split() if not word.startswith("-") and word not in found]
+    unwanted = [word for word in words.split() if word.startswith("-") and word[1:] in found]
+    assert (missing, unwanted) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("marked", "functions"),
+    [
+        ("SELECT co| FROM orders", ["count(", "concat("]),
+        ("SELECT CO| FROM orders", ["COUNT(", "CONCAT("]),
+        ("SELECT sum(u|", ["upper("]),
+        ("SELECT * FROM orders WHERE s|", ["sum("]),
+        ("SELECT * FROM s|", []),
+        ("SELECT id s|", []),
+        ("SELECT o.s| FROM orders o", []),
+        ("SELECT `s| FROM orders o", []),
+        ("DESCRIBE FUNCTION s|", ["sum"]),
+        ("SUSPEND JOB s|", []),
+    ],
+)
+def test_functions(marked: str, functions: list[str]) -> None:
+    assert texts(marked, Sort.FUNCTION) == functions
+
+
+def test_names_of_their_own_kind_come_first_and_words_before_functions() -> None:
+    sorts = [each.sort for each in at("SELECT c| FROM orders")]
+    assert sorts == [Sort.COLUMN, Sort.KEYWORD, Sort.KEYWORD, Sort.FUNCTION, Sort.FUNCTION]
+
+
+def test_each_candidate_says_what_it_is() -> None:
+    [job] = at("RESUME JOB l|")
+    assert (job.display, job.sort, job.about, job.start) == ("late totals", Sort.JOB, "SUSPENDED", 11)
+    [option] = at("CREATE JOB x OPTIONS ('restart|")
+    assert option.about.startswith("Restarts in a row without progress after an error.")
+    about = {each.display: each.about for each in at("CREATE JOB x OPTIONS ('trigger' = '|")}
+    assert about["interval"] == "Go on for ever, batch after batch. The default."
+    [column] = at("SELECT o.cu| FROM orders o")
+    assert column.about == "string"
+    assert {each.text: each.about for each in at("SELECT id| FROM orders o, big_orders b")}["id"] == "bigint of o"
+    assert {each.text: each.about for each in at("SELECT o| FROM orders o")}["o"] == "orders"
+
+
+def test_every_option_and_value_is_offered_with_an_explanation() -> None:
+    offered = {each.display: each.about for each in at("CREATE JOB x OPTIONS (|")}
+    assert offered == {spec.name: spec.explanation for spec in OPTIONS}
+    for spec in OPTIONS:
+        values = {each.display: each.about for each in at(f"CREATE JOB x OPTIONS ('{spec.name}' = |")}
+        assert [value.explanation for value in spec.fixed if not values[value.word].startswith(value.explanation)] == []
+        assert all(value.explanation.endswith(".") for value in spec.fixed)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (".read ", (Argument.FILE, 6)),
+        (".read a b", (Argument.FILE, 6)),
+        (".output >>a", (Argument.FILE, 10)),
+        (".output >> a", (Argument.FILE, 11)),
+        (".read", None),
+        ("SELECT 1", None),
+        (".set keys v", (Argument.SETTING, 10)),
+        (".nothing x", None),
+    ],
+)
+def test_the_argument_at_the_cursor(text: str, found: tuple[Argument, int] | None) -> None:
+    assert argument_at(text, len(text)) == found
+
+
+def test_every_command_is_offered_with_what_it_does() -> None:
+    assert {each.text: each.about for each in at(".|")} == {each.word: each.summary for each in COMMANDS}
+
+
+_PIECES = some.sampled_from(
+    "SELECT FROM WHERE JOIN ON STREAM WITH AS ( ) , . ; ' ` \" -- /* */ * = orders o o. sales. id CREATE JOB j OPTIONS"
+    " 'trigger' INSERT INTO SINK VALUES CASE WHEN END GROUP BY ORDER LATERAL VIEW explode( UNION USING MERGE UPDATE SET"
+    " BEGIN IF THEN DROP TABLE SUSPEND ALTER SHOW .watch .mode \n".split(" ")
+)
+
+
+@settings(max_examples=examples(400))
+@given(some.lists(_PIECES, max_size=25).map(" ".join) | some.text(max_size=40), some.integers(0, 200))
+def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
+    """Whatever stands there: no error, and what is offered begins as what it would replace."""
+    cursor = min(place, len(text))
+    for each in complete(text, cursor, NAMES):
+        assert 0 <= each.start <= cursor
+        written = text[each.start : cursor].strip("'\"`").replace("``", "`").lower()
+        assert each.text.strip("'\"`").lower().startswith(written) or each.display.lower().startswith(written)
+
+
+_ON_ONE_LINE = [
+    marked
+    for marked, _ in WHOLE
+    if not ("`broken" in marked or "-- fr" in marked or marked.endswith(("/* fr|", "$$ fr|")))
+]
+
+
+def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
+    """What was read of the text before is kept for the next key. The tokens at the cursor are at the same places."""
+    columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
+    found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
+    names = [{each.text for each in offered if each.sort is Sort.COLUMN} for offered in found]
+    assert names == [{"id", "customer", "amount", "address"}, {"id", "total"}]
+
+
+@pytest.mark.parametrize("marked", _ON_ONE_LINE)
+def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str) -> None:
+    assert texts(marked) == texts(f"SELECT 1;\n{marked}")

@@ -1,0 +1,329 @@
+"""Showing results: on a terminal, through a pager, into files and commands, and what is told of them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from jetsql.client.response_rows import RemoteRows
+from jetsql.errors import ErrorReport, JetSQLError, ReportedError
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.output.render import Format
+from jetsql.shell.output.output_writers import pager_command
+from jetsql.shell.output.result_summary import Ended, Tally, duration, tally_words
+from jetsql.shell.output.screen import Frame
+from jetsql.shell.output.show_results import Output
+from tests.support.terminal import Terminal, columns, output_on
+
+LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
+
+
+def numbers(count: int | None = None) -> RemoteRows:
+    endless = itertools.count() if count is None else range(count)
+    return RemoteRows(columns(n="int"), ((number,) for number in endless))
+
+
+def output(terminal: Terminal, **settings: object) -> Output:
+    return output_on(terminal.screen(), **settings)
+
+
+@pytest.mark.parametrize(
+    ("tally", "ended", "words"),
+    [
+        (Tally(2345, 0.8), Ended.DONE, "2,345 rows in 0.8 s"),
+        (Tally(1, 0.012), Ended.DONE, "1 row in 12 ms"),
+        (Tally(0, 3.21), Ended.DONE, "0 rows in 3.2 s"),
+        (Tally(0, 0.3, columns=False), Ended.DONE, "done in 0.3 s"),
+        (Tally(500, 8.1, 3.2), Ended.DONE, "500 rows in 8.1 s, the first after 3.2 s"),
+        (Tally(500, 8.1, 8.0), Ended.DONE, "500 rows in 8.1 s"),
+        (Tally(10_000_000, 75, 0.4), Ended.DONE, "10,000,000 rows in 1 min 15 s, the first after 0.4 s"),
+        (Tally(42, 7.0, 6.9), Ended.INTERRUPTED, "42 rows, interrupted after 7.0 s"),
+        (Tally(42, 7.0, 6.9), Ended.LEFT, "42 rows read"),
+    ],
+)
+def test_what_is_told_of_a_result(tally: Tally, ended: Ended, words: str) -> None:
+    assert tally_words(tally, ended) == words
+
+
+HOSTILE = "a\x1b[2J\x9b31m\x07\x1b]0;owned\x1b\\b"
+
+
+def hostile() -> RemoteRows:
+    return RemoteRows(columns(**{f"n{HOSTILE}": "string"}), iter([(HOSTILE,), (f"{HOSTILE}\n{HOSTILE}",)]))
+
+
+@pytest.mark.parametrize("mode", [form.value for form in Format])
+@pytest.mark.parametrize("live", [False, True])
+def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
+    terminal = Terminal()
+    found = hostile()
+    if live:
+        found = replace(
+            found, rows=iter(()), live=Live(LiveMode.APPEND, (LiveBatch(n, hostile().rows) for n in (0, 1)))
+        )
+    output(terminal, mode=mode).show(found)
+    written = re.sub(r"\x1b(\[[0-9;?]*[mhlKJAH])", "", terminal.getvalue().replace("\x1b[2J\x9b", "CLEARED"))
+    assert "CLEARED" not in written
+    assert not [char for char in written if char in "\x1b\x9b\x07"]
+    assert "]0;owned" in written
+
+
+@pytest.mark.parametrize("mode", [form.value for form in Format])
+def test_what_goes_through_a_pager_does_not_drive_it(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", f"cat > {tmp_path / 'seen'}")
+    terminal = Terminal(lines=6)
+    rows = ((HOSTILE,) for _ in range(50))
+    output(terminal, mode=mode, pager="auto").show(RemoteRows(columns(name="string"), rows))
+    seen = terminal.getvalue() + ((tmp_path / "seen").read_text() if (tmp_path / "seen").exists() else "")
+    assert seen.count("]0;owned") >= 50
+    assert "\x1b[2J" not in seen and "\x9b" not in seen and "\x07" not in seen
+
+
+def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
+    shown = output(Terminal())
+    file = tmp_path / "all.csv"
+    shown.send_to(str(file))
+    shown.show(hostile())
+    shown.close()
+    assert file.read_bytes().decode() == f'n{HOSTILE}\n{HOSTILE}\n"{HOSTILE}\n{HOSTILE}"\n'
+
+
+def test_without_timing_only_the_rows_are_told() -> None:
+    assert tally_words(Tally(2, 8.1, 3.2), timing=False) == "2 rows"
+    assert tally_words(Tally(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
+    assert tally_words(Tally(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
+
+
+def test_durations_are_told_as_people_say_them() -> None:
+    assert [duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
+        "0 ms",
+        "1.2 s",
+        "59.9 s",
+        "1 min 1 s",
+        "2 h 1 min",
+    ]
+
+
+def test_a_result_on_a_terminal_has_its_tally_below() -> None:
+    terminal = Terminal()
+    assert output(terminal).show(numbers(2)) is Ended.DONE
+    assert terminal.shown == ["n", "-", "0", "1", "2 rows"]
+
+
+def test_what_is_no_terminal_gets_the_result_and_nothing_else() -> None:
+    plain = Terminal()
+    output_on(plain.screen(terminal=False, moves=False), mode="csv", timing=True).show(numbers(2))
+    assert plain.getvalue() == "n\n0\n1\n"
+
+
+def test_ctrl_c_ends_the_reading() -> None:
+    def rows() -> Iterator[tuple[int]]:
+        yield from ((number,) for number in range(30))
+        raise KeyboardInterrupt
+
+    terminal = Terminal(lines=60)
+    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is Ended.INTERRUPTED
+    assert terminal.shown[-1] == "30 rows, interrupted"
+
+
+def test_an_error_behind_the_first_rows_comes_after_them() -> None:
+    def rows() -> Iterator[tuple[int]]:
+        yield from ((number,) for number in range(2000))
+        raise ReportedError(ErrorReport("DIVIDE_BY_ZERO", "22012", "Division by zero."))
+
+    terminal = Terminal()
+    with pytest.raises(ReportedError):
+        output(terminal).show(RemoteRows(columns(n="int"), rows()))
+    assert terminal.shown[-1].strip() == "1999"
+
+
+def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
+    terminal = Terminal()
+    seen = tmp_path / "seen"
+    assert output(terminal, pager=f"cat > {seen}").show(numbers(5000)) is Ended.DONE
+    assert len(seen.read_text().splitlines()) == 5002
+    assert terminal.shown == ["5,000 rows"]
+    output(terminal, pager=f"cat > {seen}2").show(numbers(3))
+    assert not Path(f"{seen}2").exists()
+
+
+def test_who_ends_the_pager_ends_the_statement() -> None:
+    terminal = Terminal()
+    assert output(terminal, pager=LOOK).show(numbers()) is Ended.LEFT
+    assert terminal.shown[-1].endswith(" rows read")
+
+
+def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
+    cancelled = threading.Event()
+
+    def rows() -> Iterator[tuple[int]]:
+        yield from ((number,) for number in range(2000))
+        assert cancelled.wait(60)
+        raise ReportedError(ErrorReport("JETSQL.STATEMENT_CANCELLED", "57014", "The statement was cancelled."))
+
+    shown = output(Terminal(), pager=LOOK).show(RemoteRows(columns(n="int"), rows()), cancel=cancelled.set)
+    assert shown is Ended.LEFT
+
+
+@pytest.mark.parametrize("pager", ["no-such-pager-anywhere", "less '", "A=b", " "])
+def test_a_pager_that_is_not_there_is_none(pager: str) -> None:
+    terminal = Terminal(lines=30)
+    output(terminal, pager=pager).show(numbers(50))
+    assert terminal.shown[-2:] == ["49", "50 rows"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "command"),
+    [
+        ("auto", {}, "less"),
+        ("auto", {"PAGER": "cat"}, "cat"),
+        ("auto", {"PAGER": "cat", "JETSQL_PAGER": "sort -r"}, "sort -r"),
+        ("auto", {"PAGER": ""}, "less"),
+        ("off", {"PAGER": "cat"}, ""),
+        ("LC_ALL=C sort", {}, "LC_ALL=C sort"),
+    ],
+)
+def test_the_pager_is_that_of_the_setting_or_of_the_environment(
+    setting: str, environ: dict[str, str], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: f"/bin/{program}")
+    assert pager_command(setting, environ) == command
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("out.csv", "n\n0\n1\n\nn\n0\n"),
+        ("out.json", '{"n":0}\n{"n":1}\n{"n":0}\n'),
+        ("out.md", "| n |\n| ---: |\n| 0 |\n| 1 |\n\n| n |\n| ---: |\n| 0 |\n"),
+        ("out.txt", "n\n-\n0\n1\n\nn\n-\n0\n"),
+        ("with blanks.txt", "n\n-\n0\n1\n\nn\n-\n0\n"),
+    ],
+)
+def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str, content: str) -> None:
+    terminal = Terminal(200)
+    shows, file = output(terminal), tmp_path / name
+    assert f"{file} as " in shows.send_to(f"'{file}'")
+    shows.show(numbers(2))
+    shows.show(numbers(1))
+    assert terminal.shown == [f"2 rows to {file}", f"1 row to {file}"]
+    assert shows.send_to("") == "Results go to the screen."
+    assert file.read_text() == content
+    shows.show(numbers(1))
+    assert terminal.shown[-1] == "1 row"
+
+
+def test_a_file_is_written_anew_or_appended_to(tmp_path: Path) -> None:
+    shows, file = output(Terminal(), mode="csv"), tmp_path / "out"
+    for how in (str(file), f">> {file}", f">{file}", f">>{file}"):
+        shows.send_to(how)
+        shows.show(numbers(1))
+        shows.close()
+    assert file.read_text() == "n\n0\nn\n0\n"
+
+
+def test_results_go_to_a_command(tmp_path: Path) -> None:
+    terminal = Terminal(200)
+    shows = output(terminal, mode="csv")
+    shows.send_to(f"| sort -r > {tmp_path / 'sorted'}")
+    shows.show(numbers(3))
+    shows.close()
+    assert (tmp_path / "sorted").read_text() == "n\n2\n1\n0\n"
+
+
+def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
+    terminal = Terminal(120)
+    shows = output(terminal)
+    shows.send_to("| head -n 1 > /dev/null")
+    assert shows.show(numbers()) is Ended.LEFT
+    assert "`head -n 1 > /dev/null` has ended; results go to the screen." in terminal.shown
+    assert shows.show(numbers(1)) is Ended.DONE
+    assert terminal.shown[-2].strip() == "0"
+
+
+def test_a_command_that_ends_between_results_is_told_at_once() -> None:
+    terminal, told = Terminal(120), Queue[str]()
+    shows = output_on(terminal.screen(), told.put)
+    shows.send_to("| exit 3")
+    assert told.get(timeout=60) == "`exit 3` has ended with 3; results go to the screen."
+    assert shows.show(numbers(1)) is Ended.DONE
+    assert terminal.shown[-2].strip() == "0"
+    assert told.empty()
+
+
+@pytest.mark.parametrize("name", ["", "/no/such/folder/file", "/", "a\x00b"])
+def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Path, name: str) -> None:
+    terminal = Terminal(120)
+    shows = output(terminal)
+    shows.send_to(str(tmp_path / "first"))
+    with pytest.raises(JetSQLError, match=r"no name|can't be written"):
+        shows.send_to(f">{name}")
+    shows.show(numbers(1))
+    shows.close()
+    assert terminal.shown == [f"1 row to {tmp_path / 'first'}"]
+
+
+def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
+    terminal = Terminal()
+    shows = output(terminal)
+    shows.send_to("/dev/full")
+    with pytest.raises(JetSQLError, match="No space left"):
+        shows.show(numbers(100_000))
+    shows.show(numbers(1))
+    assert terminal.shown[-1] == "1 row"
+
+
+# --- drawing in place -------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_takes_the_place_of_the_one_before() -> None:
+    terminal = Terminal(20, 6)
+    screen = terminal.screen()
+    screen.line("before")
+    with screen.drawing():
+        screen.draw(Frame(["one", "two", "three"]))
+        screen.draw(Frame(["ONE", "TWO"]))
+        assert terminal.shown == ["before", "ONE", "TWO"]
+        screen.draw(Frame(["status"], scroll=["first", "second"]))
+        screen.draw(Frame(["status 2"], scroll=["third"]))
+    screen.line("after")
+    assert terminal.shown == ["first", "second", "third", "status 2", "after"]
+    assert terminal.scrolled == ["before"]
+
+
+def test_a_frame_that_is_not_kept_leaves_nothing() -> None:
+    terminal = Terminal(20, 6)
+    screen = terminal.screen()
+    with screen.drawing(keep=False):
+        screen.draw(Frame(["one", "two"]))
+    screen.line("after")
+    assert terminal.shown == ["after"]
+
+
+def test_a_frame_is_cut_to_the_screen() -> None:
+    terminal = Terminal(10, 4)
+    screen = terminal.screen()
+    with screen.drawing():
+        for _ in range(3):
+            screen.draw(Frame(["a line that is too long", "full width", "c", "d", "e"]))
+    assert terminal.shown == ["a line th…", "full width", "c"]
+
+
+def test_after_a_change_of_size_the_screen_is_drawn_anew() -> None:
+    terminal = Terminal(40, 6)
+    screen = terminal.screen()
+    with screen.drawing():
+        screen.draw(Frame(["a line of thirty characters ..", "two"]))
+        terminal.resize(20, 6)
+        screen.draw(Frame(["one", "two"]))
+    assert terminal.shown == ["one", "two"]

@@ -1,0 +1,391 @@
+"""Members come and go on a real cluster: Spark's own master and members, and an engine that uses them.
+
+The stories share one cluster and one engine. Each begins by having as many members there as it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jetsql
+from jetsql.client.dbapi import Connection, Error
+from tests.support.kafka import Kafka, Message
+from tools.cluster import ROOT, Cluster, cluster, wait_until
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+ROWS = 20
+OFF = "'autoScaling' = 'false'"
+NONE = "'processingGuarantee' = 'none'"
+PROTECTED = "'splitBrainProtectionEnabled' = 'true'"
+CONF = (
+    "spark.executor.memory=512m"
+    # How soon a member counts as lost that does not say anything; Spark's own is two minutes.
+    " spark.network.timeout=15s spark.network.timeoutInterval=1s"
+)
+
+
+@dataclass
+class Engine:
+    """An engine on the cluster, in a process of its own. Growth is used after a second."""
+
+    home: Path
+    spark: Cluster
+    connection: Connection | None = None
+
+    def start(self, **more: str) -> None:
+        """more: further variables of its environment."""
+        self._command("start", **more)
+        self.connection = jetsql.connect(home=self.home, start=False)
+
+    def stop(self) -> None:
+        self._command("stop")
+
+    def _command(self, word: str, **more: str) -> None:
+        environ = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "JETSQL_CONFIG": os.devnull,
+            "JETSQL_HOME": str(self.home),
+            "JETSQL_MASTER": self.spark.url,
+            "JETSQL_DRIVER_MEMORY": "1g",
+            "JETSQL_SCALE_UP_DELAY_SECONDS": "1",
+            "JETSQL_STOP_DEADLINE_SECONDS": "10",
+            "JETSQL_CONF": CONF,
+            **more,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "jetsql", word],
+            env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{word}: {done.stdout}{done.stderr}"
+
+    def sql(self, text: str) -> list[dict[str, Any]]:
+        assert self.connection is not None, "it is started first"
+        return self._rows(self.connection, text)
+
+    def other(self, text: str) -> list[dict[str, Any]]:
+        """The same in a session of its own, for a statement that takes its time."""
+        with jetsql.connect(home=self.home, start=False) as connection:
+            return self._rows(connection, text)
+
+    def _rows(self, connection: Connection, text: str) -> list[dict[str, Any]]:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+            if cursor.description is None:
+                return []
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def batch(self, job: str) -> int:
+        """The newest that it has committed; -1 before the first. A query would wait for members that jobs keep busy."""
+        told = {name: value for name, value in (row.values() for row in self.sql(f"DESCRIBE JOB EXTENDED {job}"))}
+        newest = told["newest batch"]
+        return -1 if newest is None else int(newest)
+
+    def history(self, job: str) -> list[dict[str, Any]]:
+        """Asked of often, and cheaper than a query."""
+        return self.sql(f"SHOW JOB HISTORY {job}")
+
+    def runs(self, job: str) -> int:
+        """The number of the job's run; 0 while it does not run."""
+        newest = self.history(job)[-1]
+        return int(newest["run"]) if newest["to_status"] == "RUNNING" else 0
+
+    def titles(self, job: str) -> list[str]:
+        return [row["event"] for row in self.history(job)]
+
+    def told(self, job: str) -> str:
+        """All that its history says."""
+        return " ".join(row["message"] for row in self.history(job))
+
+    def members(self, status: str = "ACTIVE") -> list[str]:
+        return [row["id"] for row in self.sql("SHOW MEMBERS") if row["status"] == status and not row["is_driver"]]
+
+    def have(self, count: int, cores: int = 1) -> None:
+        """Let so many members be there, the newest of them with so many cores where one is missing."""
+        while len(self.spark.members) > count:
+            self.spark.kill(self.spark.members[-1])
+        while len(self.spark.members) < count:
+            self.spark.join(cores)
+        wait_until(lambda: len(self.members()) == count, f"there are {self.members()} and not {count} members")
+
+    def wait_run(self, job: str, run: int) -> None:
+        wait_until(lambda: self.runs(job) >= run, f"{job} has no run {run}")
+
+    def wait_status(self, job: str, status: str) -> None:
+        wait_until(lambda: self.history(job)[-1]["to_status"] == status, f"{job} is not {status}")
+
+    def wait_title(self, job: str, title: str) -> None:
+        wait_until(lambda: title in self.titles(job), f"{job} has not been told as '{title}'")
+
+    def go_on(self, *jobs: str) -> None:
+        """Until each has committed some more batches."""
+        goals = {job: self.batch(job) + 2 for job in jobs}
+        for job, batch in goals.items():
+            self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {batch}")
+
+    def check_once(self, job: str, table: str) -> None:
+        """Every number is in the table that the job has read, and each once."""
+        self.sql(f"SUSPEND JOB {job}")
+        [rows] = self.sql(f"SELECT count(*) AS n, count(DISTINCT value) AS once, max(value) AS last FROM {table}")
+        assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.batch(job) + 1) * ROWS
+
+    def check_totals(self, job: str, table: str) -> None:
+        """The job's table has what its numbers come to."""
+        self.sql(f"SUSPEND JOB {job}")
+        rows = self.sql(f"SELECT digit, numbers, total FROM {table} ORDER BY digit")
+        end = sum(row["numbers"] for row in rows)
+        assert end > 0 and end % ROWS == 0
+        by_digit = [range(digit, end, 10) for digit in range(10)]
+        assert [(row["numbers"], row["total"]) for row in rows] == [(len(each), sum(each)) for each in by_digit]
+
+    def keep(self, name: str, *options: str, query: str = "SELECT value FROM STREAM numbers") -> dict[str, Any]:
+        """Make a job that keeps every number in a table of its name."""
+        return self._make(name, "value BIGINT", "INSERT INTO", query, *options)
+
+    def count(self, name: str, *options: str, behind: str = "") -> dict[str, Any]:
+        """Make a job whose state is a count for each last digit."""
+        query = (
+            "SELECT value % 10 AS digit, count(*) AS numbers, sum(value) AS total FROM STREAM numbers"
+            f" GROUP BY value % 10 {behind}"
+        )
+        return self._make(name, "digit BIGINT, numbers BIGINT, total BIGINT", "INSERT OVERWRITE", query, *options)
+
+    def _make(self, name: str, columns: str, verb: str, query: str, *options: str) -> dict[str, Any]:
+        self.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
+        given = ", ".join(("'snapshotIntervalMillis' = '1000'", *options))
+        [made] = self.sql(f"CREATE JOB {name} OPTIONS ({given}) AS {verb} {name} {query}")
+        return made
+
+    def drop(self, *jobs: str) -> None:
+        for job in jobs:
+            self.sql(f"DROP JOB {job}")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def engine(spark: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """It starts with no member there."""
+    made = Engine(tmp_path_factory.mktemp("home"), spark)
+    made.start()
+    try:
+        made.sql(f"CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '{ROWS}')")
+        yield made
+    finally:
+        made.stop()
+
+
+def test_each_cell_of_the_table(engine: Engine) -> None:
+    engine.have(0)
+    made = engine.keep("kept")
+    assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    engine.have(1)
+    engine.wait_run("kept", 1)
+    engine.keep("anew", NONE)
+    engine.keep("stays", OFF)
+    engine.keep("stays_at_least", OFF, "'processingGuarantee' = 'atLeastOnce'")
+    engine.keep("stays_anew", OFF, NONE)
+    engine.go_on("kept", "stays")
+
+    engine.have(2)
+    for job in ("kept", "anew"):
+        engine.wait_run(job, 2)
+    engine.go_on("kept", "stays")
+    assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_anew")] == [1, 1, 1]
+    assert all(row["completed_tasks"] > 0 for row in engine.sql("SHOW MEMBERS") if not row["is_driver"])
+
+    engine.spark.kill(engine.spark.members[0])
+    for job in ("kept", "anew"):
+        engine.wait_run(job, 3)
+    for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
+        engine.wait_status(job, status)
+        assert "Member 0 is gone" in engine.told(job)
+    assert len(engine.members()) == len(engine.members("GONE")) == 1
+    assert engine.sql("RESUME JOB stays")[0]["status"] == "RUNNING"
+    engine.go_on("kept", "stays")
+    for job in ("kept", "stays"):
+        engine.check_once(job, job)
+    told = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
+    assert told == ["members joined", "members joined", "member lost"]
+    engine.drop("kept", "anew", "stays", "stays_at_least")
+
+
+def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engine: Engine) -> None:
+    engine.have(1)
+    engine.count("totals")
+    engine.count("busiest", behind="ORDER BY numbers DESC, digit LIMIT 5")
+    engine.count("by_hand", OFF)
+    engine.keep("first", OFF, query="SELECT value FROM STREAM numbers LIMIT 1000000")
+    engine.go_on("totals", "busiest", "by_hand", "first")
+    engine.have(2, cores=3)
+    for job in ("totals", "busiest"):
+        engine.wait_title(job, "state spread")
+    assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
+    assert "spread over 4 partitions" in engine.told("totals")
+    engine.sql("RESTART JOB first")
+    assert "can't be spread over others" in engine.told("first")
+    engine.go_on("totals", "busiest", "by_hand", "first")
+
+    engine.stop()
+    engine.start(JETSQL_FAILPOINT="state-repartitioned:by_hand")
+    engine.have(2)
+    engine.wait_run("by_hand", 2)
+    with pytest.raises(Error):
+        engine.sql("RESTART JOB by_hand")
+    engine.start()
+    engine.have(2)
+    engine.wait_run("by_hand", 3)
+    assert "state spread" not in engine.titles("by_hand")
+    engine.sql("RESTART JOB by_hand")
+    engine.wait_title("by_hand", "state spread")
+    engine.go_on("totals", "by_hand")
+    for job in ("totals", "by_hand"):
+        engine.check_totals(job, job)
+    engine.check_once("first", "first")
+    engine.drop("totals", "by_hand", "busiest", "first")
+
+
+def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
+    engine.have(1)
+    engine.count("alone", OFF)
+    engine.count("waited_for", OFF)
+    engine.go_on("alone", "waited_for")
+    engine.have(2, cores=3)
+    for member in engine.spark.members:
+        engine.spark.stop(member)
+    with ThreadPoolExecutor(2) as beside:
+        restarts = [beside.submit(engine.other, f"RESTART JOB {job}") for job in ("alone", "waited_for")]
+        for job in ("alone", "waited_for"):
+            engine.wait_title(job, "stopped")
+        assert engine.sql("SUSPEND JOB waited_for")[0]["status"] == "SUSPENDED"
+        engine.have(0)
+        engine.wait_status("alone", "NOT_RUNNING")
+        [made] = restarts[0].result()
+        assert "It waits for a member" in made["message"]
+    assert "No member is left that could spread its state" in engine.told("alone")
+    engine.have(1)
+    engine.sql("RESUME JOB waited_for")
+    engine.go_on("alone", "waited_for")
+    for job in ("alone", "waited_for"):
+        engine.check_totals(job, job)
+    engine.drop("alone", "waited_for")
+
+
+def test_a_quorum(engine: Engine) -> None:
+    engine.have(1)
+    engine.keep("safe", PROTECTED)
+    assert engine.runs("safe") == 1
+    engine.have(2)
+    engine.wait_run("safe", 2)
+    assert "needs 2 members from now on" in engine.told("safe")
+    engine.go_on("safe")
+    engine.have(1)
+    engine.wait_status("safe", "NOT_RUNNING")
+    words = "1 is there and it needs 2 (splitBrainProtectionEnabled), so 1 is missing"
+    assert words in engine.told("safe")
+    engine.have(2)
+    engine.wait_run("safe", 3)
+    engine.have(1)
+    engine.wait_status("safe", "NOT_RUNNING")
+    engine.sql("SUSPEND JOB safe")
+    [altered] = engine.sql("ALTER JOB safe OPTIONS ('restartAttempts' = '5') RESUME")
+    assert altered["status"] == "RUNNING"
+    engine.go_on("safe")
+    engine.check_once("safe", "safe")
+    engine.drop("safe")
+
+
+def test_the_whole_cluster_is_lost_and_comes_back(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("patient")
+    engine.go_on("patient")
+    engine.have(0)
+    engine.wait_status("patient", "NOT_RUNNING")
+    assert "It waits for a member: none is there" in engine.told("patient")
+    before = int(engine.history("patient")[-1]["run"])
+    engine.have(1)
+    engine.wait_run("patient", before + 1)
+    engine.go_on("patient")
+    engine.check_once("patient", "patient")
+    engine.drop("patient")
+
+
+def test_jobs_go_on_without_the_master_and_with_its_next_one(engine: Engine) -> None:
+    engine.have(1)
+    engine.keep("steady")
+    engine.spark.kill_master()
+    engine.go_on("steady")
+    assert engine.runs("steady") == 1
+    engine.spark.start_master()
+    engine.have(2)
+    engine.wait_run("steady", 2)
+    engine.go_on("steady")
+    engine.check_once("steady", "steady")
+    engine.drop("steady")
+
+
+def test_a_member_that_can_not_be_reached_writes_nothing_twice(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("careful")
+    engine.count("summed")
+    engine.go_on("careful", "summed")
+    lost = engine.spark.members[0]
+    engine.spark.stop(lost)
+    wait_until(lambda: len(engine.members()) == 1, "nobody finds out that it does not answer")
+    engine.go_on("careful", "summed")
+    engine.spark.go_on(lost)
+    engine.go_on("careful", "summed")
+    engine.check_once("careful", "careful")
+    engine.check_totals("summed", "summed")
+    engine.drop("careful", "summed")
+
+
+def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
+    """It has a core for each of its tasks or waits, and ends at a boundary on whatever members they are."""
+    topics = [kafka.topic(f"t.members.{name}", 2) for name in ("in", "out")]
+    engine.have(0)
+    for table, topic in zip(("came", "gone"), topics, strict=True):
+        engine.sql(f"CREATE TABLE {table} {kafka.options(topic)}")
+    options = "'trigger' = 'realTime', 'snapshotIntervalMillis' = '60000'"
+    body = "INSERT INTO gone (value) SELECT value FROM STREAM came"
+    [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
+    assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    engine.have(1)
+    wait_until(lambda: "and the engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
+    engine.have(2)
+    engine.wait_status("at_once", "RUNNING")
+    _send(kafka, topics, range(50))
+    run = engine.runs("at_once")
+    engine.have(3)
+    engine.wait_run("at_once", run + 1)
+    _send(kafka, topics, range(50, 100))
+    [suspended] = engine.sql("SUSPEND JOB at_once")
+    assert "The running batch was finished first" in suspended["message"]
+    assert _numbers(kafka, topics[1]) == Counter(range(100))
+    engine.drop("at_once")
+
+
+def _send(kafka: Kafka, topics: list[str], numbers: range) -> None:
+    """From the first to the second, and wait until they are there."""
+    kafka.send(topics[0], [Message(None, str(n).encode(), partition=n % 2) for n in numbers])
+    wait_until(lambda: set(numbers) <= set(_numbers(kafka, topics[1])), f"not all of {numbers} have come")
+
+
+def _numbers(kafka: Kafka, topic: str) -> Counter[int]:
+    return Counter(int(message.value or b"") for message in kafka.read(topic))

@@ -1,0 +1,42 @@
+"""The example of members that come and go: what its tables must hold, and the whole story on a cluster of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+
+def play(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "examples.scaling.demo", *words]
+    environ = {**os.environ, "JETSQL_CONFIG": os.devnull}
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, cwd=ROOT, env=environ)
+
+
+def test_what_must_be_there_follows_from_the_newest_batch() -> None:
+    from examples.scaling import demo
+
+    facts = demo.by_digit(1)
+    assert sum(count for count, _ in facts.values()) == 2 * demo.ROWS
+    assert sum(total for _, total in facts.values()) == sum(range(2 * demo.ROWS))
+    assert facts[(3,)][0] == 2 * demo.ROWS // 10
+
+
+def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine", encoding="utf-8")
+    ended = play("--home", str(tmp_path))
+    assert ended.returncode == 2
+    assert f"{tmp_path} is not empty" in ended.stderr
+
+
+@pytest.mark.spark
+def test_the_whole_story(tmp_path: Path) -> None:
+    ended = play("--home", str(tmp_path / "demo"), "--delay", "1")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.count("| same") == 2
+    assert "members joined" in ended.stdout and "member lost" in ended.stdout

@@ -1,0 +1,72 @@
+"""Golden files: tests/golden/*.sql are run as scripts, and what they show must be what the .out beside them holds.
+
+`JETSQL_GOLDEN=write pytest tests/stories/test_golden.py` writes the .out files and fails; read the difference before
+you commit it.
+Scripts go on after a mistake, so that mistakes can be part of a story. Ids and times differ with every run: their
+digits are shown as `#`, of the same width, so that the columns of a table stay where they are.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from jetsql.output.diagnostics import Script
+from jetsql.output.render import Format
+from jetsql.script import Engine, prepare, run
+from tests.support.paths import GOLDEN
+
+pytestmark = pytest.mark.spark
+
+STORIES = sorted(GOLDEN.glob("*.sql"))
+CHANGING = re.compile(
+    r"\b[0-9a-f]{4}(?:-[0-9a-f]{4}){3}\b"
+    r"|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[+-][0-9]{2}:[0-9]{2})?"
+)
+
+SIZES = re.compile(r"\([0-9]+ bytes\)")
+
+
+class Transcript:
+    """A surface that takes results and mistakes down in their order."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def result(self, line: str) -> None:
+        self.lines.append(line)
+
+    def mistake(self, text: str) -> None:
+        self.lines += ["", *text.split("\n")]
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        yield
+
+    def flush(self) -> None:
+        """Everything is taken down at once."""
+
+    def text(self) -> str:
+        shown = "\n".join(self.lines).lstrip("\n") + "\n"
+        masked = CHANGING.sub(lambda found: re.sub("[0-9a-f]", "#", found.group()), shown)
+        return SIZES.sub(lambda found: re.sub("[0-9]", "#", found.group()), masked)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])
+def test_story(story: Path, engine: Engine, tmp_path: Path) -> None:
+    transcript = Transcript()
+    script = Script(story.name, story.read_text(encoding="utf-8"))
+    run(prepare([script], {"tmp": str(tmp_path)}), engine, transcript, Format.TABLE, keep_going=True)
+    expected = story.with_suffix(".out")
+    if os.environ.get("JETSQL_GOLDEN") == "write":
+        expected.write_text(transcript.text(), encoding="utf-8")
+        pytest.fail(f"{expected.name} is written and not compared")
+    assert transcript.text() == expected.read_text(encoding="utf-8")
+
+
+def test_every_golden_output_has_its_script() -> None:
+    assert STORIES
+    assert {file.stem for file in GOLDEN.glob("*.out")} == {story.stem for story in STORIES}

@@ -1,0 +1,97 @@
+"""Homes made by hand for tests of `jetsql check`, with files as Spark and JetSQL write them."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.job_store import Store
+from tests.support.in_memory_engine import analysis, sink
+from tests.support.jobs_world import body, option
+
+ID = "0001-0000-0000-0001"
+
+
+def write(path: Path, text: str) -> Path:
+    """A file with its checksums, as Hadoop writes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = text.encode()
+    path.write_bytes(content)
+    sums = b"".join(struct.pack(">I", zlib.crc32(content[at : at + 512])) for at in range(0, len(content), 512))
+    path.with_name(f".{path.name}.crc").write_bytes(b"crc\0" + struct.pack(">I", 512) + sums)
+    return path
+
+
+@dataclass(frozen=True)
+class Home:
+    """A home with a store; jobs and their files are added one by one."""
+
+    path: Path
+
+    @property
+    def warehouse(self) -> Path:
+        return self.path / "warehouse"
+
+    def job(self, name: str = "orders", *, options: dict[str, str] | None = None, **changes: object) -> Job:
+        """A suspended job of its own table, which has committed batch 2; stored."""
+        table = self.warehouse / name
+        table.mkdir(parents=True, exist_ok=True)
+        made = analysis(sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False)))
+        given = tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items()))
+        plan = make_plan(made, parse_options(given), body().verb, None)
+        job = Job(ID, name, "CREATE JOB ...", body(), plan, 1.0, status=Status.SUSPENDED, run=1, established=True)
+        job = replace(job, **{"batch": 2, "files": True, **changes})  # type: ignore[arg-type]
+        with closing(Store(self.path / "jetsql.db")) as store:
+            store.add(job, HistoryRow(job.id, 1.0, "submitted", None, job.status, 1, "words"))
+        return job
+
+    def snapshot(self, job: Job, name: str = "before", number: int = 9, batch: int | None = 2) -> Snapshot:
+        made = f"000{number}-0000-0000-0001"
+        snapshot = Snapshot(made, name, job.id, job.name, job.text, job.plan, batch, 1, 1.0)
+        with closing(Store(self.path / "jetsql.db")) as store:
+            store.add_snapshot(snapshot)
+        return snapshot
+
+    def spark(self, job: Job) -> Path:
+        return self.path / "checkpoints" / job.id / (f"spark-{job.checkpoint}" if job.checkpoint else "spark")
+
+    def checkpoint(self, folder: Path, batches: int = 3, pending: bool = False, stateful: bool = False) -> Path:
+        """A checkpoint with so many committed batches of one source of files, and state in two partitions."""
+        for name in ("offsets", "commits", "sources/0", "state") if stateful else ("offsets", "commits", "sources/0"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        write(folder / "metadata", '{"id":"d1909855-ce38-4108-98ec-4d51e7a941ae"}')
+        for batch in range(batches + pending):
+            self.planned(folder, batch)
+        for batch in range(batches):
+            self.committed(folder, batch, stateful)
+        return folder
+
+    def planned(self, folder: Path, batch: int) -> None:
+        facts = json.dumps({"batchWatermarkMs": 0, "conf": {"spark.sql.shuffle.partitions": "2", "pad": "x" * 600}})
+        write(folder / "offsets" / str(batch), f'v1\n{facts}\n{{"logOffset":{batch}}}\n-')
+        write(folder / "sources" / "0" / str(batch), f'v1\n{{"path":"file:///src/{batch}","batchId":{batch}}}')
+
+    def committed(self, folder: Path, batch: int, stateful: bool) -> None:
+        ids = {"0": [[f"id-{batch}-{part}"] for part in range(2)]} if stateful else None
+        write(folder / "commits" / str(batch), f"v2\n{json.dumps({'nextBatchWatermarkMs': 0, 'stateUniqueIds': ids})}")
+        for part in range(2) if stateful else ():
+            write(folder / "state" / "0" / str(part) / f"{batch + 1}_id-{batch}-{part}.changelog", "changes")
+
+    def manifest(self, job: Job, batch: int, *, staged: bool = False) -> Path:
+        """A manifest of a batch of one file, and that file if it has not been moved."""
+        table = job.plan.analysis.sink.location
+        staging = f"{table}/.jetsql/{job.id}/{batch:09d}"
+        fields = {"batch": batch, "location": table, "staging": staging, "rows": 1, "format": 1}
+        moves = [{"source": "part-0.parquet", "target": "part-1.parquet"}]
+        if staged:
+            write(Path(staging.removeprefix("file:")) / "part-0.parquet", "rows")
+        path = self.path / "checkpoints" / job.id / "manifests" / f"{batch:09d}.json"
+        return write(path, json.dumps({**fields, "moves": moves}))

@@ -1,0 +1,165 @@
+"""A manager over the engine's twin, for stories told in statements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import TypeVar
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.lifecycle.engine_api import Engine
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Status, quoted_text
+from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.statements.dispatch import columns, execute
+from jetsql.jobs.store.job_store import Store
+from jetsql.language import parse
+from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
+from jetsql.resultset import Table
+from tests.support.golden_reports import raises
+from tests.support.in_memory_engine import InMemoryEngine, Session
+
+T = TypeVar("T")
+QUICK = JobSettings(
+    retry_first_seconds=0.0,
+    retry_most_seconds=0.0,
+    store_retry_seconds=0.0,
+    create_wait_seconds=20.0,
+    scale_up_delay_seconds=0.0,
+)
+
+
+def name(text: str, *, is_id: bool = False) -> Name:
+    return Name(text, Span(4, 4 + len(text)), is_id)
+
+
+def body(verb: Verb = Verb.INSERT_INTO, table: str = "out", query: str = "SELECT * FROM STREAM src") -> Body:
+    text = f"{verb.value} {table} {query}"
+    return Body(verb, text, Span(50, 50 + len(text)), " " * 50 + text, Span(62, 62 + len(table)))
+
+
+def option(key: str, value: str, at: int = 20) -> OptionText:
+    return OptionText(key, value, Span(at, at + len(key)), Span(at + 100, at + 100 + len(value)))
+
+
+def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> CreateJob:
+    given = {
+        "options": tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items())),
+        "body": body(),
+        **changes,
+    }
+    pairs = ", ".join(f"{quoted_text(key)} = {quoted_text(value)}" for key, value in (options or {}).items())
+    text = f"CREATE JOB {job} {f'OPTIONS ({pairs}) ' if pairs else ''}AS {given['body'].text}"  # type: ignore[attr-defined]
+    return CreateJob(name=name(job), **{"text": text, **given})  # type: ignore[arg-type]
+
+
+@dataclass
+class World:
+    """A running manager with its engine and store."""
+
+    engine: InMemoryEngine
+    manager: Manager
+    store: Store
+
+    def run(self, statement: Statement) -> Table:
+        return execute(self.manager, statement, Session)
+
+    def sql(self, text: str) -> Table:
+        statement = parse(text)
+        assert statement is not None, text
+        table = self.run(statement)
+        assert table.columns == columns(statement)
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        return table
+
+    def row(self, statement: Statement | str) -> dict[str, object]:
+        """The one row that a statement gives, by column."""
+        table = self.sql(statement) if isinstance(statement, str) else self.run(statement)
+        assert len(table.rows) == 1
+        return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
+
+    def said(self, text: str) -> tuple[object, object]:
+        """Status and message of a command."""
+        row = self.row(text)
+        return row["status"], row["message"]
+
+    def refused(self, text: str) -> StatementError:
+        with raises(StatementError) as caught:
+            self.sql(text)
+        return caught.value
+
+    def in_background(self, text: str) -> Future[Table]:
+        """Run a statement on a thread of its own, as another session does."""
+        return in_thread(lambda: self.sql(text))
+
+    def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
+        """Create a job; its id."""
+        return str(self.row(create(job, options, **changes))["id"])
+
+    def job(self, job_id: str) -> Job:
+        job = self.store.job(job_id)
+        assert job is not None
+        return self.manager.view(job).job
+
+    def wait_status(self, job_id: str, *statuses: Status) -> Job:
+        """Wait until the job has one of these statuses."""
+        view = self.manager.view(self.job(job_id))
+        after = self.manager.board.wait(view, lambda now: now.job.status in statuses, 20.0)
+        assert after.job.status in statuses, after
+        return after.job
+
+    def wait_run(self, job_id: str, run: int) -> Job:
+        """Wait until this run of the job is running."""
+        view = self.manager.view(self.job(job_id))
+
+        def runs(now: object) -> bool:
+            job = now.job  # type: ignore[attr-defined]
+            return job.run == run and job.status is Status.RUNNING
+
+        after = self.manager.board.wait(view, runs, 20.0)
+        assert runs(after), after
+        return after.job
+
+    def titles(self, job_id: str) -> list[str]:
+        return [row.title for row in self.store.history(job_id)]
+
+
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """Do it on a thread of its own; its result or error is in the future."""
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # the test that waits for the result gets it
+            result.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return result
+
+
+@contextmanager
+def world(
+    path: Path,
+    engine: InMemoryEngine | None = None,
+    settings: JobSettings = QUICK,
+    store: Store | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[World]:
+    engine = engine or InMemoryEngine()
+    opened = store or Store(path / "jetsql.db")
+    as_protocol: Engine = engine
+    manager = Manager(opened, as_protocol, settings, clock)
+    manager.start()
+    try:
+        yield World(engine, manager, opened)
+    finally:
+        for gate in engine.gates.values():
+            gate.set()
+        manager.close()
+        opened.close()

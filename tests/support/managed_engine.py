@@ -1,0 +1,119 @@
+"""A whole engine without Spark: the manager over the engine's twin in memory, with a home, sessions and doors.
+
+`Managed` is to the service what `EmbeddedEngine` is. `SELECT n` gives rows; all else that is not JetSQL's is no
+statement.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from jetsql.embedded.endpoints import Addresses
+from jetsql.errors import ErrorReport, JetSQLError, StatementError
+from jetsql.home.home_lock import HomeLock, make_home
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.statements.dispatch import execute
+from jetsql.jobs.statements.metrics_sample import JobSample, pulses
+from jetsql.jobs.store.job_store import Store
+from jetsql.language import parse
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult, of_table
+from jetsql.settings import EndpointSettings, Settings
+from jetsql.version import VERSION
+from tests.support.in_memory_engine import InMemoryEngine, Session
+
+
+class ManagedSession:
+    """Where a client's statements run."""
+
+    def __init__(self, engine: Managed) -> None:
+        self._engine = engine
+
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
+        statement = parse(text)
+        if statement is not None:
+            return of_table(execute(self._engine.manager, statement, Session), UTC)
+        verb, _, number = text.strip().partition(" ")
+        if verb != "SELECT":
+            raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
+        return StatementResult((Column("n", "int"),), self._rows(int(number)))
+
+    def schema(self) -> str:
+        return "default"
+
+    def _rows(self, count: int) -> Iterator[tuple[int]]:
+        return ((number,) for number in range(count))
+
+
+class Managed:
+    """dead: set when its Spark is to have ended."""
+
+    def __init__(
+        self,
+        home: Path,
+        service: bool = False,
+        jobs: JobSettings | None = None,
+        engine: InMemoryEngine | None = None,
+    ) -> None:
+        self.home = make_home(home)
+        self.engine = engine or InMemoryEngine()
+        self._lease = HomeLock(self.home, service)
+        self._store = Store(self.home / "jetsql.db")
+        self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
+        self.manager.start()
+        self.dead = threading.Event()
+        self.closing = False
+
+    @property
+    def closed(self) -> bool:
+        return self.closing
+
+    def run(self, text: str) -> StatementResult:
+        return self.session().run(text)
+
+    def session(self) -> ManagedSession:
+        return ManagedSession(self)
+
+    def pulses(self) -> tuple[JobSample, ...]:
+        return pulses(self.manager)
+
+    def about(self) -> dict[str, Any]:
+        statuses = Counter(view.job.status.value for view in self.manager.board.live())
+        facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
+        return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
+
+    def without_secrets(self, text: str) -> str:
+        return text
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        if isinstance(error, JetSQLError):
+            return error.report(text)
+        return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
+
+    def doors(self, settings: EndpointSettings, token: str) -> AbstractContextManager[Addresses]:
+        return nullcontext(Addresses())
+
+    def wait_for_spark(self) -> int:
+        self.dead.wait()
+        return -9
+
+    def close(self) -> None:
+        if self.closing:
+            return
+        self.closing = True
+        self.manager.close()
+        self._store.close()
+        self._lease.release()
+
+
+def open_managed(*, settings: Settings, service: bool = False) -> Managed:
+    """In the place of `embedded.open`."""
+    return Managed(settings.home, service, settings.jobs)

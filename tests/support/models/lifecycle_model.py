@@ -1,0 +1,512 @@
+"""Any order of what users, runs and engines do to one job, against a model of the checkpoints and of the sink.
+
+The actions of the life cycle are carried out one after another, as the workers do; what they and the run have to tell
+lies in a mailbox until it is delivered, and users come at any time, with what they saw of the job a while ago.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RestartRequested, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.events import (
+    AlterOptions,
+    Cancel,
+    DiscardFiles,
+    DiscardVersion,
+    EngineDown,
+    EngineUp,
+    Event,
+    Exported,
+    ExportFailed,
+    ExportState,
+    FilesDiscarded,
+    JudgeTrial,
+    MembersChanged,
+    MembersSettled,
+    Outcome,
+    PrepareUpdate,
+    RecoverSink,
+    Restart,
+    Resume,
+    RetryDue,
+    ScheduleRetry,
+    SnapshotWritten,
+    Started,
+    StartFailed,
+    StartRun,
+    Step,
+    StopFailed,
+    Stopped,
+    StopRun,
+    Submit,
+    Superseded,
+    Suspend,
+    TrialJudged,
+    Update,
+    UpdateFailed,
+    UpdatePrepared,
+    WriteSnapshot,
+)
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import step
+from jetsql.jobs.lifecycle.update import version_of
+from jetsql.jobs.model.job import CANCELLED, Cause, Export, Job, RunId, Snapshot, Status, Version
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from tests.support.in_memory_engine import analysis
+from tests.support.jobs_world import body
+
+HURT = Cause("the disk is full", "DISK", heals=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+
+
+def new_job(chosen: dict[str, str]) -> Job:
+    made = body()
+    return Job("1", "j", "v0", made, make_plan(analysis(), parse_options((), before=chosen), made.verb, None), 0.0)
+
+
+@dataclass
+class Checkpoint:
+    """One of a job's checkpoints. made: no two have the same. text: of the version that it was made for. begin,
+    committed: newest committed batch when it was made, and now. planned: a batch after that is planned."""
+
+    made: int
+    text: str
+    begin: int = -1
+    committed: int = -1
+    planned: bool = False
+
+
+@dataclass
+class RunModel:
+    """What the engine has: one run at most. told: whoever started it knows that it runs."""
+
+    run: int = 0
+    alive: bool = False
+    told: bool = True
+
+
+MOVES: Final = (
+    *(f"user: {what}" for what in ("look", "replace", "alter", "alter, resume")),
+    *(f"user: {what}" for what in ("suspend", "resume", "restart", "drop")),
+    *(f"snapshot: {what}" for what in ("create s", "create t", "drop job with s")),
+    *(f"run: {what}" for what in ("plan", "put", "batch", "idle", "fail", "hopeless", "replaced", "complete")),
+    *(f"action: {how}" for how in ("works", "forced", "fails")),
+    *(f"engine: {how}" for how in ("killed", "closed", "closed, late")),
+    *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
+    *("copy: ", "told late: ", "delay is over: ", "newer job: "),
+)
+OF: Final = "version"  # an option that says which version a plan was made for
+COMMON: Final = ("go on: 1", "go on: 2", "go on: 6", "user: look", "user: replace", "run: batch")
+OPENINGS: Final = {
+    "new": (),
+    "running": ("go on: 9", "run: batch", "go on: 9"),
+    "suspended": ("go on: 9", "run: batch", "go on: 9", "user: suspend", "go on: 9"),
+    "on trial": ("go on: 9", "run: batch", "go on: 9", "user: look", "user: replace", "go on: 9"),
+}
+
+
+class Life:
+    """checkpoints: those that there are, by number. sink: which checkpoint wrote each batch that is in it. folders: of
+    snapshots, with the batch and the text that belong to what was copied; snapshots: those in the store, by name.
+    beside: snapshots of the running job that are being copied. seen: the job as a statement looked it up."""
+
+    def __init__(
+        self, trigger: str, attempts: int, opening: Sequence[str], scaling: bool = True, protection: bool = False
+    ) -> None:
+        self.members = frozenset({"0", "1"})
+        flags = {"autoScaling": str(scaling).lower(), "splitBrainProtectionEnabled": str(protection).lower()}
+        self.submit({"trigger": trigger, "restartAttempts": str(attempts), **flags})
+        for move in opening:
+            self.do(move)
+
+    def submit(self, options: dict[str, str]) -> None:
+        self.job = self.seen = new_job(options)
+        self.queue: list[object] = []
+        self.mail: list[Event] = []
+        self.ends: list[Event] = []
+        self.timers: list[RunId] = []
+        self.engine = RunModel()
+        self.checkpoints: dict[int, Checkpoint] = {}
+        self.sink: dict[int, int] = {}
+        self.folders: dict[str, tuple[int, str]] = {}
+        self.snapshots: dict[str, Snapshot] = {}
+        self.beside: list[tuple[Export, Job]] = []
+        self.now = 0.0
+        self.count = 0
+        self.closing = False
+        self.take(Submit())
+
+    def do(self, move: str) -> None:
+        """One of MOVES; what is not possible at the moment is nothing. Raises AssertionError."""
+        match move.split(": "):
+            case ["user", what]:
+                self.ask(what)
+            case ["snapshot", what]:
+                self.snapshot(what[-1], cancel=what.startswith("drop"))
+            case ["run", what] if self.engine.alive:
+                self.happen(what)
+            case ["action", how] if self.queue and self.engine.told:
+                self.act(works=how != "fails", gently=how != "forced")
+            case ["engine", how]:
+                self.end_engine(how)
+            case ["go on", steps]:
+                self.go_on(int(steps))
+            case ["members", what]:
+                self.change_members(what)
+            case ["copy", _] if self.beside:
+                self.copy()
+            case ["told late", _] if self.ends:
+                self.deliver_end()
+            case ["delay is over", _] if self.timers:
+                self.take(RetryDue(self.timers.pop(0)))
+            case ["newer job", _] if self.job.status is Status.COMPLETED:
+                self.take(Superseded())
+        self.check_always()
+
+    # --- the record, as the manager keeps it -------------------------------------------------------------------------
+
+    def take(self, event: Event) -> Step:
+        before = self.job
+        taken = step(before, event, StepContext(self.now, closing=self.closing, members=self.members))
+        self.job = taken.job
+        self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
+        self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
+        if taken.snapshot is not None:
+            self.keep(taken.snapshot, taken.replaces)
+        self.check(before, taken)
+        return taken
+
+    def check(self, before: Job, taken: Step) -> None:
+        after = taken.job
+        if taken.outcome in (Outcome.REFUSED, Outcome.LATE):
+            assert after == before and not taken.actions
+        if after.status is not before.status:
+            assert taken.title
+        if before.live and not after.live and before.export is not None and before.export.then_cancel:
+            assert taken.snapshot is not None, "dropped without the snapshot that was to be kept"
+        if before.live and after.status is Status.FAILED and after.cause != CANCELLED:
+            assert before.batch is None, "an error took a state away that nobody wanted to lose"
+        if before.previous is not None and after.checkpoint == before.previous.checkpoint:
+            trial = self.checkpoints.get(before.checkpoint)
+            assert trial is None or trial.made not in self.sink.values(), "gone back behind what is in the sink"
+        if self.closing:
+            assert not any(isinstance(action, StartRun) for action in taken.actions), "started while the engine goes"
+
+    def keep(self, snapshot: Snapshot, replaces: str | None) -> None:
+        self.snapshots = {name: kept for name, kept in self.snapshots.items() if kept.id != replaces}
+        assert snapshot.name not in self.snapshots, "two snapshots of one name"
+        self.snapshots[snapshot.name] = snapshot
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def change_members(self, what: str) -> None:
+        match what:
+            case "one joins":
+                self.members |= {str(self.number())}
+            case "one leaves":
+                self.members -= {min(self.members, default="")}
+            case "all leave":
+                self.members = frozenset()
+        self.take(MembersSettled() if what == "settled" else MembersChanged())
+
+    # --- users -------------------------------------------------------------------------------------------------------
+
+    def ask(self, what: str) -> None:
+        match what:
+            case "look":
+                self.seen = self.job
+            case "suspend":
+                self.take(Suspend())
+            case "resume":
+                self.take(Resume())
+            case "restart":
+                self.take(Restart())
+            case "drop" if self.job.files:
+                self.take(Cancel())
+            case "drop":
+                self.submit({name: value for name, value in self.job.plan.options.items() if name != OF})
+            case "replace":
+                text, seen = f"v{self.number()}", self.seen
+                plan = replace(seen.plan, options={**seen.plan.options, OF: text})
+                self.take(Update(Version(text, seen.body, plan), seen.plan))
+            case _:
+                plan = replace(self.seen.plan, restart_attempts=self.number() % 4)
+                self.take(AlterOptions(plan, self.seen.plan, ("restartAttempts",), resume="resume" in what))
+
+    def snapshot(self, name: str, cancel: bool) -> None:
+        """CREATE OR REPLACE SNAPSHOT, or DROP JOB WITH SNAPSHOT, which takes over no name."""
+        there = self.snapshots.get(name)
+        writing = [export.name for export, _ in self.beside] + ([self.job.export.name] if self.job.export else [])
+        if name in writing or self.job.batch is None or (cancel and (there or not self.job.live)):
+            return
+        export = Export(str(self.number()), name, there.id if there else None, then_cancel=cancel)
+        taken = self.take(Cancel(export) if cancel else ExportState(export))
+        if not cancel and taken.outcome is Outcome.KEPT:
+            self.beside.append((export, taken.job))
+
+    def copy(self) -> None:
+        """The engine copies the state of the running job; the next time it is told that it has."""
+        export, asked = self.beside[0]
+        source = self.checkpoints.get(asked.checkpoint)
+        if export.id in self.folders:
+            self.beside.pop(0)
+            self.take(SnapshotWritten(export, version_of(asked), self.folders[export.id][0], 1000))
+        elif source is None or source.committed < 0:
+            self.beside.pop(0)
+        else:
+            self.folders[export.id] = (source.committed, source.text)
+
+    # --- workers -----------------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> RunId:
+        return RunId(self.job.id, self.engine.run)
+
+    def under_way(self) -> bool:
+        return bool(self.queue or self.mail or not self.engine.told)
+
+    def go_on(self, steps: int) -> None:
+        """What is under way takes its course; when nothing is, a run's end is told, or a delay is over."""
+        if self.ends and not self.under_way():
+            self.deliver_end()
+        elif self.timers and not self.under_way():
+            self.take(RetryDue(self.timers.pop(0)))
+        while steps and self.under_way():
+            steps -= 1
+            if not self.engine.told:
+                self.tell_started()
+            elif self.mail:
+                self.deliver()
+            else:
+                self.act(works=True, gently=True)
+
+    def act(self, works: bool, gently: bool) -> None:
+        match self.queue.pop(0):
+            case StartRun(started):
+                self.start(started, works)
+            case StopRun(stopped):
+                self.engine.alive = self.engine.alive and not works
+                run = RunId(stopped.id, stopped.run)
+                self.mail.append(Stopped(run, gently) if works else StopFailed(run, HURT))
+            case DiscardFiles(ended):
+                assert not self.engine.alive, "files of a live run are deleted"
+                self.checkpoints, self.sink = {}, {}
+                self.mail.append(FilesDiscarded(RunId(ended.id, ended.run)))
+            case RecoverSink():
+                assert not self.engine.alive, "the sink of a live run is recovered"
+            case PrepareUpdate(updated):
+                self.mail.append(self.prepare(updated, RunId(updated.id, updated.run), works, gently))
+            case WriteSnapshot(asked):
+                self.mail.append(self.write(asked, RunId(asked.id, asked.run), works, gently))
+            case JudgeTrial(tried):
+                held = self.checkpoints[tried.checkpoint] if tried.checkpoint in self.checkpoints else None
+                run = RunId(tried.id, tried.run)
+                self.mail.append(TrialJudged(run, self.holds(held)) if works else TrialJudged(run, None, HURT))
+            case DiscardVersion(_, version):
+                self.discard(version.checkpoint)
+
+    def start(self, started: Job, works: bool) -> None:
+        assert not self.engine.alive, "two runs on one checkpoint"
+        for stale in set(self.checkpoints) - self.wanted(started):
+            self.discard(stale)
+        if started.checkpoint not in self.checkpoints:
+            assert not self.sink and started.checkpoint == 0, "a run starts on a checkpoint that is not there"
+            self.checkpoints[0] = Checkpoint(self.number(), started.text)
+        begins = self.checkpoints[started.checkpoint]
+        assert begins.text == started.text, "a version runs on the checkpoint of another one"
+        assert set(self.sink) >= set(range(begins.committed + 1)), "committed and lost"
+        after = {batch: made for batch, made in self.sink.items() if batch > begins.committed}
+        assert after in ({}, {begins.committed + 1: begins.made}), "rows go into the sink twice"
+        self.engine = RunModel(started.run, works, told=not works)
+        if not works:
+            self.mail.append(StartFailed(self.run, HURT))
+
+    def tell_started(self) -> None:
+        self.engine.told = True
+        self.mail.append(Started(self.run))
+
+    @staticmethod
+    def wanted(job: Job) -> set[int]:
+        others = (version.checkpoint for version in (job.previous, job.proposed) if version is not None)
+        return {job.checkpoint, *others}
+
+    def discard(self, number: int) -> None:
+        in_force = {self.job.checkpoint, *([self.job.previous.checkpoint] if self.job.previous else [])}
+        assert number not in in_force or not self.job.files, "a checkpoint goes that is still needed"
+        self.checkpoints.pop(number, None)
+
+    def holds(self, trial: Checkpoint | None) -> bool:
+        return trial is not None and trial.made in self.sink.values()
+
+    def finish_pending(self, source: Checkpoint, run: RunId, works: bool) -> bool:
+        """Before a state is copied, a planned batch is committed; whether that went well."""
+        if source.planned and works:
+            self.mail.append(self.commit(source, run))
+        return works or not source.planned
+
+    def prepare(self, updated: Job, run: RunId, finishes: bool, works: bool) -> Event:
+        assert not self.engine.alive, "the state of a live run is moved"
+        proposed = updated.proposed
+        assert proposed is not None and proposed.checkpoint != updated.checkpoint, "a checkpoint is copied onto itself"
+        source = self.checkpoints.get(updated.checkpoint)
+        if source is None:
+            assert not self.sink, "the checkpoint that is to be copied is not there"
+            source = self.checkpoints[updated.checkpoint] = Checkpoint(self.number(), updated.text)
+        untried = updated.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
+        if not ((untried or self.finish_pending(source, run, finishes)) and works):
+            return UpdateFailed(run, HURT)
+        copied = Checkpoint(self.number(), proposed.text, source.committed, source.committed)
+        self.checkpoints[proposed.checkpoint] = copied
+        return UpdatePrepared(run)
+
+    def write(self, asked: Job, run: RunId, finishes: bool, works: bool) -> Event:
+        assert not self.engine.alive, "a job that is being exported runs"
+        source = self.checkpoints[asked.checkpoint]
+        if not (self.finish_pending(source, run, finishes) and works) or source.committed < 0:
+            return ExportFailed(run, HURT)
+        assert asked.export is not None
+        self.folders[asked.export.id] = (source.committed, source.text)
+        return Exported(run, SnapshotWritten(asked.export, version_of(asked), source.committed, 1000))
+
+    def deliver(self) -> None:
+        self.take(self.mail.pop(0))
+
+    def deliver_end(self) -> None:
+        """A run tells its end on a thread of its own, behind what it told before, but maybe behind its stop too."""
+        while self.mail:
+            self.deliver()
+        self.take(self.ends.pop(0))
+
+    # --- the run -----------------------------------------------------------------------------------------------------
+
+    def commit(self, checkpoint: Checkpoint, run: RunId) -> Event:
+        self.put(checkpoint)
+        checkpoint.committed += 1
+        checkpoint.planned = False
+        return BatchCommitted(run, checkpoint.committed, self.now, 1, 1.0)
+
+    def put(self, checkpoint: Checkpoint) -> None:
+        """Write the next batch into the sink, which knows those that the checkpoint has written before."""
+        checkpoint.planned = True
+        wrote = self.sink.setdefault(checkpoint.committed + 1, checkpoint.made)
+        assert wrote == checkpoint.made, "two versions wrote the same rows"
+
+    def happen(self, what: str) -> None:
+        """Something happens in the run; a run that ends says so once."""
+        self.now += 1.0
+        run, checkpoint = self.run, self.checkpoints[self.job.checkpoint]
+        endings = {
+            "fail": RunFailed(run, HURT),
+            "hopeless": RunFailed(run, HOPELESS),
+            "replaced": RestartRequested(run, "replaced"),
+            "complete": RunCompleted(run),
+        }
+        match what:
+            case "plan":
+                checkpoint.planned = True
+            case "put":
+                self.put(checkpoint)
+            case "batch":
+                self.mail.append(self.commit(checkpoint, run))
+            case "idle" if not checkpoint.planned:
+                self.mail.append(RunIdle(run, self.now))
+            case _ if what in endings:
+                self.engine.alive = False
+                if what == "complete" and checkpoint.planned:
+                    self.mail.append(self.commit(checkpoint, run))
+                self.ends.append(endings[what])
+
+    # --- the engine --------------------------------------------------------------------------------------------------
+
+    def end_engine(self, how: str) -> None:
+        if how != "killed":
+            self.close(late=how != "closed")
+        self.come_back()
+
+    def come_back(self) -> None:
+        """Runs and whatever was not stored are gone, the job's record is not."""
+        self.engine = RunModel(self.engine.run)
+        self.queue, self.mail, self.ends, self.timers, self.beside = [], [], [], [], []
+        self.folders = {id: self.folders[id] for id in self.folders if id in self.stored()}
+        self.take(EngineUp())
+        self.seen = self.job
+
+    def stored(self) -> set[str]:
+        return {snapshot.id for snapshot in self.snapshots.values()}
+
+    def close(self, late: bool) -> None:
+        """The engine goes orderly: every action is carried out before."""
+        self.timers = []
+        self.closing = True
+        stuck = any(isinstance(event, StopFailed) for event in self.mail)
+        self.take(EngineDown())
+        while self.queue or self.mail or self.ends or not self.engine.told:
+            if not self.engine.told:
+                self.tell_started()
+            if self.queue:
+                self.act(works=True, gently=True)
+            elif self.mail and not (late and self.ends):
+                self.deliver()
+            elif self.ends:
+                self.deliver_end()
+        self.closing = False
+        assert not self.engine.alive or stuck
+        assert self.job.status not in (Status.STARTING, Status.RUNNING, Status.COMPLETING)
+        assert self.job.status is not Status.SUSPENDED_EXPORTING_SNAPSHOT
+
+    # --- what always holds -------------------------------------------------------------------------------------------
+
+    def check_always(self) -> None:
+        self.nothing_is_stuck()
+        self.what_is_under_way_belongs_to_a_status()
+        self.a_plan_belongs_to_its_text()
+        self.no_files_are_forgotten()
+        self.the_way_back_is_there()
+        self.snapshots_are_whole()
+
+    def nothing_is_stuck(self) -> None:
+        """A job that is on its way somewhere has something under way that takes it there."""
+        status = self.job.status
+        under_way = self.under_way() or self.ends
+        if status in (Status.STARTING, Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT):
+            assert under_way
+        if status is Status.RUNNING:
+            assert self.engine.alive or under_way
+        if status is Status.NOT_RUNNING:
+            assert self.timers or under_way or self.job.waiting
+        if self.job.waiting:
+            assert status is Status.NOT_RUNNING and len(self.members) < max(1, self.job.quorum)
+        if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
+            assert not self.engine.alive
+
+    def what_is_under_way_belongs_to_a_status(self) -> None:
+        job = self.job
+        assert (job.stop_goal is not None) == (job.status is Status.COMPLETING)
+        assert job.stop_cause is None or job.status is Status.COMPLETING
+        assert (job.ended is not None) == job.status.final
+        assert job.proposed is None or job.status is Status.COMPLETING
+        assert job.export is None or job.status in (Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT)
+        assert job.previous is None or job.previous.checkpoint != job.checkpoint
+
+    def a_plan_belongs_to_its_text(self) -> None:
+        assert self.job.plan.options.get(OF, "v0") == self.job.text
+
+    def no_files_are_forgotten(self) -> None:
+        if self.checkpoints:
+            assert self.job.files
+        if self.job.status is Status.RUNNING and not self.under_way():
+            assert set(self.checkpoints) == self.wanted(self.job)
+
+    def the_way_back_is_there(self) -> None:
+        if self.job.live and self.job.previous is not None:
+            assert self.job.previous.checkpoint in self.checkpoints
+
+    def snapshots_are_whole(self) -> None:
+        for snapshot in self.snapshots.values():
+            assert self.folders.get(snapshot.id) == (snapshot.batch, snapshot.plan.options.get(OF, "v0"))

@@ -1,0 +1,256 @@
+"""A sequential model of the statements: jobs that are at rest, and what each statement makes of them and is answered.
+
+`statement_judge` finds an order of statements that came at once which explains what they were answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tests.support.models.statement_forms import Form, body_of
+
+Row = tuple[str, ...]
+TOLD_LATER: Final = 10**9  # a tick behind all others: that a run has ended comes to be known in its own time
+
+
+@dataclass(frozen=True)
+class Answer:
+    """kind: told, refused, shown, unknown (the engine ended), or of a mishap: happened, nothing. what: the status, or
+    the condition of a refusal. job: an id, empty where there is none."""
+
+    kind: str
+    what: str = ""
+    job: str = ""
+    words: str = ""
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A statement or mishap with its answer. begin, end: between which ticks it was."""
+
+    text: str
+    answer: Answer
+    begin: int = 0
+    end: int = 0
+
+    def unknown_after(self, tick: int) -> Item:
+        """Nobody heard what was answered after the engine's end; a mishap may not have been told before it."""
+        return self if self.end < tick else replace(self, answer=Answer("unknown"))
+
+
+@dataclass(frozen=True)
+class LiveJob:
+    """A job at rest, or the newest of a name that has ended. id: empty where nobody told it. attempts: as the option
+    gives them. again: it has completed, and can run again."""
+
+    id: str
+    status: str
+    text: str = ""
+    attempts: str = ""
+    has_batch: bool = True
+    again: bool = False
+
+    @property
+    def ends(self) -> bool:
+        return self.text.startswith(body_of("", ends=True))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """live: by name; ended: the newest of names that no live job has. snapshots: by name, the id of their job and the
+    table it reads. armed: the mishap that waits for the next start of a job."""
+
+    live: Mapping[str, LiveJob]
+    ended: Mapping[str, LiveJob]
+    snapshots: Mapping[str, tuple[str, str]]
+    armed: Mapping[str, str] = field(default_factory=dict)
+
+    def newest(self, name: str) -> LiveJob | None:
+        return self.live.get(name) or self.ended.get(name)
+
+    def with_job(self, name: str, job: LiveJob) -> Seen:
+        return replace(self, live={**self.live, name: job}, ended=_without(self.ended, name))
+
+    def with_end(self, name: str, job: LiveJob, status: str = "FAILED") -> Seen:
+        ended = {**self.ended, name: replace(job, status=status, again=status == "COMPLETED")}
+        return replace(self, live=_without(self.live, name), ended=ended)
+
+    def with_snapshot(self, name: str, job: LiveJob) -> Seen:
+        return replace(self, snapshots={**self.snapshots, name: (job.id, source_of(job.text))})
+
+    def fits(self, real: Seen) -> bool:
+        """Whether it can be what there really is."""
+        return (
+            _same_jobs(self.live, real.live)
+            and _same_jobs(self.ended, real.ended)
+            and self.snapshots.keys() == real.snapshots.keys()
+            and all(same_id(job, real.snapshots[name][0]) for name, (job, _) in self.snapshots.items())
+        )
+
+
+def _same_jobs(ours: Mapping[str, LiveJob], real: Mapping[str, LiveJob]) -> bool:
+    return ours.keys() == real.keys() and all(_same_job(job, real[name]) for name, job in ours.items())
+
+
+def _same_job(ours: LiveJob, real: LiveJob) -> bool:
+    if real.status == "FAILED":
+        return same_id(ours.id, real.id) and ours.status == "FAILED"
+    return same_id(ours.id, real.id) and replace(ours, id=real.id) == real
+
+
+def same_id(ours: str, real: str) -> bool:
+    return not ours or not real or ours == real
+
+
+def _without(jobs: Mapping[str, LiveJob], name: str) -> dict[str, LiveJob]:
+    return {each: job for each, job in jobs.items() if each != name}
+
+
+def source_of(text: str) -> str:
+    """The table that a body reads."""
+    return text.rpartition(" ")[2]
+
+
+Outcome = tuple[Seen, Answer]
+
+
+def told(job: LiveJob) -> Answer:
+    return Answer("told", job.status, job.id)
+
+
+def refused(condition: str) -> Answer:
+    return Answer("refused", condition)
+
+
+def after(state: Seen, form: Form, new_id: str) -> Outcome:
+    """What the statement makes of the state when nothing else happens, and its answer. new_id: of a job it makes."""
+    match form.kind:
+        case "create" | "replace":
+            return _create(state, form, new_id)
+        case "forget":
+            return _forget(state, form)
+        case "jobs" | "snapshots":
+            return state, Answer("shown")
+        case "mishap":
+            return _mishap(state, form)
+    job = state.newest(form["job"])
+    if job is None:
+        absent = form.kind == "drop" and form["absent"]
+        return state, Answer("told") if absent else refused("JOB_NOT_FOUND")
+    match form.kind:
+        case "describe":
+            return state, told(job)
+        case "history":
+            return state, Answer("shown")
+        case "snapshot":
+            return _snapshot(state, form, job)
+        case "drop":
+            return _drop(state, form, job)
+        case _:
+            return _control(state, form, job)
+
+
+def _create(state: Seen, form: Form, new_id: str) -> Outcome:
+    name, text = form["job"], form.body
+    live = state.live.get(name)
+    if live is not None and form.kind == "replace":
+        return _replace(state, name, text, live)
+    if live is not None:
+        return state, told(live) if form["absent"] else refused("JOB_ALREADY_EXISTS")
+    made = LiveJob(new_id, "RUNNING", text)
+    if form["of"] and form["of"] not in state.snapshots:
+        return state, refused("SNAPSHOT_NOT_FOUND")
+    if form["of"] and state.snapshots[form["of"]][1] != source_of(text):
+        return state, refused("STATE_NOT_COMPATIBLE")
+    if name in state.armed:
+        disarmed = replace(state, armed=_disarmed(state, name))
+        return disarmed.with_end(name, replace(made, has_batch=bool(form["of"]))), refused("JOB_FAILED")
+    return state.with_job(name, made), told(made)
+
+
+def _disarmed(state: Seen, name: str) -> dict[str, str]:
+    return {each: fault for each, fault in state.armed.items() if each != name}
+
+
+def _replace(state: Seen, name: str, text: str, live: LiveJob) -> Outcome:
+    if source_of(text) != source_of(live.text):
+        return state, refused("STATE_NOT_COMPATIBLE")
+    updated = replace(live, status="RUNNING", text=text, attempts="")
+    if updated == live:
+        return state, told(live)
+    if name in state.armed:
+        return replace(state, armed=_disarmed(state, name)), refused("UPDATE_FAILED")
+    return state.with_job(name, updated), told(updated)
+
+
+def _started(state: Seen, name: str, job: LiveJob, fault: str = "") -> Seen:
+    """A run of the job begins, after one that ended with a fault, if any."""
+    if fault == "HOPELESS" or (fault and job.attempts == "0"):
+        return state.with_job(name, replace(job, status="SUSPENDED"))
+    waiting = state.armed.get(name)
+    if waiting is None:
+        return state.with_job(name, replace(job, status="RUNNING"))
+    return _started(replace(state, armed=_disarmed(state, name)), name, job, waiting)
+
+
+def _control(state: Seen, form: Form, job: LiveJob) -> Outcome:
+    name, status = form["job"], job.status
+    wanted = {"suspend": (), "resume": (), "restart": ("STARTING", "RUNNING"), "alter": ("SUSPENDED",)}[form.kind]
+    runs_again = job.again and form.kind in ("resume", "restart")
+    if not runs_again and (name not in state.live or (wanted and status not in wanted)):
+        return state, refused("WRONG_STATUS")
+    if form.kind == "suspend":
+        suspended = replace(job, status="SUSPENDED")
+        return state.with_job(name, suspended), told(suspended)
+    if form.kind == "alter":
+        job = replace(job, attempts=form["attempts"])
+    if (form.kind == "alter" and not form["resume"]) or (form.kind == "resume" and status == "RUNNING"):
+        return state.with_job(name, job), told(job)
+    begun = _started(state, name, replace(job, again=False))
+    runs = begun.live[name].status == "RUNNING"
+    return begun, told(begun.live[name]) if runs else refused("JOB_FAILED")
+
+
+def _drop(state: Seen, form: Form, job: LiveJob) -> Outcome:
+    name, snapshot = form["job"], form["snapshot"]
+    if snapshot and not job.has_batch:
+        return state, refused("SNAPSHOT_FAILED")
+    if snapshot and snapshot in state.snapshots:
+        return state, refused("SNAPSHOT_ALREADY_EXISTS")
+    if name not in state.live:
+        forgotten = replace(state, ended={**state.ended, name: replace(job, again=False)})
+        return (state, refused("WRONG_STATUS")) if snapshot else (forgotten, told(job))
+    kept = state.with_snapshot(snapshot, job) if snapshot else state
+    return kept.with_end(name, job), Answer("told", "FAILED", job.id)
+
+
+def _snapshot(state: Seen, form: Form, job: LiveJob) -> Outcome:
+    if not job.has_batch:
+        return state, refused("SNAPSHOT_FAILED")
+    if form["snapshot"] in state.snapshots and not form["over"]:
+        return state, refused("SNAPSHOT_ALREADY_EXISTS")
+    if form["job"] not in state.live and not job.again:
+        return state, refused("WRONG_STATUS" if job.status == "FAILED" else "SNAPSHOT_FAILED")
+    return state.with_snapshot(form["snapshot"], job), told(job)
+
+
+def _forget(state: Seen, form: Form) -> Outcome:
+    name = form["snapshot"]
+    if name not in state.snapshots:
+        return state, Answer("told") if form["absent"] else refused("SNAPSHOT_NOT_FOUND")
+    left = {each: kept for each, kept in state.snapshots.items() if each != name}
+    return replace(state, snapshots=left), Answer("told")
+
+
+def _mishap(state: Seen, form: Form) -> Outcome:
+    job = state.live.get(form["job"])
+    if job is None or job.status != "RUNNING":
+        return state, Answer("nothing")
+    if form["fault"] == "COMPLETE" and not job.ends:
+        return state, Answer("nothing")
+    if form["fault"] == "COMPLETE":
+        return state.with_end(form["job"], job, "COMPLETED"), Answer("happened", job=job.id)
+    return _started(state, form["job"], job, form["fault"]), Answer("happened", job=job.id)

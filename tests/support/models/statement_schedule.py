@@ -1,0 +1,238 @@
+"""Starts statements and mishaps on threads of their own, ends engines in the middle of them, and writes down who was
+answered what, and when: `statement_judge` tells whether that could have been.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from threading import Event, local
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Status, Trigger
+from jetsql.jobs.store.job_store import Store
+from tests.support.disk_engine import HEALING, HOPELESS, DiskEngine
+from tests.support.jobs_world import QUICK, World, in_thread
+from tests.support.models.statement_forms import body_of
+from tests.support.models.statement_model import TOLD_LATER, Answer, Item, LiveJob, Seen
+
+T = TypeVar("T")
+SECONDS: Final = 60.0  # whatever is not there by then hangs
+FAULTS: Final = {"HEALING": HEALING, "HOPELESS": HOPELESS}
+COMPLETE: Final = "COMPLETE"
+_AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
+
+
+@dataclass
+class Conductor:
+    """An engine on a store and a disk, which may be ended and come back. ticks: order what happens. waiting: set when a
+    statement has ended, or waits for what another one does."""
+
+    folder: Path
+    engine: DiskEngine = field(default_factory=DiskEngine)
+    ticks: Iterator[int] = field(default_factory=count)
+    threads: local = field(default_factory=local)
+    waiting: WeakKeyDictionary[Future[Item], Event] = field(default_factory=WeakKeyDictionary)
+    opened: int = 0
+
+    def __post_init__(self) -> None:
+        self.path = self.folder / "jetsql.db"
+        self.open()
+
+    def open(self) -> None:
+        store = Store(self.path)
+        manager = Manager(store, self.engine, QUICK)
+        manager.start()
+        for owner, call in (
+            (manager.board, "wait"),
+            (manager.workers, "call"),
+            (manager.workers, "wait_idle"),
+            (self.engine, "_pass"),
+        ):
+            self._notice(owner, call)
+        self.world = World(self.engine, manager, store)
+
+    def _notice(self, owner: object, call: str) -> None:
+        """Notice when a statement comes to a call that may wait for what another statement does."""
+        real = getattr(owner, call)
+
+        def noticed(*args: Any) -> Any:
+            waits: Event | None = getattr(self.threads, "waits", None)
+            if waits is not None:
+                waits.set()
+            return real(*args)
+
+        setattr(owner, call, noticed)
+
+    def close(self) -> None:
+        """The engine ends in order; the next one finds what it left."""
+        self.world.manager.close()
+        self.world.store.close()
+        self.engine = DiskEngine(disk=self.engine.disk, there=self.engine.there)
+
+    def kill(self) -> Callable[[], None]:
+        """The engine ends at once: the next one finds store and disk as they are at this moment. What the dead one goes
+        on to do happens to a store and a disk that nobody sees; the caller has it stop that in the end.
+        """
+        dead, self.opened = self.world, self.opened + 1
+        self.path = self.folder / f"jetsql-{self.opened}.db"
+        with self.engine.lock:
+            with closing(sqlite3.connect(dead.store.path)) as there, closing(sqlite3.connect(self.path)) as copy:
+                there.backup(copy)
+            self.engine = DiskEngine(disk=self.engine.frozen(), there=self.engine.there)
+
+        def bury() -> None:
+            dead.manager.close()
+            dead.store.close()
+
+        return bury
+
+    # --- a round -----------------------------------------------------------------------------------------------------
+
+    def play(self, texts: Sequence[str], late: Sequence[str] = (), held: str = "", end: str = "") -> list[Item]:
+        """All texts at once, and those that come late when the first call that is held has begun (or all is over).
+
+        held: a call of the engine. end: "close" or "kill", in the middle.
+        """
+        with self._holding(held) as reached:
+            playing = [self._begin(text) for text in texts]
+            reached(playing)
+            second = [self._begin(text) for text in late]
+            for each in second if held else ():  # they come as far as they can without the held call
+                assert self.waiting[each].wait(SECONDS), "a statement neither ends nor waits"
+            ended, bury = next(self.ticks), lambda: None
+            if end == "kill":
+                bury = self.kill()
+            elif end == "close":
+                closing_down = in_thread(self.close)
+        if end == "close":
+            _result("the engine's end", closing_down)
+        items = [_result(text, each) for text, each in zip((*texts, *late), (*playing, *second), strict=True)]
+        bury()
+        if end:
+            self.open()
+            items = [item.unknown_after(ended) for item in items]
+        return items
+
+    @contextmanager
+    def _holding(self, call: str) -> Iterator[Callable[[Sequence[Future[Item]]], None]]:
+        """Hold the first call of this name. A round in which nobody makes it goes on when all are answered."""
+        engine = self.engine
+
+        def reached(playing: Sequence[Future[Item]]) -> None:
+            entered = engine.entered.get(call)
+            if entered is not None:
+
+                def answered(_: Future[Item]) -> None:
+                    if all(each.done() for each in playing):
+                        entered.set()
+
+                for each in playing:
+                    each.add_done_callback(answered)
+                assert entered.wait(SECONDS), f"neither {call} was called nor were all answered"
+
+        if not call:
+            yield reached
+            return
+        with engine.gate(call):
+            yield reached
+
+    def _begin(self, text: str) -> Future[Item]:
+        world, started, waits = self.world, Event(), Event()
+
+        def say() -> Item:
+            self.threads.waits = waits
+            begin = next(self.ticks)
+            started.set()
+            if text.split()[0] in (*FAULTS, COMPLETE):
+                return Item(text, self._mishap(world, text), begin, TOLD_LATER)
+            return Item(text, _answer(world, text), begin, next(self.ticks))
+
+        saying = in_thread(say)
+        saying.add_done_callback(lambda _: waits.set())
+        self.waiting[saying] = waits
+        assert started.wait(SECONDS), "no thread starts"
+        return saying
+
+    def _mishap(self, world: World, text: str) -> Answer:
+        """Something happens to the run that a job has at this moment, if it has one."""
+        fault, name = text.split()
+        engine = world.engine
+        assert isinstance(engine, DiskEngine)
+        with engine.lock:
+            run = engine.run_named(name)
+            if run is None or (fault == COMPLETE and run.job.plan.trigger is not Trigger.AVAILABLE_NOW):
+                return Answer("nothing")
+            if fault == COMPLETE:
+                engine.complete(run.job.id)
+            else:
+                engine.fail(run.job.id, FAULTS[fault])
+        return Answer("happened", job=run.job.id)
+
+    # --- what is there -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Wait until everything that is under way is done."""
+        manager = self.world.manager
+        for _ in range(1000):
+            before = [(view.job.id, view.job.status, view.job.run) for view in manager.board.live()]
+            for view in manager.board.live():
+                after = manager.board.wait(view, lambda now: now.job.status in _AT_REST, SECONDS)
+                assert after.job.status in _AT_REST, f"{after.job.name} does not come to rest: {after}"
+            assert manager.workers.wait_all(SECONDS), "something is never done"
+            for job in self.world.store.all_jobs()[-1:]:
+                manager.caught_up(job)  # and so is everything else that was told before
+            rest = [(view.job.id, view.job.status, view.job.run) for view in manager.board.live()]
+            if rest == before and manager.workers.idle():
+                return
+        raise AssertionError("the jobs never come to rest")
+
+    def seen(self) -> Seen:
+        """The jobs and snapshots that there are, as the store has them."""
+        store = self.world.store
+        ended = {job.name: job for job in store.ended_jobs()}
+        live = store.live_jobs()
+        return Seen(
+            {job.name: _at_rest(job) for job in live},
+            {name: _at_rest(job) for name, job in ended.items() if all(each.name != name for each in live)},
+            {each.name: (each.job, each.plan.analysis.sources[0].name) for each in store.snapshots()},
+        )
+
+
+def _result(what: str, playing: Future[T]) -> T:
+    try:
+        return playing.result(SECONDS)
+    except TimeoutError:
+        raise AssertionError(f"{what} hangs") from None
+
+
+def _at_rest(job: Job) -> LiveJob:
+    attempts = job.plan.options.get("restartAttempts", "")
+    text = body_of(job.body.text, ends=job.plan.trigger is Trigger.AVAILABLE_NOW)
+    return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, runs_again(job))
+
+
+def _answer(world: World, text: str) -> Answer:
+    try:
+        table = world.sql(text)
+    except EngineError as error:
+        assert error.condition == "JETSQL.ENGINE_NOT_STARTED", error
+        return Answer("unknown")
+    except StatementError as error:
+        return Answer("refused", error.condition.removeprefix("JETSQL."), words=f"{error.message} {error.hint}")
+    if text.startswith("SHOW"):
+        return Answer("shown", rows=tuple(tuple(map(str, row)) for row in table.rows))
+    if text.startswith("DESCRIBE"):
+        facts = {str(row[0]): str(row[1]) for row in table.rows}
+        return Answer("told", facts["status"], job=facts["id"])
+    [row] = table.rows
+    return Answer("told", str(row[2] or ""), job=str(row[0] or ""), words=str(row[3]))

@@ -1,0 +1,50 @@
+"""Jobs without Spark in a process that is to die at a place of `JETSQL_FAILPOINT`: HOME, then what is done there.
+
+A statement; it is not waited for where `&` stands in front. Or what the engine does: `batch`: jobs read tables once;
+`quiet`: runs write nothing by themselves; `complete`, `fail`: the job's run ends so.
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT))
+
+from jetsql.jobs.model.job import Cause  # noqa: E402
+from tests.conftest import until  # noqa: E402
+from tests.support.in_memory_engine import analysis  # noqa: E402
+from tests.support.jobs_world import World, in_thread, world  # noqa: E402
+
+
+def runs(w: World) -> dict[str, int]:
+    return {job: run.job.run for job, run in w.engine.runs.items()}
+
+
+def do(w: World, text: str) -> None:
+    match text:
+        case "complete" | "fail":
+            [job] = [job.id for job in w.store.live_jobs()]
+            if text == "complete":
+                w.engine.complete(job)
+            else:
+                w.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
+        case "batch":
+            w.engine.analysis = analysis(streaming=False, modes={}, sources=())
+        case "quiet":
+            w.engine.quiet = True
+        case _ if text.startswith("&"):
+            before = runs(w)
+            in_thread(lambda: w.sql(text[1:]))
+            until(lambda: runs(w) != before)
+            for job, run in runs(w).items():
+                w.wait_run(job, run)
+        case _:
+            w.sql(text)
+
+
+if __name__ == "__main__":
+    with world(Path(sys.argv[1])) as w:
+        for text in sys.argv[2:]:
+            do(w, text)
+        threading.Event().wait(50)

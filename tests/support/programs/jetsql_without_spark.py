@@ -1,0 +1,46 @@
+"""The program `jetsql`, with engines that have no Spark: whole processes, in tenths of a second.
+
+JETSQL_TEST_LATE=FILE holds a start until the file is there, JETSQL_TEST_SLOW_START=FILE when the engine owns its home;
+JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file is there; JETSQL_TEST_BREAKS: the start fails by a mistake.
+"""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT))
+
+from jetsql import cli  # noqa: E402
+from jetsql.client import find_engine  # noqa: E402
+
+
+def await_file(variable: str) -> None:
+    file = os.environ.get(variable)
+    while file and not Path(file).exists():
+        time.sleep(0.01)
+
+
+def open_engine(**arguments: Any) -> Any:
+    from tests.support.managed_engine import open_managed
+
+    if "JETSQL_TEST_BREAKS" in os.environ:
+        raise RuntimeError("it breaks")
+    await_file("JETSQL_TEST_LATE")
+    engine = open_managed(**arguments)
+    await_file("JETSQL_TEST_SLOW_START")
+    if "JETSQL_TEST_SPARK_DIES" in os.environ:
+        threading.Thread(target=lambda: (await_file("JETSQL_TEST_SPARK_DIES"), engine.dead.set()), daemon=True).start()
+    return engine
+
+
+if __name__ == "__main__":
+    find_engine.PROGRAM = (sys.executable, __file__)
+    if "serve" in sys.argv:
+        from jetsql.embedded import embedded_engine
+
+        embedded_engine.open = open_engine
+    sys.exit(cli.main())

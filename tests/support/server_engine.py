@@ -1,0 +1,145 @@
+"""The engine without Spark as the HTTP door knows engines: with sessions, and statements that wait."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow
+
+from jetsql.cancellation import current
+from jetsql.errors import ErrorReport, JetSQLError
+from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.resultset import Column
+from jetsql.server.prometheus import Exposition
+from jetsql.server.statement_result import StatementResult
+from tests.support.stub_engine import Report, StubEngine
+
+
+@dataclass
+class DoorSession:
+    """USE: another schema. SET, DECLARE, CACHE, CREATE: nothing. WAIT: until it is cancelled. ENDLESS: rows without an
+    end. ARGS: the parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as
+    `StubEngine`.
+    """
+
+    engine: DoorEngine
+    current: str = "default"
+
+    def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
+        verb, _, rest = text.strip().partition(" ")
+        match verb:
+            case "USE":
+                self.current = rest
+                return StatementResult((), iter(()))
+            case "SET" | "DECLARE" | "CACHE" | "CREATE":
+                return StatementResult((), iter(()))
+            case "WAIT":
+                self._wait()
+            case "ENDLESS":
+                return StatementResult((Column("n", "bigint"), Column("pad", "string")), self._endless())
+            case "LOOK" if live:
+                return StatementResult(
+                    (Column("n", "bigint"),), iter(()), Live(LiveMode.APPEND, self._looked(rest.split()))
+                )
+            case "ARGS":
+                return StatementResult((Column("args", "string"),), iter([(repr(parameters),)]))
+        found = self.engine.statements.run(text)
+        return StatementResult(found.columns, found.rows)
+
+    def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
+        """As Spark's: the schema, the columns in its metadata, then batches; here one a row."""
+        result = self.run(text, parameters)
+        types = {"int": pyarrow.int32(), "bigint": pyarrow.int64(), "string": pyarrow.string()}
+        told = json.dumps([asdict(column) for column in result.columns])
+        fields = [(column.name, types[column.type]) for column in result.columns]
+        sink = io.BytesIO()
+        with pyarrow.ipc.new_stream(sink, stream_schema(fields, told)) as stream:
+            for row in result.rows:
+                arrays = [pyarrow.array([value], of) for value, (_, of) in zip(row, fields, strict=True)]
+                stream.write_batch(pyarrow.record_batch(arrays, stream_schema(fields, told)))
+                yield _taken(sink)
+        yield _taken(sink)
+
+    def schema(self) -> str:
+        return self.current
+
+    def _wait(self) -> None:
+        woken = threading.Event()
+        with current().waking(woken.set):
+            self.engine.waiting.set()
+            assert woken.wait(60)
+        self.engine.woken.set()
+        current().check()
+
+    def _looked(self, sizes: list[str]) -> Generator[LiveBatch, None, None]:
+        try:
+            for number, size in enumerate(sizes):
+                endless = ((n,) for n, _ in self._endless())
+                rows = endless if size == "ENDLESS" else ((number * 100 + n,) for n in range(int(size)))
+                yield LiveBatch(number, rows)
+        finally:
+            self.engine.ended.set()
+
+    def _endless(self) -> Iterator[tuple[object, ...]]:
+        try:
+            while True:
+                self.engine.fetched += 1
+                yield self.engine.fetched, "x" * 1000
+        finally:
+            self.engine.ended.set()
+
+
+def stream_schema(fields: Any, told: str) -> Any:
+    return pyarrow.schema(fields, {"jetsql.columns": told})
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    written = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return written
+
+
+@dataclass
+class DoorEngine:
+    """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them.
+    jobs_now: what the jobs do."""
+
+    statements: StubEngine = field(default_factory=StubEngine)
+    waiting: threading.Event = field(default_factory=threading.Event)
+    woken: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+    fetched: int = 0
+    jobs_now: list[JobSample] = field(default_factory=list)
+    closed: bool = False
+
+    def session(self) -> DoorSession:
+        return DoorSession(self)
+
+    def run(self, text: str) -> StatementResult:
+        return StatementResult((Column("name"), Column("said")), iter([("j", text)]))
+
+    def exposition(self, sessions: int, statements: int) -> Exposition:
+        lines = f"jetsql_sessions {sessions}\njetsql_statements {statements}\n"
+        return Exposition(lines.encode(), "text/plain; version=1.0.0; charset=utf-8")
+
+    def pulses(self) -> tuple[JobSample, ...]:
+        return tuple(self.jobs_now)
+
+    def about(self) -> dict[str, Any]:
+        return {"version": "0", "home": "nowhere"}
+
+    def without_secrets(self, text: str) -> str:
+        return text
+
+    def error(self, error: BaseException, text: str) -> ErrorReport:
+        if isinstance(error, JetSQLError):
+            return error.report(text)
+        told: Report = self.statements.error(error, text)  # type: ignore[arg-type]
+        return ErrorReport(told.condition, "42000", told.message, told.hint, told.line, told.column)

@@ -1,0 +1,105 @@
+"""Whole sessions of the shell without a terminal: keys go in, what a person would read comes out."""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from jetsql.client.remote_engine import RemoteEngine
+from jetsql.output.console import Console
+from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
+from jetsql.shell.repl.loop import Shell
+from jetsql.shell.session.engine_connection import Talk
+from jetsql.shell.settings.shell_settings import ShellSettings
+from tests.support.http_server import TOKEN
+from tests.support.server_engine import DoorEngine
+
+CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1b", "\x1b[A"
+
+
+@dataclass
+class ShellEngine(DoorEngine):
+    """jobs: name, status and last error, as SHOW ALL JOBS has them."""
+
+    jobs: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    @property
+    def entered(self) -> list[str]:
+        """The statements that came, without what completion asks for."""
+        return [text for text in self.statements.texts if text.split()[0] not in ("SHOW", "DESCRIBE")]
+
+    def run(self, text: str) -> StatementResult:
+        return StatementResult((Column("name"), Column("status"), Column("last_error")), iter(self.jobs))
+
+
+def pasted(text: str) -> str:
+    """As a terminal hands on what was pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@dataclass
+class Session:
+    """keys: to be pressed. out: results and what was said, in order. reached: how often an engine was looked for."""
+
+    keys: PipeInput
+    shell: Shell
+    out: io.StringIO
+    reached: list[str] = field(default_factory=list)
+
+    def __call__(self, *turns: str) -> str:
+        """Press these keys, those of a turn when its prompt is there, and leave; what was shown, without greeting and
+        goodbye."""
+        rest = iter([*turns, CTRL_D])
+        app, read = self.shell._prompt._session.app, self.shell._prompt.read
+        fresh: list[bool] = []
+
+        def reading(default: str = "") -> str:
+            fresh.append(True)
+            return read(default)
+
+        def press(_: object) -> None:
+            if fresh:
+                fresh.clear()
+                self.keys.send_text(next(rest))
+
+        self.shell._prompt.read = reading  # type: ignore[method-assign]
+        app.after_render += press
+        self.fine = self.shell.run()
+        first, _, shown = self.out.getvalue().partition("\n")
+        assert first.startswith("JetSQL ")
+        return shown.replace("The engine and its jobs go on; `jetsql stop` stops them.\n", "")
+
+
+@contextmanager
+def session(
+    url: Callable[[], str],
+    folder: Path,
+    settings: ShellSettings | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[Session]:
+    """url: of the engine's door at the moment; may raise EngineError."""
+    out, reached = io.StringIO(), list[str]()
+
+    def reach(talk: Talk) -> RemoteEngine:
+        reached.append(url())
+        return RemoteEngine(reached[-1], TOKEN)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        console = Console(out, out, terminal=False)
+        files = folder / "state" / "history", folder / "config" / "favourites"
+        shell = Shell(reach, console, settings or ShellSettings(timing=False), variables or {}, *files)
+        try:
+            yield Session(keys, shell, out, reached)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

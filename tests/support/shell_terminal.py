@@ -1,0 +1,143 @@
+"""The shell in a terminal that can be read: the program, its screen, its keys."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pyte
+
+from jetsql.home.discovery import read_note
+from tests.support.paths import PROGRAMS
+
+PROGRAM = PROGRAMS / "jetsql_without_spark.py"
+JETSQL = ("-m", "jetsql")
+"""With Spark."""
+
+_SECONDS = 30.0
+_ASKS_WHERE_THE_CURSOR_IS = "\x1b[6n"
+
+
+class ShellTerminal:
+    """program: what Python runs. columns, lines: of the screen. seconds: after which nothing is waited for any more."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *arguments: str,
+        program: Sequence[str] = (str(PROGRAM),),
+        columns: int = 100,
+        lines: int = 24,
+        seconds: float = _SECONDS,
+    ) -> None:
+        self._seconds = seconds
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.Stream(self._screen)
+        self.process = pexpect.spawn(
+            sys.executable,
+            [*program, *arguments],
+            env=dict(environ),
+            dimensions=(lines, columns),
+            encoding="utf-8",
+            timeout=_SECONDS,
+        )
+
+    def press(self, keys: str) -> None:
+        self.process.send(keys)
+
+    def until(self, text: str, times: int = 1) -> str:
+        """The screen as soon as a text stands on it so often."""
+        until = time.monotonic() + self._seconds
+        while (shown := self.shown).count(text) < times:
+            assert time.monotonic() < until and self._read(), f"{text!r} does not come:\n{shown}"
+        return self.shown
+
+    def ended(self) -> int:
+        """The exit code."""
+        while self._read():
+            continue
+        self.process.wait()
+        return int(self.process.exitstatus if self.process.exitstatus is not None else -1)
+
+    @property
+    def now(self) -> str:
+        """The screen when what has come is drawn."""
+        self._read()
+        return self.shown
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+
+    @property
+    def bar(self) -> str:
+        """The last line of the screen."""
+        return self._screen.display[-1].strip()
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._screen.resize(lines, columns)
+        self.process.setwinsize(lines, columns)
+
+    def colour_of(self, text: str) -> str:
+        """Of the last place where a text stands."""
+        for number in reversed(range(self._screen.lines)):
+            at = self._screen.display[number].find(text)
+            if at >= 0:
+                return str(self._screen.buffer[number][at].fg)
+        raise AssertionError(f"{text!r} is not on the screen")
+
+    def _read(self) -> bool:
+        """Draw what has come; False at the end."""
+        try:
+            came = self.process.read_nonblocking(65536, 0.05)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self._stream.feed(came)
+        for _ in range(came.count(_ASKS_WHERE_THE_CURSOR_IS)):
+            cursor = self._screen.cursor
+            self.process.send(f"\x1b[{cursor.y + 1};{cursor.x + 1}R")
+        return True
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Of a process whose files all lie in a folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JETSQL", "NO_COLOR", "COLUMNS"))}
+    (folder / "config.toml").touch()
+    return {
+        **kept,
+        "JETSQL_HOME": str(folder / "home"),
+        "JETSQL_CONFIG": str(folder / "config.toml"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "JETSQL_SHELL_TIMING": "off",
+        "TERM": "xterm-256color",
+        **more,
+    }
+
+
+@contextmanager
+def terminal(environ: Mapping[str, str], *arguments: str, **more: Any) -> Iterator[ShellTerminal]:
+    """more: as of `ShellTerminal`."""
+    shell = ShellTerminal(environ, *arguments, **more)
+    try:
+        yield shell
+    finally:
+        shell.process.close(force=True)
+
+
+def kill_engine(home: Path) -> None:
+    note = read_note(home)
+    assert note is not None
+    os.kill(note.pid, signal.SIGKILL)
+    while read_note(home) is not None and Path(f"/proc/{note.pid}/stat").exists():
+        if Path(f"/proc/{note.pid}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.01)
