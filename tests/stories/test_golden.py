@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
-from jetsql.script import Engine, prepare, run
+from jetsql.script import prepare, run
 from tests.support.paths import GOLDEN
 
 pytestmark = pytest.mark.spark
@@ -55,11 +56,22 @@ class Transcript:
         return SIZES.sub(lambda found: re.sub("[0-9]", "#", found.group()), masked)
 
 
+class OwnSession:
+    """An engine with a new session, which has no temporary views of other tests."""
+
+    def __init__(self, engine: EmbeddedEngine) -> None:
+        self.run = engine.session().run
+        self.error = engine.error
+
+    def close(self) -> None:
+        """The engine goes on for other tests."""
+
+
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])
-def test_story(story: Path, engine: Engine, tmp_path: Path) -> None:
+def test_story(story: Path, engine: EmbeddedEngine, tmp_path: Path) -> None:
     transcript = Transcript()
     script = Script(story.name, story.read_text(encoding="utf-8"))
-    run(prepare([script], {"tmp": str(tmp_path)}), engine, transcript, Format.TABLE, keep_going=True)
+    run(prepare([script], {"tmp": str(tmp_path)}), OwnSession(engine), transcript, Format.TABLE, keep_going=True)
     expected = story.with_suffix(".out")
     if os.environ.get("JETSQL_GOLDEN") == "write":
         expected.write_text(transcript.text(), encoding="utf-8")
