@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jetsql import cli
-from jetsql.engine.jvm.authentication import driver_confs, on_loopback
+from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.session import standalone_cluster, startup
 from jetsql.errors import EngineError
@@ -313,4 +313,4 @@ def test_an_engine_tells_that_no_master_answers(
     ],
 )
 def test_masters_on_loopback(master: str, is_there: bool) -> None:
-    assert on_loopback(master) is is_there
+    assert is_on_loopback(master) is is_there

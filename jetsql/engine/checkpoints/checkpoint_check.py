@@ -1,8 +1,8 @@
-"""The look at a checkpoint before a job starts from it: is everything there that Spark will go on from?
+"""Check a checkpoint before a job starts from it.
 
-Spark takes an empty folder for a new query and begins again with batch 0, which for an established job is every row a
-second time; and what it says of a file that is cut off names neither the file nor the job. So the three places that it
-reads first are read before it: the query's id, the newest planned batch and the newest committed one.
+Spark takes an empty folder for a new query and begins again with batch 0: for an established job, every row would come
+a second time. And Spark's error for a truncated file names neither the file nor the job. So JetSQL first reads what
+Spark reads first: the query's id, the newest planned batch and the newest committed one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 from typing import Final
 
-from jetsql.engine.checkpoints.checkpoint_folders import Progress, progress
+from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
@@ -22,22 +22,22 @@ _VERSION: Final = re.compile(r"v\d+")
 
 
 def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
-    """How far the checkpoint has come.
+    """Return how far the query of a checkpoint came.
 
-    Raises StatementError CHECKPOINT_DAMAGED when the job has begun and its checkpoint is not whole. A version on trial
+    Raises StatementError CHECKPOINT_DAMAGED when the job has begun and its checkpoint is incomplete. A version on trial
     may begin with an empty one.
     """
-    reached = progress(files, folder)
-    if _goes_on(job):
+    progress = read_progress(files, folder)
+    if _continues(job):
         _check_identity(files, folder)
-        _check_complete(folder, job, reached)
-        _check_whole(files, f"{folder}/offsets", reached.planned, 3)
-        _check_whole(files, f"{folder}/commits", reached.committed, 2)
-    return reached
+        _check_complete(folder, job, progress)
+        _check_entry(files, f"{folder}/offsets", progress.planned, 3)
+        _check_entry(files, f"{folder}/commits", progress.committed, 2)
+    return progress
 
 
-def _goes_on(job: Job) -> bool:
-    """Whether the job's next run goes on where another one was."""
+def _continues(job: Job) -> bool:
+    """Return whether the job's next run continues an earlier one."""
     begun = job.established and job.previous is None
     return begun and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
 
@@ -46,14 +46,14 @@ def _check_identity(files: FileSystem, folder: str) -> None:
     path = f"{folder}/metadata"
     text = files.read_if_there(path)
     if text is None:
-        raise _damaged(*((path, "is missing") if files.names(folder) else (folder, "is empty or gone")))
+        raise _damaged(*((path, "is missing") if files.list_names(folder) else (folder, "is empty or gone")))
     if not _is_json(text):
         raise _damaged(path, "is cut off or was changed")
 
 
-def _check_complete(folder: str, job: Job, reached: Progress) -> None:
-    planned = -1 if reached.planned is None else reached.planned
-    committed = -1 if reached.committed is None else reached.committed
+def _check_complete(folder: str, job: Job, progress: Progress) -> None:
+    planned = -1 if progress.planned is None else progress.planned
+    committed = -1 if progress.committed is None else progress.committed
     if planned < committed:
         raise _damaged(f"{folder}/offsets/{committed}", "is missing")
     if may_have_gaps(job.plan):
@@ -64,8 +64,8 @@ def _check_complete(folder: str, job: Job, reached: Progress) -> None:
         raise _damaged(f"{folder}/commits/{planned - 1}", "is missing")
 
 
-def _check_whole(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
-    """An entry of Spark's logs is its version, then lines of JSON, `-` for a source without rows."""
+def _check_entry(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
+    """Check one entry of Spark's logs: its version, then lines of JSON, `-` for a source without rows."""
     if batch is None:
         return
     version, *rest = (files.read_if_there(f"{log}/{batch}") or "").splitlines() or [""]

@@ -1,9 +1,12 @@
-"""Copies of a checkpoint as of one committed batch, taken while the query may run on.
+"""Copy a checkpoint as of one committed batch, while its query may run on.
 
-Spark never changes a file of a checkpoint once it is there, and names each after its batch, so the files of a batch and
-of those before it are a consistent copy, whatever the query does meanwhile. What could spoil it is that Spark deletes
-the files of batches that are a hundred behind: see `holds`. The copy gets a query id of its own: Spark stops a query
-when another with its id starts. The file with that id is written last, so a copy without one is not whole.
+Spark never changes a file of a checkpoint once it is there, and names each after its batch. So the files of a batch
+and of those before it are a consistent copy, whatever the query does meanwhile. But Spark deletes what is more than a
+hundred batches old (`spark.sql.streaming.minBatchesToRetain`): a copy that takes that many batches would lose files. So
+`CheckpointPins` keeps a query from running too far ahead of its copy, and a folder from being deleted under one.
+
+The copy has a query id of its own, because Spark stops a query when another with its id starts. The file with that id
+is written last, so a copy without it is incomplete.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
@@ -21,6 +24,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_offsets
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
@@ -29,83 +33,98 @@ from jetsql.failpoints import failpoint
 _ENTRY = re.compile(r"(?P<log>offsets|commits|sources/(?P<source>\d+))/(?P<number>\d+)(\.compact)?(\.crc)?")
 _STATE = re.compile(r"state/.*/(?P<version>\d+)(_[^/]*)?\.(changelog|zip|delta|snapshot)(\.crc)?")
 _METADATA = "metadata"
+_MAX_BATCHES_AHEAD = 50
 
 
-@dataclass(frozen=True)
-class Offsets:
-    """A batch's entry of the offset log: each source's offset as JSON gives it, and the settings that Spark pinned."""
+class CheckpointPins:
+    """The batches of one engine's checkpoints that are being copied, by job."""
 
-    sources: tuple[object, ...]
-    confs: dict[str, str]
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._pinned: dict[str, list[int]] = {}
 
-    @classmethod
-    def parse(cls, text: str) -> Offsets:
-        version, metadata, *sources = text.splitlines()
-        if version != "v1":
-            raise StatementError("SNAPSHOT_FAILED", f"Spark's offset log has the form {version}, which is not known.")
-        return cls(tuple(_json(source) for source in sources), json.loads(metadata).get("conf", {}))
+    @contextmanager
+    def pin(self, job: str, batch: int) -> Iterator[None]:
+        """Keep the files of a batch in the job's checkpoint while this lasts."""
+        with self._changed:
+            self._pinned.setdefault(job, []).append(batch)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._pinned[job].remove(batch)
+                if not self._pinned[job]:
+                    del self._pinned[job]
+                self._changed.notify_all()
+
+    def wait_for_copies(self, job: str, batch: int, stopping: threading.Event) -> None:
+        """Wait while a batch would be too far ahead of a copy.
+
+        stopping: set when the query is to stop. Such a query runs one more batch at most and need not wait.
+        """
+        with self._changed:
+            while batch - min(self._pinned.get(job, [batch])) > _MAX_BATCHES_AHEAD and not stopping.is_set():
+                self._changed.wait(1.0)
+
+    def wait_until_unpinned(self, job: str) -> None:
+        """Wait until no copy of the job's checkpoint is being made."""
+        with self._changed:
+            self._changed.wait_for(lambda: job not in self._pinned)
 
 
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:  # an offset is whatever its source writes
-        return None
+def select_files_as_of(names: Iterable[str], batch: int, offsets: OffsetLogEntry) -> list[str]:
+    """Return the files that are a checkpoint's state as of a committed batch: state files last, no metadata."""
+    candidates = (name for name in names if name != _METADATA and not _is_temporary(name))
+    return sorted(
+        (name for name in candidates if _belongs_to_batch(name, batch, offsets)),
+        key=lambda name: (name.startswith("state/"), name),
+    )
 
 
-def read_offsets(files: FileSystem, checkpoint: str, batch: int) -> Offsets:
-    return Offsets.parse(files.read(f"{checkpoint}/offsets/{batch}"))
-
-
-def files_as_of(names: Iterable[str], batch: int, offsets: Offsets) -> list[str]:
-    """Which of a checkpoint's files make up its state as of a committed batch; state files last, metadata left out."""
-    wanted = [name for name in names if name != _METADATA and not _temporary(name) and _is_of(name, batch, offsets)]
-    return sorted(wanted, key=lambda name: (name.startswith("state/"), name))
-
-
-def _temporary(name: str) -> bool:
+def _is_temporary(name: str) -> bool:
     return any(part.startswith(".") for part in name.split("/")) or name.endswith(".tmp")
 
 
-def _is_of(name: str, batch: int, offsets: Offsets) -> bool:
+def _belongs_to_batch(name: str, batch: int, offsets: OffsetLogEntry) -> bool:
     entry, state = _ENTRY.fullmatch(name), _STATE.fullmatch(name)
     if entry is not None and entry["source"] is None:
         return int(entry["number"]) <= batch
     if entry is not None:
-        return _source_entry_is_of(int(entry["source"]), int(entry["number"]), offsets)
+        return _source_entry_belongs(int(entry["source"]), int(entry["number"]), offsets)
     # A batch reads the version with its own number and writes the one after it.
     return state is None or int(state["version"]) <= batch + 1
 
 
-def _source_entry_is_of(source: int, number: int, offsets: Offsets) -> bool:
-    """The log of a file source is numbered by its own offsets; other sources keep there where they began."""
+def _source_entry_belongs(source: int, number: int, offsets: OffsetLogEntry) -> bool:
+    """Return whether a source's log entry is needed. Only a file source numbers its log by its own offsets."""
     offset = offsets.sources[source] if source < len(offsets.sources) else None
     newest = offset.get("logOffset") if isinstance(offset, dict) else None
     return newest is None or number <= int(newest)
 
 
-def copy(files: FileSystem, source: str, target: str, batch: int, job: str) -> int:
-    """Copy a checkpoint as of a committed batch. Returns bytes. job: its name, for failpoints."""
-    wanted = files_as_of(files.tree(source), batch, read_offsets(files, source, batch))
+def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job: str) -> int:
+    """Copy a checkpoint as of a committed batch and return the size in bytes. job: its name, for failpoints."""
+    names_to_copy = select_files_as_of(files.list_tree(source), batch, read_offsets(files, source, batch))
     files.delete(target)
-    half = len(wanted) // 2
-    size = files.copy(source, target, wanted[:half])
+    half = len(names_to_copy) // 2
+    size = files.copy(source, target, names_to_copy[:half])
     failpoint("state-half-copied", job)
-    size += files.copy(source, target, wanted[half:])
+    size += files.copy(source, target, names_to_copy[half:])
     files.write(f"{target}/{_METADATA}", json.dumps({"id": str(uuid4())}))
     failpoint("state-copied", job)
     return size
 
 
-def is_whole(files: FileSystem, target: str) -> bool:
-    """Whether a copy was finished."""
+def is_complete(files: FileSystem, target: str) -> bool:
+    """Return whether a copy was finished."""
     return files.exists(f"{target}/{_METADATA}")
 
 
 @contextmanager
-def plain_path(path: str) -> Iterator[str]:
-    """The folder under a name that Spark's tools for state find: theirs goes through a URI and back, and a blank comes
-    out as `%20`. Only a local folder can have another name.
+def local_alias(path: str) -> Iterator[str]:
+    """Give a folder a name that Spark's tools for state can open.
+
+    They convert the path to a URI and back, which turns a blank into `%20`. Only a local folder can have an alias.
     """
     scheme, _, local = path.partition(":")
     if scheme != "file" or quote(local) == local:
@@ -117,13 +136,13 @@ def plain_path(path: str) -> Iterator[str]:
         yield link.as_uri().replace("file:///", "file:/")
 
 
-def check_opens(session: SparkSession, checkpoint: str, batch: int) -> None:
-    """Let Spark load every part of the copied state. session: with the settings that the state is written with.
+def check_readable(session: SparkSession, checkpoint: str, batch: int) -> None:
+    """Load every part of a copied state with Spark. session: has the settings that the state is written with.
 
     Raises StatementError SNAPSHOT_FAILED.
     """
     try:
-        with plain_path(checkpoint) as path:
+        with local_alias(checkpoint) as path:
             for row in session.read.format("state-metadata").load(path).collect():
                 reader = session.read.format("statestore").option("operatorId", row.operatorId).option("batchId", batch)
                 reader.option("storeName", row.stateStoreName).load(path).selectExpr("count(*)").collect()

@@ -1,9 +1,8 @@
-"""The states of jobs as things that can be kept and moved: snapshots of them, the copy that a new version of a job
-starts on, the copy that a new job gets of a snapshot, and the same state spread over another number of partitions.
+"""Copies of a job's state: snapshots, a snapshot restored for a new job, and the copy that an update starts on.
 
-A copy is made in a folder of its own and counts only when it is whole and Spark opens it, so a death in the middle
-leaves what was there before untouched. Repartitioning is Spark's own, and is done on copies only: half done, it leaves
-a checkpoint that neither number of partitions can read.
+A copy is made in a folder of its own and counts only when it is complete and Spark opens it. So a crash in the middle
+leaves what was there before untouched. Repartitioning is Spark's own, and is done on copies only: interrupted, it
+leaves a checkpoint that Spark can read with neither partition count.
 """
 
 from __future__ import annotations
@@ -13,9 +12,15 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.checkpoints.checkpoint_copies import check_opens, copy, is_whole, plain_path, read_offsets
-from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints, progress
-from jetsql.engine.checkpoints.checkpoint_pins import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_copies import (
+    CheckpointPins,
+    check_readable,
+    copy_checkpoint,
+    is_complete,
+    local_alias,
+)
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_bridge import missing_file
 from jetsql.errors import StatementError
@@ -30,18 +35,19 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class StateCopies:
-    """snapshots: the folder of all snapshots, a path or URI."""
+    """Makes, restores and deletes copies of state."""
 
     checkpoints: Checkpoints
-    holds: CheckpointPins
-    snapshots: str
+    pins: CheckpointPins
+    snapshot_root: str
+    """The folder of all snapshots, a path or URI."""
 
-    def snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
-        """Copy a job's state into a new snapshot; nothing is left when that fails. Raises StatementError."""
-        target = f"{self.snapshots}/{name}"
-        source = self.checkpoints.spark(job.id, job.checkpoint)
+    def create_snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
+        """Copy a job's state into a new snapshot; leave nothing when that fails. Raises StatementError."""
+        target = f"{self.snapshot_root}/{name}"
+        source = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
         try:
-            return self._copied(job, source, target, session)
+            return self._copy_checked(job, source, target, session)
         except Exception as error:
             self.checkpoints.files.delete(target)
             if isinstance(error, StatementError):
@@ -49,102 +55,107 @@ class StateCopies:
             message = f"The state could not be copied into {target}: {cause_of(error).message}"
             raise StatementError("SNAPSHOT_FAILED", message, hint="Nothing of it is left; try again.") from error
 
-    def delete(self, name: str) -> None:
-        self.checkpoints.files.delete(f"{self.snapshots}/{name}")
+    def delete_snapshot(self, name: str) -> None:
+        """Delete the folder of a snapshot, if there is one."""
+        self.checkpoints.files.delete(f"{self.snapshot_root}/{name}")
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.checkpoints.files.names(self.snapshots))
+    def list_snapshots(self) -> tuple[str, ...]:
+        """Return the names of all snapshot folders, complete or not."""
+        return tuple(self.checkpoints.files.list_names(self.snapshot_root))
 
-    def seed(self, job: Job, session: SparkSession) -> None:
-        """Give a new job the state of the snapshot that it starts from, unless it has it."""
-        target = self.checkpoints.spark(job.id, job.checkpoint)
-        if job.origin is None or job.established or is_whole(self.checkpoints.files, target):
+    def restore_snapshot(self, job: Job, session: SparkSession) -> None:
+        """Give a new job the state of the snapshot that it starts from, unless it has that already."""
+        target = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        if job.origin is None or job.established or is_complete(self.checkpoints.files, target):
             return
-        source = f"{self.snapshots}/{job.origin}"
-        if not is_whole(self.checkpoints.files, source):
+        source = f"{self.snapshot_root}/{job.origin}"
+        if not is_complete(self.checkpoints.files, source):
             message = f"The snapshot that the job starts from is gone: there is no {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
-        batch = progress(self.checkpoints.files, source).committed
+        batch = read_progress(self.checkpoints.files, source).committed
         assert batch is not None, "a snapshot holds a committed batch"
         draft = f"{target}.draft"
-        copy(self.checkpoints.files, source, draft, batch, job.name)
-        if self._spread(job, draft, batch, session):
-            check_opens(session, draft, batch + 1)
+        copy_checkpoint(self.checkpoints.files, source, draft, batch, job.name)
+        if self._repartition(job, draft, batch, session):
+            check_readable(session, draft, batch + 1)
         self.checkpoints.files.rename(draft, target)
 
-    def prepare(self, job: Job, proposed: Version, session: SparkSession) -> None:
-        """Make the checkpoint of a job's new version, and note where it begins."""
+    def copy_for_update(self, job: Job, proposed: Version, session: SparkSession) -> None:
+        """Make the checkpoint of a job's new version, and store the batch that it begins after."""
         files = self.checkpoints.files
-        target = self.checkpoints.spark(job.id, proposed.checkpoint)
-        source = self.checkpoints.spark(job.id, job.checkpoint)
-        if proposed.plan.guarantee is Guarantee.NONE or progress(files, source).committed is None:
+        target = self.checkpoints.spark_checkpoint(job.id, proposed.checkpoint)
+        source = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        if proposed.plan.guarantee is Guarantee.NONE or read_progress(files, source).committed is None:
             files.delete(target)
-            self._note_beginning(target, -1)
+            self._write_base_batch(target, -1)
             return
-        batch = self._copied(job, source, target, session).batch
-        if self._spread(job, target, batch, session, proposed):
+        batch = self._copy_checked(job, source, target, session).batch
+        if self._repartition(job, target, batch, session, proposed):
             batch += 1
-            check_opens(session, target, batch)
-        self._note_beginning(target, batch)
+            check_readable(session, target, batch)
+        self._write_base_batch(target, batch)
         failpoint("update-prepared", job.name)
 
-    def begins_at(self, job: Job) -> int:
-        """The newest committed batch in the checkpoint of a version on trial when it was made; -1 for none."""
-        return int(json.loads(self.checkpoints.files.read(_beginning(self.checkpoints.spark(job.id, job.checkpoint)))))
+    def read_base_batch(self, job: Job) -> int:
+        """Return the batch that was newest when the checkpoint of a version on trial was made; -1 for none."""
+        checkpoint = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        return int(json.loads(self.checkpoints.files.read(_base_batch_file(checkpoint))))
 
-    def discard(self, job: str, number: int) -> None:
+    def discard_checkpoint(self, job: str, number: int) -> None:
         """Delete the checkpoint of one version."""
-        self.holds.before_deleting(job)
-        folder = self.checkpoints.spark(job, number)
-        self.checkpoints.files.delete(_beginning(folder))
+        self.pins.wait_until_unpinned(job)
+        folder = self.checkpoints.spark_checkpoint(job, number)
+        self.checkpoints.files.delete(_base_batch_file(folder))
         self.checkpoints.files.delete(folder)
 
-    def _note_beginning(self, target: str, batch: int) -> None:
-        self.checkpoints.files.write(_beginning(target), str(batch))
+    def _write_base_batch(self, target: str, batch: int) -> None:
+        self.checkpoints.files.write(_base_batch_file(target), str(batch))
 
-    def _copied(self, job: Job, source: str, target: str, session: SparkSession) -> CopiedState:
+    def _copy_checked(self, job: Job, source: str, target: str, session: SparkSession) -> CopiedState:
         for attempt in range(_ATTEMPTS):
             batch = self._newest_committed(job, source)
-            with self.holds.copying(job.id, batch):
+            with self.pins.pin(job.id, batch):
                 try:
-                    size = copy(self.checkpoints.files, source, target, batch, job.name)
+                    size = copy_checkpoint(self.checkpoints.files, source, target, batch, job.name)
                 except Exception as error:
                     # Files that belong to no batch any more go at any time; the next list is without them.
                     if not missing_file(error) or attempt == _ATTEMPTS - 1:
                         raise
                     continue
-            check_opens(session, target, batch)
+            check_readable(session, target, batch)
             return CopiedState(batch, size)
         raise AssertionError("the last attempt returns or raises")
 
     def _newest_committed(self, job: Job, source: str) -> int:
-        batch = progress(self.checkpoints.files, source).committed
+        batch = read_progress(self.checkpoints.files, source).committed
         if batch is None:
             message = f"Job {job.name} has no state: nothing is committed in {source}."
             raise StatementError("SNAPSHOT_FAILED", message, hint="WAIT FOR JOB waits for its first batch.")
         return batch
 
-    def _spread(self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None) -> bool:
-        """Spread a copied state over as many partitions as its plan asks for; whether that was something to do."""
+    def _repartition(
+        self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None
+    ) -> bool:
+        """Repartition a copied state as its plan asks for. Return whether that changed anything."""
         plan = job.plan if version is None else version.plan
-        wanted = partitions_wanted(plan) or _widened(job, version)
+        wanted_partitions = partitions_wanted(plan) or _rescaled_partitions(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
-        if wanted is None or not plan.analysis.stateful or str(wanted) == pinned:
+        if wanted_partitions is None or not plan.analysis.stateful or str(wanted_partitions) == pinned:
             return False
         failpoint("state-repartitioning", job.name)
-        session.conf.set(SHUFFLE_PARTITIONS, str(wanted))
-        with plain_path(target) as path:
-            session._streamingCheckpointManager.repartition(path, wanted)
+        session.conf.set(SHUFFLE_PARTITIONS, str(wanted_partitions))
+        with local_alias(target) as path:
+            session._streamingCheckpointManager.repartition(path, wanted_partitions)
         failpoint("state-repartitioned", job.name)
         return True
 
 
-def _widened(job: Job, version: Version | None) -> int | None:
-    """How many partitions a version is to have that was made for more cores; None when it was not."""
+def _rescaled_partitions(job: Job, version: Version | None) -> int | None:
+    """Return the partition count of a version that was made for more cores, or None for another version."""
     if version is None or not is_wider(version_of(job), version):
         return None
     return int(version.defaults[SHUFFLE_PARTITIONS])
 
 
-def _beginning(checkpoint: str) -> str:
+def _base_batch_file(checkpoint: str) -> str:
     return f"{checkpoint}.begin"

@@ -30,7 +30,7 @@ _LEAST_BYTES: Final = 16
 _ENCRYPTION: Final = {"spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
 
 
-def on_loopback(master: str) -> bool:
+def is_on_loopback(master: str) -> bool:
     """Return whether a standalone master can be reached from its own machine only."""
     return _ON_LOOPBACK.match(master) is not None
 
@@ -78,7 +78,7 @@ def driver_confs(master: str, conf: Mapping[str, str], given: Path | None) -> di
             hint="Copy it from the machine where `jetsql master` made it, or name another file with --secret-file. For"
             f" a cluster that does not authenticate, add --conf {_ON}=false.",
         )
-    return daemon_confs(on_loopback(master), read_secret(file))
+    return daemon_confs(is_on_loopback(master), read_secret(file))
 
 
 def daemon_confs(loopback: bool, secret: str) -> dict[str, str]:

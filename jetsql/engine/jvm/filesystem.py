@@ -33,21 +33,21 @@ class FileSystem:
         """Set a file's time to now: a file source skips what seems much older than the newest."""
         self._java.touch(path)
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         """The names in a folder, sorted; none when it is not there."""
         names: list[str] = json.loads(self._java.names(folder))
         return names
 
-    def modified(self, path: str) -> float:
+    def read_modification_time(self, path: str) -> float:
         """Seconds since the epoch."""
         return float(self._java.modified(path)) / 1000
 
-    def files_below(self, folder: str) -> list[str]:
+    def list_files(self, folder: str) -> list[str]:
         """All files below a folder, relative to it, sorted; hidden ones (leading `.` or `_`) left out."""
         names: list[str] = json.loads(self._java.filesBelow(folder))
         return sorted(name for name in names if not any(_hidden(part) for part in name.split("/")))
 
-    def tree(self, folder: str) -> list[str]:
+    def list_tree(self, folder: str) -> list[str]:
         """All files below a folder, relative to it, whatever their names; none when it is not there."""
         return json.loads(self._java.filesBelow(folder)) if self.exists(folder) else []
 
@@ -55,7 +55,7 @@ class FileSystem:
         """Copy files, named relative to both folders. Returns their bytes."""
         return int(self._java.copy(source, target, json.dumps(names)))
 
-    def newest(self, folder: str) -> int | None:
+    def find_newest_entry(self, folder: str) -> int | None:
         """The greatest number that is a file's name, as in Spark's logs; None without one, or without the folder."""
         number = self._java.newest(folder)
         return None if number is None else int(number)
@@ -73,7 +73,7 @@ class FileSystem:
         if not self._java.write(path, text):
             raise OSError(f"{path} could not be written")
 
-    def qualified(self, path: str) -> str:
+    def qualify(self, path: str) -> str:
         """The path with scheme and authority, as Spark's catalogue writes locations."""
         return str(self._java.qualified(path))
 

@@ -12,8 +12,9 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_check import check_checkpoint
-from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints, fill_gap
-from jetsql.engine.checkpoints.checkpoint_pins import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies
 from jetsql.engine.errors import run_failures
@@ -84,13 +85,13 @@ class SparkEngine:
         self._settings = settings
         self._catalog = Catalog(spark)
         self._files = FileSystem(spark)
-        self._checkpoints = Checkpoints(self._files.qualified(settings.checkpoint_root), self._files)
+        self._checkpoints = Checkpoints(self._files.qualify(settings.checkpoint_root), self._files)
         self._sessions = Sessions(spark, self._checkpoints.root)
-        self._holds = CheckpointPins()
-        self._states = StateCopies(self._checkpoints, self._holds, self._files.qualified(settings.snapshot_root))
+        self._pins = CheckpointPins()
+        self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
-        self._vigil = KafkaWatchdog(spark, self._catalog)
+        self._watchdog = KafkaWatchdog(spark, self._catalog)
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
@@ -143,11 +144,11 @@ class SparkEngine:
         check_formats(job, self.versions())
         JobLease(self._checkpoints, job).claim()
         if job.plan.guarantee is Guarantee.NONE:
-            self._checkpoints.start_over(job)
-        for folder in self._checkpoints.stale(job):
+            self._checkpoints.reset(job)
+        for folder in self._checkpoints.find_stale(job):
             self._files.delete(folder)
         session = self._sessions.for_job(job)
-        self._states.seed(job, session)
+        self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
             self._ask_sources(job.plan)  # all that follows would wait for minutes, and a stop behind it
             # Real-time mode would run such a batch anew, past where its end is noted.
@@ -155,28 +156,26 @@ class SparkEngine:
         parts = self._parts(job, session, self._forgetting_ended_runs(report))
         run = _run(parts)
         if isinstance(run, StreamingRun):
-            self._vigil.watch(run, job, parts.report)
+            self._watchdog.watch(run, job, parts.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
                 check_query(session, parts.query, self._cores_held())
             self._begin(run, job)
         except BaseException:
-            self._vigil.forget(RunId(job.id, job.run))
+            self._watchdog.forget(RunId(job.id, job.run))
             raise
 
     def _parts(self, job: Job, session: SparkSession, report: Report) -> RunContext:
         resolved = resolve(job.body, session, job.plan.analysis.session)
         _same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
-        checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
+        checkpoint, statics = self._checkpoints.spark_checkpoint(job.id, job.checkpoint), resolved.static_locations
         if between_topics(job.plan.analysis):
-            fill_gap(self._files, checkpoint)
+            fill_offset_gap(self._files, checkpoint)
         reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
         writer.recover()
-        return RunContext(
-            job, session, resolved.query, writer, checkpoint, report, self._holds, lease, statics, reached
-        )
+        return RunContext(job, session, resolved.query, writer, checkpoint, report, self._pins, lease, statics, reached)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
@@ -193,13 +192,13 @@ class SparkEngine:
         # While it is waiting to be started again a run may begin at any time, and finishes the batch itself.
         if job.status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
             self._finish_pending(job, report)
-        return self._states.snapshot(job, snapshot, self._sessions.for_job(job))
+        return self._state_copies.create_snapshot(job, snapshot, self._sessions.for_job(job))
 
     def delete_snapshot(self, snapshot: str) -> None:
-        self._states.delete(snapshot)
+        self._state_copies.delete_snapshot(snapshot)
 
     def snapshot_folders(self) -> tuple[str, ...]:
-        return self._states.names()
+        return self._state_copies.list_snapshots()
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         proposed = job.proposed
@@ -207,7 +206,7 @@ class SparkEngine:
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report, unwanted)
         with ended_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
-            self._states.prepare(job, proposed, self._sessions.for_job(job))
+            self._state_copies.copy_for_update(job, proposed, self._sessions.for_job(job))
 
     def _untried(self, job: Job) -> bool:
         """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next
@@ -218,7 +217,7 @@ class SparkEngine:
         """Run a batch that is planned and not committed to its commit, under the job's own statement, unless it becomes
         unwanted before that.
         """
-        if not self._checkpoints.progress(job).pending:
+        if not self._checkpoints.read_progress(job).has_pending_batch:
             return
         JobLease(self._checkpoints, job).claim()
         ended = PendingBatchRun(report)
@@ -236,7 +235,7 @@ class SparkEngine:
         failpoint("pending-finished", job.name)
 
     def discard_version(self, job: Job, version: Version) -> None:
-        self._states.discard(job.id, version.checkpoint)
+        self._state_copies.discard_checkpoint(job.id, version.checkpoint)
         self._leave_table(job, version)
 
     def _leave_table(self, job: Job, version: Version) -> None:
@@ -248,10 +247,10 @@ class SparkEngine:
             self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
 
     def holds_batch(self, job: Job) -> bool:
-        progress = self._checkpoints.progress(job)
-        if progress.committed is not None and progress.committed > self._states.begins_at(job):
+        progress = self._checkpoints.read_progress(job)
+        if progress.committed is not None and progress.committed > self._state_copies.read_base_batch(job):
             return True
-        pending = progress.replayed
+        pending = progress.replayed_batch
         return pending is not None and self._writer(job, self._spark, _no_report).holds(pending)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
@@ -271,7 +270,7 @@ class SparkEngine:
         self._writer(job, self._spark, _no_report).recover()
 
     def discard(self, job: Job) -> None:
-        self._holds.before_deleting(job.id)
+        self._pins.wait_until_unpinned(job.id)
         self._writer(job, self._spark, _no_report).discard()
         if job.previous is not None:
             self._leave_table(job, job.previous)
@@ -300,7 +299,7 @@ class SparkEngine:
         return self._sessions.defaults()
 
     def _forget(self, run: RunId) -> Run | None:
-        self._vigil.forget(run)
+        self._watchdog.forget(run)
         with self._lock:
             return self._runs.pop(run, None)
 

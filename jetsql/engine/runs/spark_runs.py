@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jetsql.engine.checkpoints.checkpoint_folders import Progress
-from jetsql.engine.checkpoints.checkpoint_pins import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, Scene
 from jetsql.engine.errors.run_failures import cause_of, of_throwable
@@ -174,7 +174,7 @@ class StreamingRun:
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
-            again = batch == self._parts.reached.replayed
+            again = batch == self._parts.reached.replayed_batch
             names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
             measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names, self._lateness)
             self._tell_batch(measure, again)
@@ -223,7 +223,7 @@ class StreamingRun:
         return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
 
     def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
-        self._parts.holds.before_batch(self._parts.job.id, batch, self._stopping)
+        self._parts.holds.wait_for_copies(self._parts.job.id, batch, self._stopping)
         try:
             self._parts.lease.check()
             self._check_files(batch)

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 import pyspark
 
-from jetsql.engine.jvm.authentication import daemon_confs, make_secret, on_loopback, read_secret, secret_file
+from jetsql.engine.jvm.authentication import daemon_confs, is_on_loopback, make_secret, read_secret, secret_file
 from jetsql.engine.jvm.launch import LOOPBACK, properties
 from jetsql.engine.session.startup import check_java
 from jetsql.errors import EngineError
@@ -95,7 +95,7 @@ def become_master(start: MasterStart) -> NoReturn:
     check_java()
     secret = secret_file(start.secret)
     make_secret(secret)
-    settings = daemon_confs(on_loopback(start.url), read_secret(secret))
+    settings = daemon_confs(is_on_loopback(start.url), read_secret(secret))
     settings |= {"spark.port.maxRetries": "0"}  # members know one port
     if start.recovery is not None:
         _make_private(start.recovery, "The master", "--recovery-dir")
@@ -113,10 +113,10 @@ def become_worker(start: WorkerStart) -> NoReturn:
     """Raises EngineError ENGINE_NOT_STARTED without Java, without the cluster's secret, or where the folder cannot be
     made."""
     check_java()
-    settings = daemon_confs(on_loopback(start.master), read_secret(secret_file(start.secret)))
+    settings = daemon_confs(is_on_loopback(start.master), read_secret(secret_file(start.secret)))
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
     _make_private(folder, "The member", "--work-dir")
-    host = start.host or (LOOPBACK if on_loopback(start.master) else own_address(start.master))
+    host = start.host or (LOOPBACK if is_on_loopback(start.master) else own_address(start.master))
     given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     _become("worker.Worker", [*words, start.master], Daemon(folder, settings, start.web_host))

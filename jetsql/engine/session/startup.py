@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.authentication import driver_confs, on_loopback
+from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
 from jetsql.engine.jvm.local_files import set_rights_by_calls
@@ -111,7 +111,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # Variables are filled in by scripts. Spark would make an empty text of each ${name} that is no setting.
         "spark.sql.variable.substitute": "false",
     }
-    if start.master.startswith("local") or on_loopback(start.master):
+    if start.master.startswith("local") or is_on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         # How often tasks tell how far they are, which is all that is known of a batch in real-time mode while it lasts.
         confs["spark.executor.heartbeatInterval"] = "2s"

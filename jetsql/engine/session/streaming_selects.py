@@ -27,7 +27,7 @@ Read = Callable[[DataFrame], Iterator[tuple[Any, ...]]]
 
 def connect(spark: SparkSession, folder: str, seconds: float) -> None:
     """Let looks be had. folder: for what Spark notes of them, which is emptied. seconds: of one that is not live."""
-    place = FileSystem(spark).qualified(folder)
+    place = FileSystem(spark).qualify(folder)
     partitions = min(spark.sparkContext.defaultParallelism, _PARTITIONS_MOST)
     confs = {
         **delivery_confs(place),

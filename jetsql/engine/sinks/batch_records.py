@@ -54,7 +54,7 @@ class BatchRecords(ABC, Generic[Record]):
 
     def newest(self) -> int | None:
         """The newest batch that has a record; None when none has."""
-        names = (name for name in self.files.names(self.folder) if name.endswith(".json"))
+        names = (name for name in self.files.list_names(self.folder) if name.endswith(".json"))
         return max((int(name.removesuffix(".json")) for name in names), default=None)
 
     def write(self, record: Record) -> None:

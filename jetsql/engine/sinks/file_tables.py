@@ -32,7 +32,7 @@ class StagedFiles:
         self._name = context.job.name
         self._sink = context.job.plan.analysis.sink
         self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
-        self._manifests = Manifests(context.checkpoints.manifests(self._job), self._files)
+        self._manifests = Manifests(context.checkpoints.manifests_folder(self._job), self._files)
 
     def recover(self) -> None:
         self._context.catalog.same(self._sink)
@@ -83,7 +83,7 @@ class StagedFiles:
         staging = self._staging(batch)
         count = self._batches.write(rows, table, staging)
         failpoint("staged", self._name)
-        names = self._files.files_below(staging) if count else []
+        names = self._files.list_files(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
         manifest = Manifest(batch, self._sink.location, staging, count, moves)
         self._manifests.write(manifest)

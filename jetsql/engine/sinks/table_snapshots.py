@@ -66,7 +66,7 @@ class TableVersions:
             replaced.pop()
         for path in replaced:
             self._files.delete(path)
-        if not self._files.names(self._folder):
+        if not self._files.list_names(self._folder):
             self._files.delete(self._folder)
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class TableVersions:
                 self._files.delete(path)
 
     def _came(self, path: str) -> float:
-        return self._files.modified(path) if self._files.exists(path) else time.time()
+        return self._files.read_modification_time(path) if self._files.exists(path) else time.time()
 
     def _replaced(self, current: str, with_original: bool) -> list[str]:
         """Oldest first."""
@@ -107,7 +107,7 @@ class TableVersions:
         return [path for path in paths if path != current]
 
     def _own_versions(self) -> list[str]:
-        return [name for name in self._files.names(self._folder) if name.startswith(self._context.job.id)]
+        return [name for name in self._files.list_names(self._folder) if name.startswith(self._context.job.id)]
 
 
 def versions_folder(location: str) -> str:

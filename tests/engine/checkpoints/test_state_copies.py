@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jetsql.engine.checkpoints.checkpoint_copies import Offsets, files_as_of
+from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry
 
 LOG = """v1
 {"batchWatermarkMs":0,"conf":{"spark.sql.shuffle.partitions":"2"}}
@@ -17,14 +18,14 @@ state/0/0/left-keyToNumValues/7_f.changelog""".split()
 
 
 def test_an_entry_of_the_offset_log() -> None:
-    offsets = Offsets.parse(LOG)
+    offsets = OffsetLogEntry.parse(LOG)
     assert offsets.sources == ({"logOffset": 7}, {"orders": {"0": 12}})
     assert offsets.confs == {"spark.sql.shuffle.partitions": "2"}
-    assert Offsets.parse("v1\n{}\nseven").sources == (None,)
+    assert OffsetLogEntry.parse("v1\n{}\nseven").sources == (None,)
 
 
 def test_what_came_later_is_left_out() -> None:
-    left_out = set(NAMES) - set(files_as_of(NAMES, 5, Offsets.parse(LOG)))
+    left_out = set(NAMES) - set(select_files_as_of(NAMES, 5, OffsetLogEntry.parse(LOG)))
     assert left_out == {
         *("metadata", "offsets/6", "offsets/.6.crc", "commits/6", "commits/.7.5d1c.tmp"),
         *("sources/0/8", "sources/0/9.compact", "state/0/0/7_b.zip", "state/0/0/left-keyToNumValues/7_f.changelog"),
@@ -33,5 +34,5 @@ def test_what_came_later_is_left_out() -> None:
 
 def test_the_state_comes_last() -> None:
     """A death in the middle of the copy leaves no state that logs do not belong to."""
-    ordered = [name.startswith("state/") for name in files_as_of(NAMES, 6, Offsets.parse(LOG))]
+    ordered = [name.startswith("state/") for name in select_files_as_of(NAMES, 6, OffsetLogEntry.parse(LOG))]
     assert ordered == sorted(ordered)

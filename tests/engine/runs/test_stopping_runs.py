@@ -28,7 +28,7 @@ def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
     engine = SparkEngine.__new__(SparkEngine)
     run, stubborn = RunId("j", 1), Stubborn()
     engine._runs, engine._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item]
-    engine._vigil = KafkaWatchdog(None, None)  # type: ignore[arg-type]
+    engine._watchdog = KafkaWatchdog(None, None)  # type: ignore[arg-type]
     with pytest.raises(TimeoutError):
         engine.stop(run, 0.0)
     assert engine.stop(run, 0.0) is True and stubborn.stops == 2

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_reader import read_source_range
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encoded
@@ -101,7 +102,7 @@ class LetterFiles(StagedFiles):
         analysis = replace(job.plan.analysis, sink=sink, stateful=False)
         super().__init__(replace(context, job=replace(job, plan=replace(job.plan, analysis=analysis))))
         self._job = f"{job.id}-{box.number}"
-        folder = f"{context.checkpoints.folder(job.id)}/letters-{box.number}"
+        folder = f"{context.checkpoints.job_folder(job.id)}/letters-{box.number}"
         self._manifests = Manifests(folder, context.checkpoints.files)
 
 
@@ -135,23 +136,11 @@ class Letters:
         return DataFrame(bridge(spark).deadLetters(spark._jsparkSession, schema, name, *texts), spark)
 
     def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
-        """Where the batch begins and ends, as Spark's checkpoint has it."""
-        job, files = self._context.job, self._context.checkpoints.files
-        checkpoint = self._context.checkpoints.spark(job.id, job.checkpoint)
-        end = _of_log(files.read(f"{checkpoint}/offsets/{batch}"), self._box.number)
-        before = files.read_if_there(f"{checkpoint}/offsets/{batch - 1}") if batch else None
-        start = _of_log(before, self._box.number) if before is not None else {}
-        if not start:
-            first = files.read_if_there(f"{checkpoint}/sources/{self._box.number}/0")
-            start = json.loads(first[first.index("{") :]) if first is not None else {}
-        return start, end
-
-
-def _of_log(text: str, number: int) -> Offsets:
-    """A source's offsets in an entry of Spark's offset log: a line with the version, one with facts, one a source."""
-    line = text.splitlines()[2 + number]
-    offsets: Offsets = {} if line == "-" else json.loads(line)
-    return offsets
+        """Return where a batch begins and ends, as Spark's checkpoint has it."""
+        job, checkpoints = self._context.job, self._context.checkpoints
+        checkpoint = checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        start, end = read_source_range(checkpoints.files, checkpoint, batch, self._box.number)
+        return cast("Offsets", start or {}), cast("Offsets", end or {})
 
 
 def _quoted(table: str) -> str:

@@ -147,9 +147,9 @@ class KafkaTransactions:
         self._sink = context.job.plan.analysis.sink
         self._streaming = context.job.plan.analysis.streaming
         self._files = context.checkpoints.files
-        self._lists = PartitionManifest(context.checkpoints.parts(context.job.id), self._files)
+        self._lists = PartitionManifest(context.checkpoints.parts_folder(context.job.id), self._files)
         self._asked: tuple[float, TableFacts | None] = (0.0, None)
-        self._staging = f"{context.checkpoints.parts(context.job.id)}/rows"
+        self._staging = f"{context.checkpoints.parts_folder(context.job.id)}/rows"
 
     def recover(self) -> None:
         self._context.catalog.same(self._sink)

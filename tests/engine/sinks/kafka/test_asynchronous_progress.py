@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from jetsql.engine.checkpoints.checkpoint_folders import fill_gap
+from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.jvm.filesystem import FileSystem
 from tests.conftest import Sql
 from tests.support.kafka import Kafka, Message
@@ -44,7 +44,7 @@ class Folder:
 def test_a_batch_begins_where_the_entry_before_it_ends(entries: tuple[int, ...], filled: dict[str, str]) -> None:
     folder = Folder(*entries)
     before = dict(folder.offsets)
-    fill_gap(cast(FileSystem, folder), "checkpoint")
+    fill_offset_gap(cast(FileSystem, folder), "checkpoint")
     assert folder.offsets == before | filled
 
 

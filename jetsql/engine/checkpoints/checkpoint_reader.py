@@ -1,0 +1,100 @@
+"""Reading what Spark's checkpoint of a query says: how far the query came, and the offsets of its batches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.errors import StatementError
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a query came."""
+
+    planned: int | None
+    """The newest batch in the offset log; None before the first."""
+    committed: int | None
+    """The newest batch in the commit log; None before the first."""
+
+    @property
+    def has_pending_batch(self) -> bool:
+        """Return whether a batch is planned and not committed. The next run repeats it, whatever its SQL says then."""
+        return self.planned is not None and self.planned != self.committed
+
+    @property
+    def replayed_batch(self) -> int | None:
+        """Return the batch that the next run repeats as it was planned, or None."""
+        return self.planned if self.has_pending_batch else None
+
+    @property
+    def next_batch(self) -> int:
+        """Return the batch that the next run begins with."""
+        if self.has_pending_batch and self.planned is not None:
+            return self.planned
+        return 0 if self.committed is None else self.committed + 1
+
+
+@dataclass(frozen=True)
+class OffsetLogEntry:
+    """One batch's entry of Spark's offset log."""
+
+    sources: tuple[object, ...]
+    """Each source's offset as parsed JSON; None for a source without rows or with another format."""
+    confs: dict[str, str]
+    """The settings that Spark pinned for the query."""
+
+    @classmethod
+    def parse(cls, text: str) -> OffsetLogEntry:
+        """Parse the text of an entry. Raises StatementError SNAPSHOT_FAILED for an unknown version of the log."""
+        version, metadata, *sources = text.splitlines()
+        if version != "v1":
+            raise StatementError("SNAPSHOT_FAILED", f"Spark's offset log has the form {version}, which is not known.")
+        return cls(tuple(_parse_offset(source) for source in sources), json.loads(metadata).get("conf", {}))
+
+
+def _parse_offset(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:  # an offset is whatever its source writes
+        return None
+
+
+def read_progress(files: FileSystem, checkpoint: str) -> Progress:
+    """Return how far the query of a checkpoint came."""
+    return Progress(files.find_newest_entry(f"{checkpoint}/offsets"), files.find_newest_entry(f"{checkpoint}/commits"))
+
+
+def read_offsets(files: FileSystem, checkpoint: str, batch: int) -> OffsetLogEntry:
+    """Return a batch's entry of the offset log. Raises Java's error when it is missing."""
+    return OffsetLogEntry.parse(files.read(f"{checkpoint}/offsets/{batch}"))
+
+
+def read_source_range(files: FileSystem, checkpoint: str, batch: int, source: int) -> tuple[object, object]:
+    """Return the offsets at which a batch starts and ends in one source; None for an offset that is not known.
+
+    source: the number of the source in the query. The first batch starts where the source noted its initial offset.
+    """
+    end = read_offsets(files, checkpoint, batch).sources[source]
+    before = files.read_if_there(f"{checkpoint}/offsets/{batch - 1}") if batch else None
+    start = OffsetLogEntry.parse(before).sources[source] if before is not None else None
+    return start or _read_initial_offset(files, checkpoint, source), end
+
+
+def _read_initial_offset(files: FileSystem, checkpoint: str, source: int) -> object:
+    text = files.read_if_there(f"{checkpoint}/sources/{source}/0")
+    return None if text is None else json.loads(text[text.index("{") :])
+
+
+def fill_offset_gap(files: FileSystem, checkpoint: str) -> None:
+    """Add the missing entry before the newest one to an offset log with gaps.
+
+    Asynchronous progress tracking does not write an entry for each batch. Every other query needs the entry before the
+    newest batch, because that is where the newest batch starts. The last entry written before it ends there.
+    """
+    newest = files.find_newest_entry(f"{checkpoint}/offsets") or 0
+    names = files.list_names(f"{checkpoint}/offsets")
+    written = [int(name) for name in names if name.isdecimal() and int(name) < newest]
+    if written and max(written) < newest - 1:
+        files.write(f"{checkpoint}/offsets/{newest - 1}", files.read(f"{checkpoint}/offsets/{max(written)}"))
