@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 
 _ROOT: Final = Path(__file__).parents[1]
 ARCHIVE: Final = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"

@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 
 DRIVER_PACKAGE = POSTGRESQL.package
 USER = "ann"

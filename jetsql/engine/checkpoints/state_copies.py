@@ -8,6 +8,9 @@ leaves a checkpoint that Spark can read with neither partition count.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -22,7 +25,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import (
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_bridge import missing_file
+from jetsql.engine.jvm.java_bridge import bridge, missing_file
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
@@ -31,6 +34,27 @@ from jetsql.jobs.model.job import Guarantee, Job, Version
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
 
 _ATTEMPTS = 3
+_GROUP = "spark.jobGroup.id"
+
+
+@contextmanager
+def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Iterator[None]:
+    """Cancel what this thread has Spark do as soon as `cancelled` is done: it could wait for executors for ever.
+
+    group: a name for that work, never used before.
+    Raises StatementError SNAPSHOT_FAILED in place of Spark's error for cancelled work.
+    """
+    context = spark.sparkContext
+    context.setLocalProperty(_GROUP, group)
+    cancelled.add_done_callback(lambda _: bridge(spark).end(spark._jsparkSession, group))
+    try:
+        yield
+    except Exception as error:
+        if cancelled.done():
+            raise StatementError("SNAPSHOT_FAILED", "The copy of the state was given up.") from error
+        raise
+    finally:
+        context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

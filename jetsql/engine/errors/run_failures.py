@@ -5,15 +5,15 @@ What is not in the table may heal: a server that is restarted, a network that co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.errors.remedies import Scene, Trace, explained
-from jetsql.engine.jdbc.jdbc_databases import JdbcError, read_refusal, sql_failure, sql_failure_in
+from jetsql.engine.jdbc.jdbc_databases import JdbcError, find_jdbc_error, find_jdbc_error_in, read_refusal
 from jetsql.engine.jvm.java_bridge import without_secrets
+from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
 
@@ -117,10 +117,10 @@ def _without_secrets(cause: Cause) -> Cause:
 def _cause_of(error: BaseException, batch: int | None, scene: Scene | None) -> Cause:
     if isinstance(error, JetSQLError):
         return _of_ours(error, batch)
-    failure = sql_failure(error)
+    failure = find_jdbc_error(error)
     if failure is not None:
         return _of_ours(read_refusal(failure), batch, failure)
-    throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    throwable = throwable_of(error)
     if throwable is not None:
         return _of_throwable(throwable, batch, scene)
     if isinstance(error, PySparkException):
@@ -155,10 +155,10 @@ def _class_of(error: BaseException) -> str:
 
 
 def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> Cause:
-    failure = sql_failure_in(throwable)
+    failure = find_jdbc_error_in(throwable)
     if failure is not None:
         return _of_ours(read_refusal(failure), batch, failure)
-    chain = list(_chain(throwable))
+    chain = list(causes(throwable))
     named = best = chain[0]
     condition = state = ""
     for each in chain:
@@ -170,27 +170,16 @@ def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> 
     message = plain_message(_call(best, "getMessage") or str(best), condition)
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
-    kind = _kind(chain[-1])
+    kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, heals(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
 
 
-def _chain(throwable: object) -> Iterator[object]:
-    each = throwable
-    while each is not None:
-        yield each
-        each = each.getCause()  # type: ignore[attr-defined]
-
-
 def _file_of(throwable: object) -> str:
     """Return the file that an error of Spark names."""
     return str(throwable.getMessageParameters().get("path") or "")  # type: ignore[attr-defined]
-
-
-def _kind(throwable: object) -> str:
-    return str(throwable.getClass().getName())  # type: ignore[attr-defined]
 
 
 def _frames(throwable: object) -> str:

@@ -17,8 +17,9 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL, Driver, driver_of
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, driver_of
 from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import hide, hide_in_text
 
@@ -162,7 +163,7 @@ class Database:
 
     def refusal_of_rows(self, error: BaseException) -> StatementError | None:
         """An error that Spark's JDBC writer met here, in words; None when the error is of something else."""
-        failure = sql_failure(error)
+        failure = find_jdbc_error(error)
         return None if failure is None or "JDBCRDD" in str(error) else self.refusal(failure)
 
     def clean(self, text: str) -> str:
@@ -208,27 +209,24 @@ def read_refusal(failure: JdbcError) -> StatementError:
     )
 
 
-def sql_failure(error: BaseException) -> JdbcError | None:
-    """The error of a database within an exception of Spark's; None when there is none."""
-    each: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    return None if each is None else sql_failure_in(each)
+def find_jdbc_error(error: BaseException) -> JdbcError | None:
+    """Return the error of a database within an exception of Spark's, or None."""
+    return find_jdbc_error_in(throwable_of(error))
 
 
-def sql_failure_in(throwable: Any) -> JdbcError | None:
-    """The error of a database within a Java throwable: the innermost, which says what is wrong without the rows."""
-    found, each = None, throwable
-    while each is not None:
-        state = _state(each)
-        if state is not None:
-            kind = str(each.getClass().getName())
-            found = JdbcError(state, str(each.getMessage() or each), error_class=kind)
-        each = each.getCause()
+def find_jdbc_error_in(throwable: Any) -> JdbcError | None:
+    """Return the innermost error of a database within a Java throwable, or None. It says what is wrong without rows."""
+    found = None
+    for each in causes(throwable):
+        sqlstate = _sqlstate(each)
+        if sqlstate is not None:
+            found = JdbcError(sqlstate, str(each.getMessage() or each), error_class=class_name(each))
     return found
 
 
-def _state(throwable: Any) -> str | None:
-    """The SQLSTATE of a java.sql.SQLException or NO_DRIVER; None for every other throwable."""
-    kind, message = str(throwable.getClass().getName()), str(throwable.getMessage())
+def _sqlstate(throwable: Any) -> str | None:
+    """Return the SQLSTATE of a java.sql.SQLException, NO_DRIVER, or None for every other throwable."""
+    kind, message = class_name(throwable), str(throwable.getMessage())
     if message == "No suitable driver" or (kind == "java.lang.ClassNotFoundException" and "Driver" in message):
         return NO_DRIVER
     try:

@@ -11,13 +11,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from jetsql.engine.jdbc.jdbc_drivers import DERBY, POSTGRESQL, Driver
-
 LEDGER_FORMAT: Final = 1
 LEDGER_TABLE: Final = "jetsql_ledger"
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^\s"`().,;]+)'
 _NAME: Final = re.compile(rf"\s*(?:(?P<schema>{_PART}(?:\s*\.\s*{_PART})*)\s*\.\s*)?{_PART}\s*")
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A database's JDBC driver. scheme: the word behind `jdbc:`. package: Maven coordinates, empty: part of Spark."""
+
+    scheme: str
+    name: str
+    class_name: str
+    package: str = ""
+
+
+POSTGRESQL: Final = Driver("postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7")
+DERBY: Final = Driver("derby", "Derby", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
+
+_KNOWN: Final = (POSTGRESQL, DERBY)
+
+
+def driver_of(url: str) -> Driver | None:
+    """The driver for a JDBC URL; None for a database that JetSQL knows nothing of."""
+    scheme = url.strip().lower().removeprefix("jdbc:").partition(":")[0]
+    return next((driver for driver in _KNOWN if driver.scheme == scheme), None)
 
 
 @dataclass(frozen=True)

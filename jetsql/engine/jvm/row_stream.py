@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 import pyspark.serializers
 from py4j.protocol import Py4JError
@@ -13,19 +15,41 @@ from pyspark.util import _create_local_socket
 
 from jetsql import cancellation
 from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.resultset import Column
 
 _serializers: Any = pyspark.serializers
+_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
-def rows(frame: DataFrame) -> Iterator[Any]:
+def stream_rows(frame: DataFrame) -> Iterator[Any]:
     """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
     return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), pickled)
 
 
-def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
+def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """The rows as messages of an Arrow stream. Raises Spark's errors."""
     return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
+
+
+def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
+    """The stream, at least one batch of rows a piece; memory holds one.
+
+    The schema comes with the first rows, so that most errors come before everything else. The columns with Spark's
+    types stand in its metadata, under `jetsql.columns`. Raises Spark's errors.
+    """
+    return stream_arrow_parts(frame, [frame] if columns else (), columns)
+
+
+def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
+    """As `stream_arrow`, with rows that come in parts. shape: one with their schema."""
+    java = bridge(shape.sparkSession)
+    waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
+    for part in parts:
+        for batch in _arrow_batches(part):
+            yield waiting + batch
+            waiting = b""
+    yield waiting + _END
 
 
 class _Pipe:

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import plain_message
-from jetsql.engine.jdbc.jdbc_databases import Database, read_refusal, sql_failure
+from jetsql.engine.jdbc.jdbc_databases import Database, find_jdbc_error, read_refusal
 from jetsql.engine.jdbc.jdbc_dialects import dialect_of
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.catalog import TableFacts
@@ -88,7 +88,7 @@ def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementEr
             place=body.target,
             hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
         )
-    failure = sql_failure(error)
+    failure = find_jdbc_error(error)
     return None if failure is None else read_refusal(failure)
 
 

@@ -16,18 +16,16 @@ from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
-from jetsql.engine.checkpoints.state_copies import StateCopies
+from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.errors import run_failures
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.runs.analysis import ResolvedBody, resolve
-from jetsql.engine.runs.cancel_when import ended_when
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
-from jetsql.engine.runs.pending_batch_run import PendingBatchRun, not_finished
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_query
-from jetsql.engine.runs.spark_runs import BatchRun, Run, RunContext, StreamingRun
+from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, not_finished
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import members, watch
 from jetsql.engine.session.job_sessions import Sessions
@@ -37,11 +35,10 @@ from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.dead_letters import make_boxes, with_letters
-from jetsql.engine.sinks.kafka.topic_stream import KafkaAppend, KafkaStream
 from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions
 from jetsql.engine.sinks.kafka.transactional_topics import rehearse as rehearse_topic
 from jetsql.engine.sinks.preflight import rehearse
-from jetsql.engine.sinks.spark_sinks import PartitionOverwrite, PlainAppend
+from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableVersions
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -205,7 +202,7 @@ class SparkEngine:
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report, unwanted)
-        with ended_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
+        with cancel_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
             self._state_copies.copy_for_update(job, proposed, self._sessions.for_job(job))
 
     def _untried(self, job: Job) -> bool:

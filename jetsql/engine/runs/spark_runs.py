@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 from urllib.parse import unquote
 
@@ -32,7 +33,8 @@ from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encoded
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.step_context import why
 from jetsql.jobs.model.job import Cause, Job, OutputMode, RunId, Trigger
 from jetsql.jobs.store.metrics import Measure
 
@@ -337,3 +339,40 @@ def _is_within(file: str, folder: str) -> bool:
 def _path(url: str) -> str:
     """Return the path of a URL with one slash or with three behind its scheme."""
     return url.partition(":")[2].strip("/")
+
+
+class PendingBatchRun:
+    """Hears what the run reports and passes on all but its end: the job is not running, so that is no event of it."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
+
+    def report(self, event: EngineEvent) -> None:
+        if isinstance(event, RunCompleted | RunFailed | RestartRequested):
+            self._end.put(event)
+        else:
+            self._report(event)
+
+    def give_up(self) -> None:
+        """End the waiting: nobody wants the batch for now."""
+        self._end.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the good end. Raises StatementError PENDING_BATCH_FAILED when it does not come."""
+        try:
+            end = self._end.get(timeout=seconds)
+        except Empty:
+            raise not_finished(f"it did not end within {seconds:g} s") from None
+        if end is None:
+            raise not_finished("another statement came between")
+        if not isinstance(end, RunCompleted):
+            raise not_finished(why(end.cause) if isinstance(end, RunFailed) else end.message)
+
+
+def not_finished(reason: str) -> StatementError:
+    return StatementError(
+        "PENDING_BATCH_FAILED",
+        f"The job's newest batch was planned and is not committed, and it could not be finished: {reason}",
+        hint="Mend that, RESUME the job until the batch is committed, and try again.",
+    )

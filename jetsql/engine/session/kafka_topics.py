@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal, short_kind
 from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.throwables import causes, class_name
 from jetsql.engine.session.catalog import TableFacts
 
 _ASK_MILLIS: Final = 5_000
@@ -49,7 +50,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: KafkaOperation) -> 
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
         at = At(doing, f"Kafka {topic.servers}", topic.name, conf)
-        raise refusal(_failure(error.java_exception), at) from error
+        raise refusal(_innermost_failure(error.java_exception), at) from error
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
@@ -81,7 +82,6 @@ def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
         client.close(jvm.java.time.Duration.ofMillis(0))
 
 
-def _failure(throwable: Any) -> KafkaFailure:
-    while throwable.getCause() is not None:
-        throwable = throwable.getCause()
-    return KafkaFailure(short_kind(str(throwable.getClass().getName())), str(throwable.getMessage()), "connect")
+def _innermost_failure(throwable: Any) -> KafkaFailure:
+    *_, innermost = causes(throwable)
+    return KafkaFailure(short_kind(class_name(innermost)), str(innermost.getMessage()), "connect")

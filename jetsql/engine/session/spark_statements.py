@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from jetsql import cancellation
 from jetsql.engine.errors.run_failures import cause_of, plain_message
-from jetsql.engine.jvm import arrow_rows, row_stream
+from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_bridge import bridge, without_secrets
 from jetsql.engine.session.streaming_selects import Look
 from jetsql.engine.session.timestamps import with_offsets
@@ -67,15 +67,15 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
         columns = tuple(_column(field) for field in frame.schema.fields)
         if frame.isStreaming:
             with closing(Look(frame, live=False).frames()) as frames:
-                yield from arrow_rows.pieces_of(frame, frames, columns)
+                yield from row_stream.stream_arrow_parts(frame, frames, columns)
         else:
-            yield from arrow_rows.pieces(frame, columns)
+            yield from row_stream.stream_arrow(frame, columns)
 
 
 def arrow_of(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
     """Rows that are not Spark's as an Arrow stream."""
     kinds = ", ".join(f"`{column.name}` {column.type}" for column in columns)
-    return arrow_rows.pieces(spark.createDataFrame(list(rows), kinds), columns)
+    return row_stream.stream_arrow(spark.createDataFrame(list(rows), kinds), columns)
 
 
 def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
@@ -112,7 +112,7 @@ def _rows(frame: DataFrame) -> SparkRows:
 
 def _fetched(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
     with _values_told():
-        fetched = iter(frame.collect()) if small else row_stream.rows(frame)
+        fetched = iter(frame.collect()) if small else row_stream.stream_rows(frame)
     return _read(with_offsets(fetched, frame.schema, session_zone(frame.sparkSession)))
 
 

@@ -1,14 +1,27 @@
-"""Spark's own ways into a table.
+"""Sinks that Spark writes natively, without a record of the batches that are in.
 
-At least once: its INSERT for each batch; a batch that is replayed is inserted again. And the overwrite of partitions in
-batch jobs, which replaces what Spark's own statement would: done again after a death, it gives the same table.
+| sink | guarantee |
+|---|---|
+| `PlainAppend` | at least once: Spark's INSERT for each batch |
+| `PartitionOverwrite` | the overwrite of partitions in batch jobs, which gives the same table when it is repeated |
+| `KafkaAppend` | at least once: Spark's Kafka sink for each batch |
+| `KafkaStream` | at least once: a stream that Spark writes without `foreachBatch` |
+
+Real-time mode needs `KafkaStream`, and so does asynchronous progress tracking (see
+`jetsql.jobs.planning.progress_tracking`), which Spark does for its own sinks only.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.sinks import SinkContext
+from jetsql.engine.sinks.kafka.messages import TopicTable, headers, with_headers
+from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.planning.progress_tracking import tracks_beside
 
 
 class WithoutRecord:
@@ -49,3 +62,39 @@ class PartitionOverwrite(WithoutRecord):
         self._context.spark.sql(self._context.job.spark_text)
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None
+
+
+class KafkaAppend(WithoutRecord):
+    """Writer of one job's batches into a topic."""
+
+    def encoded(self, rows: DataFrame) -> DataFrame:
+        return self._table.messages(rows, self._context.job)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._context.catalog.same(self._sink)
+        messages = with_headers(rows, headers(table, self._context.job, batch))
+        messages.write.format("kafka").options(**self._options).save()
+        return None
+
+    @cached_property
+    def _table(self) -> TopicTable:
+        return TopicTable(self._context.spark, self._sink.table)
+
+    @cached_property
+    def _options(self) -> dict[str, str]:
+        return self._table.options(in_batches=True)
+
+
+class KafkaStream(WithoutRecord):
+    """A stream into one topic."""
+
+    def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
+        self._context.catalog.same(self._sink)
+        plan = self._context.job.plan
+        table = TopicTable(self._context.spark, self._sink.table)
+        messages = table.messages(rows, self._context.job)
+        options = table.options(in_batches=plan.trigger is not Trigger.REAL_TIME)
+        if tracks_beside(plan) and not once:
+            options["asyncProgressTrackingEnabled"] = "true"
+            options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)
+        return messages.writeStream.format("kafka").options(**options)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 
-from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 from tests.conftest import Sql
 from tests.support.postgres import PASSWORD, Postgres
 

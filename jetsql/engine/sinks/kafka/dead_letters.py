@@ -18,8 +18,7 @@ from jetsql.engine.checkpoints.checkpoint_reader import read_source_range
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encoded
-from jetsql.engine.sinks.file_tables import StagedFiles
-from jetsql.engine.sinks.manifests import Manifests
+from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, Plan, Sink, SinkKind, Source, quoted_name

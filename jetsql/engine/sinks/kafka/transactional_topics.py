@@ -29,11 +29,11 @@ from pyspark.sql import functions as sf
 from jetsql import failpoints
 from jetsql.engine.errors.kafka_errors import PREFIX, At, KafkaFailure, KafkaOperation, refusal
 from jetsql.engine.jvm.java_bridge import bridge, shipped
+from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import SinkContext, read_all
 from jetsql.engine.sinks.kafka.messages import TopicTable, headers
-from jetsql.engine.sinks.kafka.part_failures import failure_in
 from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifest, is_in
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -49,6 +49,7 @@ _ASKED_SECONDS: Final = 1.0
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
 _CLIENT: Final = "kafka."
 _DURABLE: Final = {"acks": "all", "enable.idempotence": "true"}
+_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `PartWriter.java`, before a JSON object
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class PartTopic:
         try:
             told = self.java.write(messages._jdf, conf, self.ids, job.name, batch, names, self.name, keyed, added)
         except (PySparkException, Py4JError) as error:
-            failure = failure_in(error)
+            failure = _failure_in(error)
             if failure is None:
                 raise
             raise self.refusal(failure) from error
@@ -234,6 +235,16 @@ def _lasting(topic: PartTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Pa
         parts = topic.parts(messages)
     assert parts is not None, "rows of a shuffle are split as they were"
     return messages, parts
+
+
+def _failure_in(error: BaseException) -> KafkaFailure | None:
+    """Return how a task failed that wrote a part, or None when an error is of something else."""
+    for throwable in causes(throwable_of(error)):
+        _, found, text = str(throwable.getMessage()).partition(_IN_A_TASK)
+        if found:
+            report, _ = json.JSONDecoder().raw_decode(text)
+            return KafkaFailure.of(report)
+    return None
 
 
 class _Steps:

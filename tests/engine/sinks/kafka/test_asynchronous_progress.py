@@ -25,10 +25,10 @@ class Folder:
     def __init__(self, *entries: int) -> None:
         self.offsets = {str(number): f"to {number}" for number in entries}
 
-    def newest(self, folder: str) -> int | None:
+    def find_newest_entry(self, folder: str) -> int | None:
         return max(map(int, self.offsets), default=None)
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         return [*self.offsets, "9.crc"]
 
     def read(self, path: str) -> str:
