@@ -11,13 +11,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.engine.errors.kafka_errors import of_run
+from jetsql.engine.errors.kafka_errors import explain_run_failure
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause
 
 
 @dataclass(frozen=True)
-class Scene:
+class RunPaths:
     """Where a run works, for errors that don't say where they happened. sink: the table or system that it writes; the
     folders: of the sink (empty without one), of the checkpoint, and for Spark's temporary files."""
 
@@ -50,7 +50,7 @@ GONE_HINT: Final = (
     " ('spark.sql.files.ignoreMissingFiles' = 'true') RESUME."
 )
 
-_NOT_LOST: Final = "Nothing is lost: a live job goes on with its next restart or with RESUME JOB."
+_NOTHING_LOST: Final = "Nothing is lost: a live job goes on with its next restart or with RESUME JOB."
 
 # A URI or path as Hadoop writes it, spaces and all: a word behind a space belongs to it when it goes on with another
 # folder.
@@ -94,23 +94,23 @@ _DAMAGE_CLASSES: Final = (
     "org.json4s.",
     "scala.MatchError",
 )
-_WHILE_WRITING: Final = re.compile(r"HDFSMetadataLog\.(write|add)|createAtomic|\.commit\(|RocksDB\.commit")
+_WRITING_FRAMES: Final = re.compile(r"HDFSMetadataLog\.(write|add)|createAtomic|\.commit\(|RocksDB\.commit")
 
 
-def explained(cause: Cause, trace: Trace, scene: Scene | None) -> Cause:
+def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
     """The cause in our words, as far as the error is one of those known here; it always says where it happened, if
     that can be told."""
-    broker = of_run(cause, trace.innermost, trace.messages)
+    broker = explain_run_failure(cause, trace.innermost, trace.messages)
     if broker is not None:
         return broker
-    everything = "\n".join(trace.messages)
+    text = "\n".join(trace.messages)
     where = cause.where or _path_in(trace.messages)
-    if _FULL.search(everything):
-        return _full(cause, _place(trace, scene) or where)
-    if _NOT_USABLE.search(everything):
-        return _not_usable(cause, where or _place(trace, scene))
+    if _FULL.search(text):
+        return _full(cause, _place(trace, paths) or where)
+    if _NOT_USABLE.search(text):
+        return _not_usable(cause, where or _place(trace, paths))
     if cause.condition.startswith(DAMAGED) or _reads_checkpoint(trace):
-        return _damaged(cause, where or (scene.checkpoint if scene is not None else ""))
+        return _damaged(cause, where or (paths.checkpoint if paths is not None else ""))
     if cause.condition.startswith("FAILED_READ_FILE"):
         return _not_readable(cause, where)
     return replace(cause, where=where)
@@ -127,13 +127,13 @@ def _path_in(messages: tuple[str, ...]) -> str:
 def _full(cause: Cause, place: str) -> Cause:
     at = f" for {place}" if place else ""
     message = f"There is no space left{at}: {cause.message}"
-    return _known(cause, "DISK_FULL", message, place, f"Free some space there. {_NOT_LOST}")
+    return _with_condition(cause, "DISK_FULL", message, place, f"Free some space there. {_NOTHING_LOST}")
 
 
 def _not_usable(cause: Cause, where: str) -> Cause:
     message = f"{where or 'A file or folder'} can't be used: {cause.message}"
-    hint = f"Let the engine's user read and write there. {_NOT_LOST}"
-    return _known(cause, "STORAGE_NOT_USABLE", message, where, hint)
+    hint = f"Let the engine's user read and write there. {_NOTHING_LOST}"
+    return _with_condition(cause, "STORAGE_NOT_USABLE", message, where, hint)
 
 
 def _damaged(cause: Cause, where: str) -> Cause:
@@ -141,10 +141,10 @@ def _damaged(cause: Cause, where: str) -> Cause:
     what = _JSON_PLACE.sub("", cause.message)
     at = f" at {where}" if where and where not in what else ""
     message = f"The job's checkpoint is damaged{at}: {what}"
-    return replace(_known(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), heals=False)
+    return replace(_with_condition(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), heals=False)
 
 
-def _known(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
+def _with_condition(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
     """One of JetSQL's conditions instead of Spark's."""
     return replace(
         cause,
@@ -168,18 +168,18 @@ def _reads_checkpoint(trace: Trace) -> bool:
     return (
         trace.innermost.startswith(_DAMAGE_CLASSES)
         and _CHECKPOINT_FRAMES.search(trace.frames) is not None
-        and _WHILE_WRITING.search(trace.frames) is None
+        and _WRITING_FRAMES.search(trace.frames) is None
     )
 
 
-def _place(trace: Trace, scene: Scene | None) -> str:
+def _place(trace: Trace, paths: RunPaths | None) -> str:
     """Which of the run's folders an error came from, by the methods that it went through."""
-    if scene is None:
+    if paths is None:
         return ""
     if "streaming.checkpointing." in trace.frames or "dev.jetsql.Files" in trace.frames:
-        return scene.checkpoint
+        return paths.checkpoint
     if "streaming.state." in trace.frames:
-        return f"{scene.checkpoint} or {scene.temporary}"
+        return f"{paths.checkpoint} or {paths.temporary}"
     if "FileFormatDataWriter" in trace.frames or "FileFormatWriter" in trace.frames:
-        return scene.sink_folder or scene.sink
-    return scene.temporary if "shuffle" in trace.frames or "DiskStore" in trace.frames else ""
+        return paths.sink_folder or paths.sink
+    return paths.temporary if "shuffle" in trace.frames or "DiskStore" in trace.frames else ""

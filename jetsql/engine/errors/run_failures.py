@@ -10,15 +10,15 @@ from dataclasses import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from jetsql.engine.errors.remedies import Scene, Trace, explained
-from jetsql.engine.jdbc.jdbc_databases import JdbcError, find_jdbc_error, find_jdbc_error_in, read_refusal
+from jetsql.engine.errors.remedies import RunPaths, Trace, explain_cause
+from jetsql.engine.jdbc.jdbc_databases import JdbcError, explain_read_error, find_jdbc_error, find_jdbc_error_in
 from jetsql.engine.jvm.java_bridge import without_secrets
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
 
 # Prefixes of conditions (Spark's and ours) that come back however often the job is started.
-WONT_HEAL: tuple[str, ...] = (
+NOT_RETRYABLE: tuple[str, ...] = (
     "AMBIGUOUS_REFERENCE",
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
@@ -96,17 +96,17 @@ _MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doe
 
 def heals(condition: str) -> bool:
     """Whether a run that ended with this condition may work when it is started again."""
-    return not condition.startswith(WONT_HEAL)
+    return not condition.startswith(NOT_RETRYABLE)
 
 
-def cause_of(error: BaseException, batch: int | None = None, scene: Scene | None = None) -> Cause:
+def cause_of(error: BaseException, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
     """Any exception of a run as a cause: the innermost error that says what happened, and what can be done about it."""
-    return _without_secrets(_cause_of(error, batch, scene))
+    return _without_secrets(_cause_of(error, batch, paths))
 
 
-def of_throwable(throwable: object, batch: int | None = None, scene: Scene | None = None) -> Cause:
+def cause_of_throwable(throwable: object, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
     """A Java throwable as a cause. Wrappers such as "the job was aborted" give way to what they wrap."""
-    return _without_secrets(_of_throwable(throwable, batch, scene))
+    return _without_secrets(_cause_of_throwable(throwable, batch, paths))
 
 
 def _without_secrets(cause: Cause) -> Cause:
@@ -114,50 +114,50 @@ def _without_secrets(cause: Cause) -> Cause:
     return replace(cause, message=message, where=where, hint=hint)
 
 
-def _cause_of(error: BaseException, batch: int | None, scene: Scene | None) -> Cause:
+def _cause_of(error: BaseException, batch: int | None, paths: RunPaths | None) -> Cause:
     if isinstance(error, JetSQLError):
-        return _of_ours(error, batch)
+        return _cause_of_own_error(error, batch)
     failure = find_jdbc_error(error)
     if failure is not None:
-        return _of_ours(read_refusal(failure), batch, failure)
+        return _cause_of_own_error(explain_read_error(failure), batch, failure)
     throwable = throwable_of(error)
     if throwable is not None:
-        return _of_throwable(throwable, batch, scene)
+        return _cause_of_throwable(throwable, batch, paths)
     if isinstance(error, PySparkException):
         condition = error.getCondition() or ""
-        message = plain_message(str(error), condition)
-        return Cause(message, condition, error.getSqlState() or "", batch, heals(condition), _class_of(error))
+        message = strip_message(str(error), condition)
+        return Cause(message, condition, error.getSqlState() or "", batch, heals(condition), _class_name(error))
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
-    found = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_of(error))
-    return explained(found, Trace((str(error),), "", _class_of(error)), scene)
+    found = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_name(error))
+    return explain_cause(found, Trace((str(error),), "", _class_name(error)), paths)
 
 
-def _of_ours(error: JetSQLError, batch: int | None, inner: BaseException | None = None) -> Cause:
+def _cause_of_own_error(error: JetSQLError, batch: int | None, inner: BaseException | None = None) -> Cause:
     # Where an error is given its place in a statement it is raised once more, which leaves what it came of as context.
-    came_of = next((each for each in (inner, error.__cause__, error.__context__) if isinstance(each, JdbcError)), None)
-    kind = "" if came_of is None else came_of.error_class
+    origin = next((each for each in (inner, error.__cause__, error.__context__) if isinstance(each, JdbcError)), None)
+    kind = "" if origin is None else origin.error_class
     return Cause(
         message=error.message,
         condition=error.condition,
         sqlstate=error.sqlstate,
         batch=batch,
         heals=heals(error.condition),
-        error_class=kind or _class_of(error.__cause__ or error),
+        error_class=kind or _class_name(error.__cause__ or error),
         where=error.where,
         hint=error.hint,
         away=isinstance(error, RetryableError),
     )
 
 
-def _class_of(error: BaseException) -> str:
+def _class_name(error: BaseException) -> str:
     kind = type(error)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> Cause:
+def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | None) -> Cause:
     failure = find_jdbc_error_in(throwable)
     if failure is not None:
-        return _of_ours(read_refusal(failure), batch, failure)
+        return _cause_of_own_error(explain_read_error(failure), batch, failure)
     chain = list(causes(throwable))
     named = best = chain[0]
     condition = state = ""
@@ -165,16 +165,16 @@ def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> 
         name = _call(each, "getCondition")
         if name and name not in _WRAPPERS:
             named, best, condition, state = each, each, name, _call(each, "getSqlState")
-        elif (not condition or condition in _SAY_LITTLE) and name not in _WRAPPERS and _call(each, "getMessage"):
+        elif (not condition or condition in _UNSPECIFIC) and name not in _WRAPPERS and _call(each, "getMessage"):
             best = each
-    message = plain_message(_call(best, "getMessage") or str(best), condition)
+    message = strip_message(_call(best, "getMessage") or str(best), condition)
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, heals(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
-    return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
+    return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
 
 
 def _file_of(throwable: object) -> str:
@@ -196,7 +196,7 @@ _WRAPPERS = frozenset(
     }
 )
 # Conditions that are worth showing, with messages that leave what happened to the error within.
-_SAY_LITTLE = frozenset({"FAILED_READ_FILE.NO_HINT", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"})
+_UNSPECIFIC = frozenset({"FAILED_READ_FILE.NO_HINT", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"})
 
 
 def _call(throwable: object, method: str) -> str:
@@ -207,7 +207,7 @@ def _call(throwable: object, method: str) -> str:
     return "" if value is None else str(value)
 
 
-def plain_message(text: str, condition: str) -> str:
+def strip_message(text: str, condition: str) -> str:
     """A message of Spark without its condition, SQLSTATE, plan and stack."""
     text = text.strip().removeprefix(f"[{condition}]").strip()
     text = text.partition("\n\tat ")[0].partition("\nJVM stacktrace")[0].partition("\n== SQL")[0].partition(";\n")[0]

@@ -17,7 +17,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, driver_of
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, find_driver
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
@@ -39,7 +39,7 @@ _CONDITIONS: Final = (
     ("3", "SINK_NOT_READY"),
     ("42", "SINK_NOT_READY"),
 )
-_WORDS: Final = {
+_MESSAGES: Final = {
     "EXTERNAL_SYSTEM_UNAVAILABLE": "{server} can't be reached: {message}",
     "DUPLICATE_KEY": "{server} has a row with such a key already, so nothing of the batch was written: {message}",
     "SINK_REFUSED_ROWS": "{server} does not take a row of the batch, so nothing of it was written: {message}",
@@ -54,7 +54,7 @@ _DRIVER_HINT: Final = (
 )
 
 # Given to a driver unless the table's OPTIONS say otherwise: who can't connect in 5 s is told so.
-_CONNECTION: Final = {
+_CONNECTION_DEFAULTS: Final = {
     POSTGRESQL.scheme: {
         "driver": POSTGRESQL.class_name,
         "connectTimeout": "5",
@@ -69,7 +69,7 @@ _NOT_FOR_CONNECTIONS: Final = frozenset({"key.columns", "path", "serialization.f
 
 
 @dataclass(frozen=True)
-class Step:
+class TransactionStep:
     """One SQL statement. name: for the one who handles its failure. expect: what its value must be to go on."""
 
     name: str
@@ -84,28 +84,28 @@ class JdbcError(Exception):
 
     def __init__(
         self,
-        state: str,
+        sqlstate: str,
         message: str,
         step: str | None = None,
-        unexpected: int | None = None,
+        unexpected_value: int | None = None,
         error_class: str = "",
     ) -> None:
         self.error_class = error_class
-        self.state = state
+        self.sqlstate = sqlstate
         self.message = message
         self.step = step
-        self.unexpected = unexpected
+        self.unexpected_value = unexpected_value
         super().__init__(message)
 
     @property
     def condition(self) -> str:
         """Our condition for it, without the prefix."""
-        return condition_of(self.state)
+        return find_condition(self.sqlstate)
 
 
-def condition_of(state: str) -> str:
+def find_condition(sqlstate: str) -> str:
     """Our condition, without the prefix, for a SQLSTATE."""
-    return next((found for prefix, found in _CONDITIONS if state.startswith(prefix)), "EXTERNAL_SYSTEM_ERROR")
+    return next((found for prefix, found in _CONDITIONS if sqlstate.startswith(prefix)), "EXTERNAL_SYSTEM_ERROR")
 
 
 class Database:
@@ -115,62 +115,64 @@ class Database:
         self._bridge = bridge(spark)
         named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
         given = revealed(spark, named)
-        self._lower = {key.lower(): value for key, value in given.items()}
-        more = _CONNECTION.get(self.driver.scheme, {}) if self.driver is not None else {}
-        self._options = given | {key: value for key, value in more.items() if key.lower() not in self._lower}
+        self._lower_case_options = {key.lower(): value for key, value in given.items()}
+        more = _CONNECTION_DEFAULTS.get(self.driver.scheme, {}) if self.driver is not None else {}
+        self._options = given | {
+            key: value for key, value in more.items() if key.lower() not in self._lower_case_options
+        }
 
     @cached_property
     def driver(self) -> Driver | None:
-        return driver_of(self._lower.get("url", ""))
+        return find_driver(self._lower_case_options.get("url", ""))
 
     @property
     def table(self) -> str:
         """The table's name as the OPTIONS give it; empty for a query."""
-        return self._lower.get("dbtable", "")
+        return self._lower_case_options.get("dbtable", "")
 
     @property
     def user(self) -> str:
-        return self._lower.get("user", "")
+        return self._lower_case_options.get("user", "")
 
     @property
     def server(self) -> str:
         """The database in words, without anything secret: `PostgreSQL 127.0.0.1:5432/shop`."""
-        return server_words(self._lower.get("url", ""))
+        return describe_server(self._lower_case_options.get("url", ""))
 
-    def transact(self, steps: Sequence[Step], keep: bool = True) -> list[str | None]:
+    def transact(self, steps: Sequence[TransactionStep], keep: bool = True) -> list[str | None]:
         """Carry out all steps or none, and give their values. keep=False only tries. Raises DatabaseError."""
         plain = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
         answer = self._bridge.transact(json.dumps(self._options), json.dumps(plain), keep)
-        values: list[str | None] = self._values(answer)
+        values: list[str | None] = self._read_values(answer)
         return values
 
-    def tables(self, prefix: str) -> list[tuple[str, str]]:
+    def list_tables(self, prefix: str) -> list[tuple[str, str]]:
         """Schema and name of all tables whose names begin so. Raises DatabaseError."""
-        found = self._values(self._bridge.databaseTables(json.dumps(self._options), prefix))
+        found = self._read_values(self._bridge.databaseTables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in found]
 
-    def spark_options(self, table: str) -> dict[str, str]:
+    def writer_options(self, table: str) -> dict[str, str]:
         """Options with which Spark's JDBC writer appends to a table of this database."""
         return {key: value for key, value in self._options.items() if key.lower() != "dbtable"} | {"dbtable": table}
 
-    def refusal(self, error: JdbcError) -> StatementError:
+    def explain_error(self, error: JdbcError) -> StatementError:
         """The error in words for people."""
-        if error.state == NO_DRIVER:
-            return self._no_driver()
-        words = _WORDS[error.condition].format(server=self.server, message=one_line(error.message))
+        if error.sqlstate == NO_DRIVER:
+            return self._driver_missing()
+        message = _MESSAGES[error.condition].format(server=self.server, message=to_sentence(error.message))
         hint = _HINTS.get(error.condition, "")
-        return StatementError(error.condition, self.clean(words), hint=hint, where=self.server)
+        return StatementError(error.condition, self.redact(message), hint=hint, where=self.server)
 
-    def refusal_of_rows(self, error: BaseException) -> StatementError | None:
+    def explain_write_error(self, error: BaseException) -> StatementError | None:
         """An error that Spark's JDBC writer met here, in words; None when the error is of something else."""
         failure = find_jdbc_error(error)
-        return None if failure is None or "JDBCRDD" in str(error) else self.refusal(failure)
+        return None if failure is None or "JDBCRDD" in str(error) else self.explain_error(failure)
 
-    def clean(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Words about this database without its secrets."""
         return hide(text, self._options)
 
-    def _no_driver(self) -> StatementError:
+    def _driver_missing(self) -> StatementError:
         known = self.driver
         package = known.package if known is not None and known.package else "GROUP:ARTIFACT:VERSION"
         name = self._options.get("driver", "no 'driver' is named in the table's OPTIONS")
@@ -181,7 +183,7 @@ class Database:
             where=self.server,
         )
 
-    def _values(self, text: str) -> Any:
+    def _read_values(self, text: str) -> Any:
         answer = json.loads(text)
         if "state" in answer:
             raise JdbcError(answer["state"], answer["message"], answer.get("step"), error_class=answer["class"])
@@ -190,22 +192,22 @@ class Database:
         return answer["values"]
 
 
-def server_words(url: str) -> str:
+def describe_server(url: str) -> str:
     """A JDBC URL as people may see it: the database's kind and its address."""
     kind, _, address = url.strip().partition(":")[2].partition(":")
-    known = driver_of(url)
+    known = find_driver(url)
     name = known.name if known is not None else kind
     return hide_in_text(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
 
 
-def read_refusal(failure: JdbcError) -> StatementError:
+def explain_read_error(failure: JdbcError) -> StatementError:
     """The error of a database that a query reads, in words. Sinks know their own databases and say more."""
     lost = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
     how = "can't be reached" if lost else "reports an error"
     return StatementError(
         failure.condition if lost else "EXTERNAL_SYSTEM_ERROR",
-        f"A database that the statement needs {how}: {hide_in_text(one_line(failure.message))}",
-        hint=_DRIVER_HINT if failure.state == NO_DRIVER else "",
+        f"A database that the statement needs {how}: {hide_in_text(to_sentence(failure.message))}",
+        hint=_DRIVER_HINT if failure.sqlstate == NO_DRIVER else "",
     )
 
 
@@ -235,7 +237,7 @@ def _sqlstate(throwable: Any) -> str | None:
         return None
 
 
-def one_line(message: str) -> str:
+def to_sentence(message: str) -> str:
     """A database's message as a sentence."""
     text = _NOISE.sub("", " ".join(message.split()))
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."

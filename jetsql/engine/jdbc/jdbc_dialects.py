@@ -31,13 +31,13 @@ class Driver:
 POSTGRESQL: Final = Driver("postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7")
 DERBY: Final = Driver("derby", "Derby", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
 
-_KNOWN: Final = (POSTGRESQL, DERBY)
+_DRIVERS: Final = (POSTGRESQL, DERBY)
 
 
-def driver_of(url: str) -> Driver | None:
+def find_driver(url: str) -> Driver | None:
     """The driver for a JDBC URL; None for a database that JetSQL knows nothing of."""
     scheme = url.strip().lower().removeprefix("jdbc:").partition(":")[0]
-    return next((driver for driver in _KNOWN if driver.scheme == scheme), None)
+    return next((driver for driver in _DRIVERS if driver.scheme == scheme), None)
 
 
 @dataclass(frozen=True)
@@ -50,35 +50,35 @@ class Dialect:
     """
 
     driver: Driver
-    first: Sequence[str] = ()
+    session_setup: Sequence[str] = ()
     staging: str = "TABLE"
-    no_table: tuple[str, ...] = ()
-    table_exists: tuple[str, ...] = ()
-    upserts: bool = False
-    one_row_twice: str = "-"
-    no_unique_index: str = "-"
-    writer: dict[str, str] = field(default_factory=dict)
+    no_table_states: tuple[str, ...] = ()
+    table_exists_states: tuple[str, ...] = ()
+    can_upsert: bool = False
+    repeated_key_state: str = "-"
+    no_unique_index_state: str = "-"
+    writer_options: dict[str, str] = field(default_factory=dict)
 
 
 _DIALECTS: Final = (
     Dialect(
         driver=POSTGRESQL,
         # A job that waits for a lock for ever could not be stopped.
-        first=("SET lock_timeout = '30s'",),
+        session_setup=("SET lock_timeout = '30s'",),
         staging="UNLOGGED TABLE",
-        no_table=("42P01",),
-        table_exists=("42P07", "23505"),
-        upserts=True,
-        one_row_twice="21000",
-        no_unique_index="42P10",
+        no_table_states=("42P01",),
+        table_exists_states=("42P07", "23505"),
+        can_upsert=True,
+        repeated_key_state="21000",
+        no_unique_index_state="42P10",
         # Spark sends text for every type that it has no own for (uuid, json, enum ...); the server finds the type.
-        writer={"stringtype": "unspecified"},
+        writer_options={"stringtype": "unspecified"},
     ),
-    Dialect(driver=DERBY, no_table=("42X05", "42Y07"), table_exists=("X0Y32",)),
+    Dialect(driver=DERBY, no_table_states=("42X05", "42Y07"), table_exists_states=("X0Y32",)),
 )
 
 
-def dialect_of(driver: Driver | None) -> Dialect | None:
+def find_dialect(driver: Driver | None) -> Dialect | None:
     """The dialect of a driver's database; None for one that is not known to hold a batch in one transaction."""
     return next((dialect for dialect in _DIALECTS if dialect.driver is driver), None)
 
@@ -88,20 +88,20 @@ def is_table_name(dbtable: str) -> bool:
     return _NAME.fullmatch(dbtable) is not None
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def schema_of(dbtable: str) -> str:
+def find_schema(dbtable: str) -> str:
     """The schema in a table's name, as written; empty when there is none."""
     found = _NAME.fullmatch(dbtable)
     return (found["schema"] or "") if found is not None else ""
 
 
-def sibling(dbtable: str, name: str) -> str:
+def name_in_schema(dbtable: str, name: str) -> str:
     """A table of our own in the schema that `dbtable` names."""
-    schema = schema_of(dbtable)
-    return f"{schema}.{quoted(name)}" if schema else quoted(name)
+    schema = find_schema(dbtable)
+    return f"{schema}.{quote(name)}" if schema else quote(name)
 
 
 @dataclass(frozen=True)
@@ -113,30 +113,30 @@ class TargetSql:
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
 
-    def make_staging(self, staging: str) -> str:
+    def create_staging(self, staging: str) -> str:
         """The same columns with the same types, and no constraints."""
         return f"CREATE {self.dialect.staging} {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA"
 
-    def empty(self) -> str:
+    def delete_rows(self) -> str:
         """As a transaction, so that readers see the old rows or the new ones; TRUNCATE would show them none."""
         return f"DELETE FROM {self.table}"
 
-    def move(self, staging: str) -> str:
+    def insert_from(self, staging: str) -> str:
         insert = f"INSERT INTO {self.table} ({self._columns}) SELECT {self._columns} FROM {staging}"
-        return f"{insert} ON CONFLICT ({_list(self.keys)}) {self._on_conflict()}" if self.keys else insert
+        return f"{insert} ON CONFLICT ({_join_quoted(self.keys)}) {self._on_conflict()}" if self.keys else insert
 
-    def count(self, staging: str) -> str:
+    def count_rows(self, staging: str) -> str:
         return f"SELECT count(*) FROM {staging}"
 
-    def count_without_key(self, staging: str) -> str:
-        return f"SELECT count(*) FROM {staging} WHERE {' OR '.join(f'{quoted(key)} IS NULL' for key in self.keys)}"
+    def count_null_keys(self, staging: str) -> str:
+        return f"SELECT count(*) FROM {staging} WHERE {' OR '.join(f'{quote(key)} IS NULL' for key in self.keys)}"
 
     @property
     def _columns(self) -> str:
-        return _list(self.columns)
+        return _join_quoted(self.columns)
 
     def _on_conflict(self) -> str:
-        others = [quoted(column) for column in self.columns if column not in self.keys]
+        others = [quote(column) for column in self.columns if column not in self.keys]
         return f"DO UPDATE SET {', '.join(f'{c} = EXCLUDED.{c}' for c in others)}" if others else "DO NOTHING"
 
 
@@ -147,24 +147,24 @@ class LedgerSql:
     table: str
     job: str
 
-    def make(self) -> str:
+    def create_ledger(self) -> str:
         return (
             f"CREATE TABLE {self.table} (job VARCHAR(64) NOT NULL, batch BIGINT NOT NULL, row_count BIGINT NOT NULL,"
             " committed TIMESTAMP NOT NULL, PRIMARY KEY (job, batch))"
         )
 
-    def newest(self) -> str:
+    def select_newest(self) -> str:
         return f"SELECT max(batch) FROM {self.table} WHERE job = '{self.job}'"
 
-    def claim(self, batch: int, rows: int) -> str:
+    def insert_batch(self, batch: int, rows: int) -> str:
         return f"INSERT INTO {self.table} VALUES ('{self.job}', {batch}, {rows}, CURRENT_TIMESTAMP)"
 
-    def prune(self, batch: int) -> str:
+    def delete_older(self, batch: int) -> str:
         return f"DELETE FROM {self.table} WHERE job = '{self.job}' AND batch < {batch}"
 
-    def forget(self) -> str:
+    def delete_job(self) -> str:
         return f"DELETE FROM {self.table} WHERE job = '{self.job}'"
 
 
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(quoted, names))
+def _join_quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(quote, names))

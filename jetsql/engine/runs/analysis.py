@@ -15,13 +15,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from jetsql.engine.errors.run_failures import plain_message
-from jetsql.engine.jdbc.jdbc_databases import Database, find_jdbc_error, read_refusal
-from jetsql.engine.jdbc.jdbc_dialects import dialect_of
+from jetsql.engine.errors.run_failures import strip_message
+from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
+from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import Topic
-from jetsql.engine.sinks.preflight import ask
+from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
@@ -74,7 +74,7 @@ def _ask_database(body: Body, spark: SparkSession) -> None:
     if table is None or table.provider != "jdbc":
         return
     try:
-        ask(spark, table)
+        check_jdbc_table(spark, table)
     except StatementError as error:
         raise error.at(body.target) from None
 
@@ -89,12 +89,12 @@ def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementEr
             hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
         )
     failure = find_jdbc_error(error)
-    return None if failure is None else read_refusal(failure)
+    return None if failure is None else explain_read_error(failure)
 
 
 def _columns_differ(error: PySparkException) -> str:
     """Spark's two lists of columns, without its advice, which is about another case."""
-    text = plain_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
+    text = strip_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
@@ -126,7 +126,7 @@ def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool)
 
 def _reason(text: str | None) -> str | None:
     """Spark's refusal of an output mode, without condition and SQLSTATE."""
-    return None if text is None else plain_message(text.partition("] ")[2] or text, "").rstrip(".")
+    return None if text is None else strip_message(text.partition("] ")[2] or text, "").rstrip(".")
 
 
 def _source(entry: dict[str, Any]) -> Source:
@@ -189,7 +189,7 @@ def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str
     if kind is SinkKind.KAFKA:
         return Topic.of(table).words, True
     database = Database(spark, table.options)
-    return f"{database.server}, {database.table}", dialect_of(database.driver) is not None
+    return f"{database.server}, {database.table}", find_dialect(database.driver) is not None
 
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:

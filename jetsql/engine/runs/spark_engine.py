@@ -34,12 +34,11 @@ from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
-from jetsql.engine.sinks.kafka.dead_letters import make_boxes, with_letters
-from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions
-from jetsql.engine.sinks.kafka.transactional_topics import rehearse as rehearse_topic
-from jetsql.engine.sinks.preflight import rehearse
+from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
+from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, check_transactions
+from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
-from jetsql.engine.sinks.table_snapshots import TableVersions
+from jetsql.engine.sinks.table_snapshots import TableSnapshots
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
@@ -101,13 +100,13 @@ class SparkEngine:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has asked them
             self._ask_sources(plan)
-        make_boxes(self._spark, self._catalog, plan)
+        create_dead_letter_tables(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
-            rehearse(self._spark, self._catalog, plan)
+            check_jdbc_sink(self._spark, self._catalog, plan)
         elif plan.analysis.sink.kind is SinkKind.KAFKA:
-            table = self._catalog.same(plan.analysis.sink)
+            table = self._catalog.require_sink_table(plan.analysis.sink)
             if plan.guarantee is Guarantee.EXACTLY_ONCE:
-                rehearse_topic(self._spark, table)
+                check_transactions(self._spark, table)
             else:
                 ask_topic(self._spark, table, KafkaOperation.WRITE)
 
@@ -248,7 +247,7 @@ class SparkEngine:
         if progress.committed is not None and progress.committed > self._state_copies.read_base_batch(job):
             return True
         pending = progress.replayed_batch
-        return pending is not None and self._writer(job, self._spark, _no_report).holds(pending)
+        return pending is not None and self._writer(job, self._spark, _no_report).has_batch(pending)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         running = self._runs.get(run)
@@ -319,7 +318,7 @@ class SparkEngine:
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda words: report(SinkNoticed(run, words)),
         )
-        return with_letters(context, writer_for(context))
+        return with_dead_letters(context, writer_for(context))
 
 
 def _run(parts: RunContext) -> Run:
@@ -338,7 +337,7 @@ def writer_for(context: SinkContext) -> SinkWriter:
     """The way into a job's table that gives the guarantee of its plan."""
     plan = context.job.plan
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
-        return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableVersions(context)
+        return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
     if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
         return StagedFiles(context)
     if plan.analysis.sink.kind is SinkKind.JDBC:

@@ -24,13 +24,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
-from jetsql.engine.errors.remedies import GONE_HINT, Scene
-from jetsql.engine.errors.run_failures import cause_of, of_throwable
+from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
+from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.runs.lag import Lateness
 from jetsql.engine.runs.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.session.startup import is_stopped
-from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encoded
+from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encode_rows
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed, RunIdle
@@ -76,15 +76,15 @@ class RunContext:
         return RunId(self.job.id, self.job.run)
 
     @property
-    def scene(self) -> Scene:
+    def paths(self) -> RunPaths:
         sink = self.job.plan.analysis.sink
         temporary = self.session.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
-        return Scene(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
+        return RunPaths(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
         """As the writer takes them."""
         rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
-        return encoded(rows, self.writer)
+        return encode_rows(rows, self.writer)
 
 
 class StreamingRun:
@@ -214,10 +214,10 @@ class StreamingRun:
         return throwable is not None
 
     def _cause(self, throwable: object) -> Cause:
-        scene = self._parts.scene
+        paths = self._parts.paths
         if self._failure is not None:
-            return cause_of(*self._failure, scene)
-        return of_throwable(throwable, self._next_batch, scene)
+            return cause_of(*self._failure, paths)
+        return cause_of_throwable(throwable, self._next_batch, paths)
 
     def _ended_without_error(self) -> RunCompleted | RunFailed:
         if self._once or self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
@@ -298,7 +298,7 @@ class BatchRun:
             failpoint("sink-written", parts.job.name)
         except Exception as error:  # whatever it is, it is the job's end and is told as such
             if not self._stopping:
-                parts.report(_ended(parts, cause_of(error, 0, parts.scene)))
+                parts.report(_ended(parts, cause_of(error, 0, parts.paths)))
             return
         parts.report(committed(parts.id, of_batch(parts.id, began.timestamp(), datetime.now().timestamp(), count)))
         parts.report(RunCompleted(parts.id))

@@ -60,7 +60,7 @@ class Catalog:
         facts = self._bridge.table(self._spark._jsparkSession, schema, table)
         return None if facts is None else TableFacts.of(json.loads(facts))
 
-    def same(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
+    def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
         """The sink's table, as long as it is the one the job was made for.
 
         locations: further places where it may be. Raises StatementError SINK_CHANGED when it is gone or another.
@@ -87,11 +87,11 @@ class Catalog:
         _, schema, table = name.split(".", 2)
         self._bridge.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
-    def move(self, name: str, location: str) -> None:
+    def set_location(self, name: str, location: str) -> None:
         """Let a table's rows be those of another folder; one change, seen whole or not at all."""
         _, schema, table = name.split(".", 2)
         self._bridge.moveTable(self._spark._jsparkSession, schema, table, location)
 
-    def changed(self, name: str, location: str) -> None:
+    def refresh(self, name: str, location: str) -> None:
         """Tell all sessions that a table's files changed: they look again when they read it next."""
         self._bridge.tableChanged(self._spark._jsparkSession, name.lower(), location)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from jetsql.engine.errors.run_failures import plain_message
+from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind
@@ -135,7 +135,7 @@ class Sessions:
                 raise StatementError(
                     "OPTION_NOT_CHANGEABLE", message, hint=f"Start the engine with --conf {name}=VALUE."
                 ) from error
-            raise StatementError("INVALID_OPTION_VALUE", plain_message(str(error), condition)) from error
+            raise StatementError("INVALID_OPTION_VALUE", strip_message(str(error), condition)) from error
 
     def _confs(self, session: SparkSession) -> dict[str, str]:
         confs: dict[str, str] = json.loads(self._bridge.confs(session._jsparkSession))

@@ -13,7 +13,13 @@ from typing import Any, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal, short_kind
+from jetsql.engine.errors.kafka_errors import (
+    KafkaFailure,
+    KafkaOperation,
+    KafkaRequest,
+    explain_failure,
+    short_class_name,
+)
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.engine.jvm.throwables import causes, class_name
 from jetsql.engine.session.catalog import TableFacts
@@ -49,8 +55,8 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: KafkaOperation) -> 
     try:
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
-        at = At(doing, f"Kafka {topic.servers}", topic.name, conf)
-        raise refusal(_innermost_failure(error.java_exception), at) from error
+        request = KafkaRequest(doing, f"Kafka {topic.servers}", topic.name, conf)
+        raise explain_failure(_innermost_failure(error.java_exception), request) from error
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
@@ -84,4 +90,4 @@ def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
 
 def _innermost_failure(throwable: Any) -> KafkaFailure:
     *_, innermost = causes(throwable)
-    return KafkaFailure(short_kind(class_name(innermost)), str(innermost.getMessage()), "connect")
+    return KafkaFailure(short_class_name(class_name(innermost)), str(innermost.getMessage()), "connect")

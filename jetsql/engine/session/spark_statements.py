@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from jetsql import cancellation
-from jetsql.engine.errors.run_failures import cause_of, plain_message
+from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_bridge import bridge, without_secrets
 from jetsql.engine.session.streaming_selects import Look
@@ -195,7 +195,7 @@ def _report(error: BaseException, text: str) -> ErrorReport:
 
 def _of_spark(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
-    message = plain_message(_without_position(str(error)), condition)
+    message = strip_message(_without_position(str(error)), condition)
     line, column = _position(error, text)
     return ErrorReport(condition, error.getSqlState() or "", message, "", line, column)
 

@@ -32,13 +32,13 @@ class SinkContext:
     notice: Callable[[str], None]
 
 
-class Way(Protocol):
+class TableSink(Protocol):
     """One job's way into its table, whoever leads the rows there."""
 
     def recover(self) -> None:
         """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED for another table."""
 
-    def holds(self, batch: int) -> bool:
+    def has_batch(self, batch: int) -> bool:
         """Whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
 
     def discard(self) -> None:
@@ -48,7 +48,7 @@ class Way(Protocol):
         """The run has ended: let go what was kept from batch to batch."""
 
 
-class BatchWriter(Way, Protocol):
+class BatchWriter(TableSink, Protocol):
     """A way into a table that is gone batch by batch."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -56,7 +56,7 @@ class BatchWriter(Way, Protocol):
 
 
 @runtime_checkable
-class StreamWriter(Way, Protocol):
+class StreamWriter(TableSink, Protocol):
     """A way into a table that Spark goes by itself: its batches don't come by here."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
@@ -70,15 +70,15 @@ SinkWriter = BatchWriter | StreamWriter
 class EncodingWriter(BatchWriter, Protocol):
     """A way into a table whose rows look otherwise there: that is done in the query itself, planned once with it."""
 
-    def encoded(self, rows: DataFrame) -> DataFrame:
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
         """A query's rows as `write` takes them."""
 
 
-def encoded(rows: DataFrame, writer: SinkWriter) -> DataFrame:
+def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:
     """A query's rows as a writer takes them."""
-    return writer.encoded(rows) if isinstance(writer, EncodingWriter) else rows
+    return writer.encode_rows(rows) if isinstance(writer, EncodingWriter) else rows
 
 
-def read_all(rows: DataFrame) -> None:
+def consume_rows(rows: DataFrame) -> None:
     """Read every row of every partition and keep none."""
     rows.write.format("noop").mode("overwrite").save()

@@ -15,7 +15,7 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
 
 FORMAT = 1
-_KEPT = 10
+_KEPT_RECORDS = 10
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class BatchRecords(ABC, Generic[Record]):
         if text is None:
             return None
         try:
-            return self._of(json.loads(text))
+            return self._parse(json.loads(text))
         except (ValueError, TypeError, KeyError) as error:
             raise StatementError(
                 "CHECKPOINT_DAMAGED",
@@ -52,18 +52,18 @@ class BatchRecords(ABC, Generic[Record]):
                 where=path,
             ) from error
 
-    def newest(self) -> int | None:
+    def find_newest(self) -> int | None:
         """The newest batch that has a record; None when none has."""
         names = (name for name in self.files.list_names(self.folder) if name.endswith(".json"))
         return max((int(name.removesuffix(".json")) for name in names), default=None)
 
     def write(self, record: Record) -> None:
         self.files.write(self.path(record.batch), json.dumps(asdict(record)))
-        self.files.delete(self.path(record.batch - _KEPT))
+        self.files.delete(self.path(record.batch - _KEPT_RECORDS))
 
     def path(self, batch: int) -> str:
         return f"{self.folder}/{batch:09d}.json"
 
     @abstractmethod
-    def _of(self, fields: dict[str, Any]) -> Record:
+    def _parse(self, fields: dict[str, Any]) -> Record:
         """The record of what its file says. Raises ValueError, TypeError or KeyError for anything else."""

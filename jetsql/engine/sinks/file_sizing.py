@@ -40,7 +40,7 @@ class BatchFiles:
         """Write rows as the table's files would be written, into another folder. Returns how many there were."""
         java, session = bridge(rows.sparkSession), rows.sparkSession._jsparkSession
         read = int(java.inputBytes(rows._jdf))
-        writer = self._gathered(rows, read).write.format(table.provider).mode("overwrite")
+        writer = self._gather_small(rows, read).write.format(table.provider).mode("overwrite")
         writer = writer.options(**_writer_options(table))
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
@@ -50,7 +50,7 @@ class BatchFiles:
             self._share = max(written["bytes"] / read, _LEAST_SHARE)
         return int(written["rows"])
 
-    def _gathered(self, rows: DataFrame, read: int) -> DataFrame:
+    def _gather_small(self, rows: DataFrame, read: int) -> DataFrame:
         expected = read * self._share if read >= 0 else self._newest
         if expected is None or expected > self._limit or bridge(rows.sparkSession).parts(rows._jdf) < 2:
             return rows

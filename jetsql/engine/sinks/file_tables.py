@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.errors import StatementError
@@ -52,7 +52,7 @@ class Manifest(BatchRecord):
 class Manifests(BatchRecords[Manifest]):
     """The manifests of one job."""
 
-    def _of(self, fields: dict[str, Any]) -> Manifest:
+    def _parse(self, fields: dict[str, Any]) -> Manifest:
         return Manifest(**{**fields, "moves": tuple(Move(**move) for move in fields["moves"])})
 
 
@@ -65,12 +65,12 @@ class StagedFiles:
         self._job = context.job.id
         self._name = context.job.name
         self._sink = context.job.plan.analysis.sink
-        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._batch_files = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
         self._manifests = Manifests(context.checkpoints.manifests_folder(self._job), self._files)
 
     def recover(self) -> None:
-        self._context.catalog.same(self._sink)
-        newest = self._manifests.newest()
+        self._context.catalog.require_sink_table(self._sink)
+        newest = self._manifests.find_newest()
         # Without staged files there is nothing left to move, whatever the manifest says.
         if newest is not None and self._files.exists(self._staging(newest)):
             manifest = self._manifests.read(newest)
@@ -78,18 +78,18 @@ class StagedFiles:
             self._publish(manifest)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        table = self._context.catalog.same(self._sink)
-        manifest = self._known(batch)
+        table = self._context.catalog.require_sink_table(self._sink)
+        manifest = self._read_manifest(batch)
         if manifest is not None:
-            read_all(rows)
+            consume_rows(rows)
             self._publish(manifest)
             return manifest.rows
         manifest = self._stage(rows, batch, table)
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
         self._publish(manifest)
         return manifest.rows
 
-    def holds(self, batch: int) -> bool:
+    def has_batch(self, batch: int) -> bool:
         return self._manifests.read(batch) is not None
 
     def discard(self) -> None:
@@ -99,7 +99,7 @@ class StagedFiles:
     def close(self) -> None:
         """Nothing is kept."""
 
-    def _known(self, batch: int) -> Manifest | None:
+    def _read_manifest(self, batch: int) -> Manifest | None:
         """The manifest of a batch that comes again. One that can't be read matters only while files wait to be moved:
         they are gone when the last of them has."""
         try:
@@ -115,7 +115,7 @@ class StagedFiles:
 
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
         staging = self._staging(batch)
-        count = self._batches.write(rows, table, staging)
+        count = self._batch_files.write(rows, table, staging)
         failpoint("staged", self._name)
         names = self._files.list_files(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
@@ -139,12 +139,12 @@ class StagedFiles:
             if manifest.partitions:
                 self._context.catalog.add_partitions(self._sink.table, manifest.partitions)
             if any(moved):
-                self._context.catalog.changed(self._sink.table, manifest.location)
+                self._context.catalog.refresh(self._sink.table, manifest.location)
             self._files.delete(manifest.staging)
         if not all(moved):
-            self._tell_removed(manifest)
+            self._report_removed(manifest)
 
-    def _tell_removed(self, manifest: Manifest) -> None:
+    def _report_removed(self, manifest: Manifest) -> None:
         """Whoever empties a table removes what is staged in it too: those rows count as delivered and removed."""
         gone = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
         if gone:

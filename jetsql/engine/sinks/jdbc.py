@@ -15,47 +15,47 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, Step
-from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, dialect_of, quoted, sibling
+from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep
+from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, find_dialect, name_in_schema, quote
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.spark_sinks import WithoutRecord
+from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, Plan, Sink
 
 
 @dataclass(frozen=True)
-class Target:
+class JdbcTarget:
     """A sink's table in its database, and the statements about it."""
 
     database: Database
     sql: TargetSql
     ledger: LedgerSql
 
-    def transact(self, steps: list[Step], keep: bool = True) -> dict[str, str | None]:
+    def transact(self, steps: list[TransactionStep], keep: bool = True) -> dict[str, str | None]:
         """Carry out all steps or none; the value of each by its name. Raises DatabaseError."""
-        first = [Step("begin", text) for text in self.sql.dialect.first]
+        first = [TransactionStep("begin", text) for text in self.sql.dialect.session_setup]
         values = self.database.transact([*first, *steps], keep)
         return dict(zip((step.name for step in (*first, *steps)), values, strict=True))
 
-    def beside(self, name: str) -> str:
+    def name_table(self, name: str) -> str:
         """A table of ours in the target's schema, as SQL names it."""
-        return sibling(self.sql.table, name)
+        return name_in_schema(self.sql.table, name)
 
-    def drop(self, tables: list[str]) -> list[Step]:
-        return [Step("drop", f"DROP TABLE {table}") for table in tables]
+    def drop_tables(self, tables: list[str]) -> list[TransactionStep]:
+        return [TransactionStep("drop", f"DROP TABLE {table}") for table in tables]
 
 
-def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> Target:
+def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> JdbcTarget:
     """Raises StatementError UNSUPPORTED_SINK for a database that is not known to hold a batch in one transaction."""
     database = Database(spark, table.options)
-    dialect = dialect_of(database.driver)
+    dialect = find_dialect(database.driver)
     if dialect is None:
         raise StatementError("UNSUPPORTED_SINK", f"JetSQL has no transactions for {database.server}.")
     keys = plan.analysis.sink.key_columns if plan.upsert else ()
     sql = TargetSql(dialect, database.table, table.columns, keys)
-    return Target(database, sql, LedgerSql(sibling(database.table, LEDGER_TABLE), job_id))
+    return JdbcTarget(database, sql, LedgerSql(name_in_schema(database.table, LEDGER_TABLE), job_id))
 
 
 def needs_transactions(plan: Plan) -> bool:
@@ -71,30 +71,30 @@ class JdbcTransactions:
         self._job = context.job
         self._sink = context.job.plan.analysis.sink
         # A job that starts from scratch counts its batches from 0 again, and they are others.
-        self._ledgered = context.job.plan.guarantee is Guarantee.EXACTLY_ONCE
-        self._swept = False
+        self._has_ledger = context.job.plan.guarantee is Guarantee.EXACTLY_ONCE
+        self._has_swept = False
 
     def recover(self) -> None:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        target = self._target(self._context.catalog.same(self._sink))
-        staging = target.beside(f"{self._prefix}{self._job.run}_{batch}")
+        target = self._target(self._context.catalog.require_sink_table(self._sink))
+        staging = target.name_table(f"{self._prefix}{self._job.run}_{batch}")
         try:
             return self._write(target, staging, rows, batch)
         except JdbcError as error:
-            raise self._in_words(target.database, error, batch) from error
+            raise self._explain_error(target.database, error, batch) from error
 
-    def holds(self, batch: int) -> bool:
-        if not self._ledgered:
+    def has_batch(self, batch: int) -> bool:
+        if not self._has_ledger:
             return False
-        target = self._target(self._context.catalog.same(self._sink))
+        target = self._target(self._context.catalog.require_sink_table(self._sink))
         try:
-            newest = target.transact([Step("newest", target.ledger.newest())])["newest"]
+            newest = target.transact([TransactionStep("newest", target.ledger.select_newest())])["newest"]
         except JdbcError as error:
-            if error.state in target.sql.dialect.no_table:
+            if error.sqlstate in target.sql.dialect.no_table_states:
                 return False
-            raise target.database.refusal(error) from error
+            raise target.database.explain_error(error) from error
         return newest is not None and int(newest) >= batch
 
     def discard(self) -> None:
@@ -105,126 +105,128 @@ class JdbcTransactions:
         target = self._target(table)
         try:
             self._sweep(target)
-            if self._ledgered:
-                target.transact([Step("forget", target.ledger.forget())])
+            if self._has_ledger:
+                target.transact([TransactionStep("forget", target.ledger.delete_job())])
         except JdbcError as error:
-            if error.step != "forget" or error.state not in target.sql.dialect.no_table:
-                raise target.database.refusal(error) from error
+            if error.step != "forget" or error.sqlstate not in target.sql.dialect.no_table_states:
+                raise target.database.explain_error(error) from error
 
     def close(self) -> None:
         """Nothing is kept."""
 
-    def _write(self, target: Target, staging: str, rows: DataFrame, batch: int) -> int | None:
-        if not self._swept:
+    def _write(self, target: JdbcTarget, staging: str, rows: DataFrame, batch: int) -> int | None:
+        if not self._has_swept:
             self._sweep(target)
         newest = self._prepare(target, staging)
         failpoint("jdbc-prepared", self._job.name)
         if newest is not None and newest >= batch:
-            target.transact(target.drop([staging]))
+            target.transact(target.drop_tables([staging]))
             if newest > batch:
                 raise _older_checkpoint(self._sink.table, newest, batch)
-            read_all(rows)
+            consume_rows(rows)
             return None
-        count = stage(rows, target.database, staging, target.sql.dialect.writer)
+        count = append_rows(rows, target.database, staging, target.sql.dialect.writer_options)
         failpoint("jdbc-staged", self._job.name)
         target.transact(self._commit(target, staging, batch, count))
         failpoint("jdbc-committed", self._job.name)
         return count
 
-    def _prepare(self, target: Target, staging: str) -> int | None:
+    def _prepare(self, target: JdbcTarget, staging: str) -> int | None:
         """Make the staging table; the newest batch in the ledger, which is made when it is not there."""
-        ledger = [Step("newest", target.ledger.newest())] if self._ledgered else []
-        steps = [*ledger, Step("stage", target.sql.make_staging(staging))]
+        ledger = [TransactionStep("newest", target.ledger.select_newest())] if self._has_ledger else []
+        steps = [*ledger, TransactionStep("stage", target.sql.create_staging(staging))]
         try:
             values = target.transact(steps)
         except JdbcError as error:
-            if error.step != "newest" or error.state not in target.sql.dialect.no_table:
+            if error.step != "newest" or error.sqlstate not in target.sql.dialect.no_table_states:
                 raise
             self._make_ledger(target)
             values = target.transact(steps)
         newest = values.get("newest")
         return None if newest is None else int(newest)
 
-    def _commit(self, target: Target, staging: str, batch: int, count: int) -> list[Step]:
+    def _commit(self, target: JdbcTarget, staging: str, batch: int, count: int) -> list[TransactionStep]:
         plan, sql = self._job.plan, target.sql
-        steps = [Step("claim", target.ledger.claim(batch, count))] if self._ledgered else []
-        steps.append(Step("count", sql.count(staging), expect=count))
+        steps = [TransactionStep("claim", target.ledger.insert_batch(batch, count))] if self._has_ledger else []
+        steps.append(TransactionStep("count", sql.count_rows(staging), expect=count))
         if sql.keys:
-            steps.append(Step("keys", sql.count_without_key(staging), expect=0))
+            steps.append(TransactionStep("keys", sql.count_null_keys(staging), expect=0))
         if plan.overwrite:
-            steps.append(Step("empty", sql.empty()))
-        steps.append(Step("move", sql.move(staging)))
-        if self._ledgered:
-            steps.append(Step("prune", target.ledger.prune(batch)))
-        return steps + target.drop([staging])
+            steps.append(TransactionStep("empty", sql.delete_rows()))
+        steps.append(TransactionStep("move", sql.insert_from(staging)))
+        if self._has_ledger:
+            steps.append(TransactionStep("prune", target.ledger.delete_older(batch)))
+        return steps + target.drop_tables([staging])
 
-    def _make_ledger(self, target: Target) -> None:
+    def _make_ledger(self, target: JdbcTarget) -> None:
         try:
-            target.transact([Step("ledger", target.ledger.make())])
+            target.transact([TransactionStep("ledger", target.ledger.create_ledger())])
         except JdbcError as error:
             # Another job made it in the same moment.
-            if error.state not in target.sql.dialect.table_exists:
+            if error.sqlstate not in target.sql.dialect.table_exists_states:
                 raise
 
-    def _sweep(self, target: Target) -> None:
+    def _sweep(self, target: JdbcTarget) -> None:
         """Drop what earlier runs of the job left staged."""
-        found = target.database.tables(self._prefix)
-        left = [f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name) for schema, name in found]
+        found = target.database.list_tables(self._prefix)
+        left = [f"{quote(schema)}.{quote(name)}" if schema else quote(name) for schema, name in found]
         if left:
-            target.transact(target.drop(left))
-        self._swept = True
+            target.transact(target.drop_tables(left))
+        self._has_swept = True
 
     @property
     def _prefix(self) -> str:
         return f"jetsql_{self._job.id.replace('-', '')}_"
 
-    def _target(self, table: TableFacts) -> Target:
+    def _target(self, table: TableFacts) -> JdbcTarget:
         return open_target(self._context.spark, table, self._job.plan, self._job.id)
 
-    def _in_words(self, database: Database, error: JdbcError, batch: int) -> StatementError:
-        dialect = dialect_of(database.driver)
+    def _explain_error(self, database: Database, error: JdbcError, batch: int) -> StatementError:
+        dialect = find_dialect(database.driver)
         if error.step == "count":
-            return _interrupted(f"{error.unexpected} rows of batch {batch} were staged and not as many as it has")
+            return _delivery_interrupted(
+                f"{error.unexpected_value} rows of batch {batch} were staged and not as many as it has"
+            )
         if error.step == "claim" and error.condition == "DUPLICATE_KEY":
-            return _interrupted(f"another run of the job wrote batch {batch} at the same time")
+            return _delivery_interrupted(f"another run of the job wrote batch {batch} at the same time")
         if error.step == "keys":
-            return _without_key(self._sink, batch, error.unexpected)
-        if dialect is not None and error.step == "move" and error.state == dialect.one_row_twice:
-            return _key_twice(self._sink, batch)
-        refusal = database.refusal(error)
+            return _key_missing(self._sink, batch, error.unexpected_value)
+        if dialect is not None and error.step == "move" and error.sqlstate == dialect.repeated_key_state:
+            return _key_repeated(self._sink, batch)
+        reported = database.explain_error(error)
         if error.condition == "DUPLICATE_KEY" and self._job.plan.upsert:
-            refusal.hint = "Another unique index than that of 'key.columns' is in the way."
-        return refusal
+            reported.hint = "Another unique index than that of 'key.columns' is in the way."
+        return reported
 
 
-class JdbcAppend(WithoutRecord):
+class JdbcAppend(UntrackedSink):
     """At least once: Spark's JDBC writer appends each batch, partition by partition. A replayed batch comes again."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        database = Database(self._context.spark, self._context.catalog.same(self._sink).options)
-        dialect = dialect_of(database.driver)
-        return stage(rows, database, database.table, {} if dialect is None else dialect.writer)
+        database = Database(self._context.spark, self._context.catalog.require_sink_table(self._sink).options)
+        dialect = find_dialect(database.driver)
+        return append_rows(rows, database, database.table, {} if dialect is None else dialect.writer_options)
 
 
-def stage(rows: DataFrame, database: Database, table: str, more: dict[str, str]) -> int:
+def append_rows(rows: DataFrame, database: Database, table: str, defaults: dict[str, str]) -> int:
     """Append rows to a table of the database, all partitions side by side; how many there were.
 
     more: options for Spark's writer that the table's own may overrule. Raises StatementError for the database's errors.
     """
-    counted = Observation()
-    options = {**more, **database.spark_options(table)}
-    writer = rows.observe(counted, sf.count(sf.lit(1)).alias("rows")).write.format("jdbc").options(**options)
+    observation = Observation()
+    options = {**defaults, **database.writer_options(table)}
+    writer = rows.observe(observation, sf.count(sf.lit(1)).alias("rows")).write.format("jdbc").options(**options)
     try:
         writer.mode("append").save()
     except (PySparkException, Exception) as error:  # Spark's and Py4J's errors have no common ancestor below this
-        refusal = database.refusal_of_rows(error)
-        if refusal is None:
+        reported = database.explain_write_error(error)
+        if reported is None:
             raise
-        raise refusal from error
-    return int(counted.get["rows"])
+        raise reported from error
+    return int(observation.get["rows"])
 
 
-def _interrupted(what: str) -> StatementError:
+def _delivery_interrupted(what: str) -> StatementError:
     return StatementError("DELIVERY_INTERRUPTED", f"The batch was not written: {what}.", hint="It is tried again.")
 
 
@@ -238,7 +240,7 @@ def _older_checkpoint(table: str, newest: int, batch: int) -> StatementError:
     )
 
 
-def _without_key(sink: Sink, batch: int, count: int | None) -> StatementError:
+def _key_missing(sink: Sink, batch: int, count: int | None) -> StatementError:
     keys = ", ".join(sink.key_columns)
     return StatementError(
         "SINK_REFUSED_ROWS",
@@ -249,7 +251,7 @@ def _without_key(sink: Sink, batch: int, count: int | None) -> StatementError:
     )
 
 
-def _key_twice(sink: Sink, batch: int) -> StatementError:
+def _key_repeated(sink: Sink, batch: int) -> StatementError:
     keys = ", ".join(sink.key_columns)
     return StatementError(
         "DUPLICATE_KEY",

@@ -11,16 +11,16 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, Step
-from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, Dialect, dialect_of, is_table_name, quoted, schema_of
+from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep
+from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, Dialect, find_dialect, find_schema, is_table_name, quote
 from jetsql.engine.session.catalog import Catalog, TableFacts
-from jetsql.engine.sinks.jdbc import Target, needs_transactions, open_target
+from jetsql.engine.sinks.jdbc import JdbcTarget, needs_transactions, open_target
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Plan
 
 _NO_TABLE: Final = ("42P01", "3F000", "42S02", "42X05", "42Y07")
 _NOT_ALLOWED: Final = "42501"
-_DOING: Final = {
+_PURPOSES: Final = {
     "newest": f"read its ledger, the table {LEDGER_TABLE} beside it",
     "ledger": f"make its ledger, the table {LEDGER_TABLE} beside it",
     "claim": f"write its ledger, the table {LEDGER_TABLE} beside it",
@@ -31,7 +31,7 @@ _DOING: Final = {
 }
 
 
-def ask(spark: SparkSession, table: TableFacts) -> None:
+def check_jdbc_table(spark: SparkSession, table: TableFacts) -> None:
     """Whether the table's database can be reached and has the table: a question of its own, since Spark's first
     connection would wait longer and fail with an error of the driver's.
 
@@ -45,22 +45,22 @@ def ask(spark: SparkSession, table: TableFacts) -> None:
             hint="Write into a table whose option 'dbtable' is a table's name.",
         )
     try:
-        database.transact([Step("ask", f"SELECT 1 FROM {database.table} WHERE 1 = 0")], keep=False)
+        database.transact([TransactionStep("ask", f"SELECT 1 FROM {database.table} WHERE 1 = 0")], keep=False)
     except JdbcError as error:
-        if error.state in _NO_TABLE:
-            message = database.clean(f"{database.server} has no table {database.table}.")
+        if error.sqlstate in _NO_TABLE:
+            message = database.redact(f"{database.server} has no table {database.table}.")
             raise StatementError("SINK_NOT_READY", message, hint="Create it there first.") from error
-        raise database.refusal(error) from error
+        raise database.explain_error(error) from error
 
 
-def rehearse(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
+def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
     """Try a batch without rows.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
-    table = catalog.same(plan.analysis.sink)
+    table = catalog.require_sink_table(plan.analysis.sink)
     database = Database(spark, table.options)
-    dialect = dialect_of(database.driver)
+    dialect = find_dialect(database.driver)
     if needs_transactions(plan):
         _check_dialect(database, dialect, plan)
         _try_batch(open_target(spark, table, plan, f"rehearsal-{uuid4()}"), plan)
@@ -70,72 +70,77 @@ def rehearse(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
 
 def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> None:
     verb = "SINK INTO with 'key.columns'" if plan.upsert else "INSERT OVERWRITE" if plan.overwrite else ""
-    if dialect is not None and (dialect.upserts or not plan.upsert) and is_table_name(database.table):
+    if dialect is not None and (dialect.can_upsert or not plan.upsert) and is_table_name(database.table):
         return
     where = database.server if dialect is None or plan.upsert else f"the 'dbtable' {database.table}"
     raise StatementError(
         "UNSUPPORTED_SINK",
-        database.clean(f"{verb or 'Writing exactly once'} is not possible with {where}."),
+        database.redact(f"{verb or 'Writing exactly once'} is not possible with {where}."),
         hint="It is with PostgreSQL." if verb else "OPTIONS ('processingGuarantee' = 'atLeastOnce') writes there.",
     )
 
 
-def _try_append(target: Target) -> None:
+def _try_append(target: JdbcTarget) -> None:
     try:
-        target.transact([Step("move", f"{target.sql.move(target.sql.table)} WHERE 1 = 0")], keep=False)
+        target.transact(
+            [TransactionStep("move", f"{target.sql.insert_from(target.sql.table)} WHERE 1 = 0")], keep=False
+        )
     except JdbcError as error:
         raise _not_ready(target, error, "INSERT") from error
 
 
-def _try_batch(target: Target, plan: Plan) -> None:
-    staging = target.beside(f"jetsql_rehearsal_{uuid4().hex}")
-    ledgered = plan.guarantee is Guarantee.EXACTLY_ONCE
+def _try_batch(target: JdbcTarget, plan: Plan) -> None:
+    staging = target.name_table(f"jetsql_rehearsal_{uuid4().hex}")
+    has_ledger = plan.guarantee is Guarantee.EXACTLY_ONCE
     try:
-        ledger = _ledger_steps(target) if ledgered else []
-        steps = [*ledger, Step("stage", target.sql.make_staging(staging))]
+        ledger = _ledger_steps(target) if has_ledger else []
+        steps = [*ledger, TransactionStep("stage", target.sql.create_staging(staging))]
         if plan.overwrite:
-            steps.append(Step("empty", f"{target.sql.empty()} WHERE 1 = 0"))
-        steps.append(Step("move", target.sql.move(staging)))
-        target.transact(steps + target.drop([staging]), keep=False)
+            steps.append(TransactionStep("empty", f"{target.sql.delete_rows()} WHERE 1 = 0"))
+        steps.append(TransactionStep("move", target.sql.insert_from(staging)))
+        target.transact(steps + target.drop_tables([staging]), keep=False)
     except JdbcError as error:
         raise _not_ready(target, error, "INSERT, UPDATE" if plan.upsert else "INSERT") from error
 
 
-def _ledger_steps(target: Target) -> list[Step]:
-    use = [Step("claim", target.ledger.claim(0, 0)), Step("prune", target.ledger.prune(0))]
+def _ledger_steps(target: JdbcTarget) -> list[TransactionStep]:
+    use = [
+        TransactionStep("claim", target.ledger.insert_batch(0, 0)),
+        TransactionStep("prune", target.ledger.delete_older(0)),
+    ]
     try:
-        target.transact([Step("newest", target.ledger.newest())], keep=False)
+        target.transact([TransactionStep("newest", target.ledger.select_newest())], keep=False)
     except JdbcError as error:
-        if error.state not in target.sql.dialect.no_table:
+        if error.sqlstate not in target.sql.dialect.no_table_states:
             raise
-        return [Step("ledger", target.ledger.make()), *use]
+        return [TransactionStep("ledger", target.ledger.create_ledger()), *use]
     return use
 
 
-def _not_ready(target: Target, error: JdbcError, rights: str) -> StatementError:
+def _not_ready(target: JdbcTarget, error: JdbcError, rights: str) -> StatementError:
     database, sql = target.database, target.sql
-    if error.step == "move" and error.state == sql.dialect.no_unique_index:
-        keys = ", ".join(map(quoted, sql.keys))
+    if error.step == "move" and error.sqlstate == sql.dialect.no_unique_index_state:
+        keys = ", ".join(map(quote, sql.keys))
         message = f"{sql.table} in {database.server} has no primary key or unique index on just the columns ({keys})."
         return StatementError(
             "SINK_NOT_READY",
-            database.clean(message),
+            database.redact(message),
             hint=f"CREATE UNIQUE INDEX ON {sql.table} ({keys}) there, or change the table option 'key.columns'.",
         )
-    refusal = database.refusal(error)
-    if refusal.condition != "JETSQL.SINK_NOT_READY" or error.step not in _DOING:
-        return refusal
-    words = f"The job must {_DOING[error.step]} ({sql.table}). {refusal.message}"
-    return StatementError("SINK_NOT_READY", words, hint=_grant(target, error, rights))
+    reported = database.explain_error(error)
+    if reported.condition != "JETSQL.SINK_NOT_READY" or error.step not in _PURPOSES:
+        return reported
+    words = f"The job must {_PURPOSES[error.step]} ({sql.table}). {reported.message}"
+    return StatementError("SINK_NOT_READY", words, hint=_grant_hint(target, error, rights))
 
 
-def _grant(target: Target, error: JdbcError, rights: str) -> str:
+def _grant_hint(target: JdbcTarget, error: JdbcError, rights: str) -> str:
     """The statement that gives the right that is missing."""
-    if error.state != _NOT_ALLOWED:
+    if error.sqlstate != _NOT_ALLOWED:
         return ""
     user = target.database.user or "the user"
     if error.step in ("stage", "ledger"):
-        return f"GRANT CREATE ON SCHEMA {schema_of(target.sql.table) or 'of the table'} TO {user} there."
+        return f"GRANT CREATE ON SCHEMA {find_schema(target.sql.table) or 'of the table'} TO {user} there."
     if error.step in ("newest", "claim", "prune"):
         return f"GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
     return f"GRANT {'DELETE' if error.step == 'empty' else rights} ON {target.sql.table} TO {user} there."

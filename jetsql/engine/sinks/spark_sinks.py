@@ -19,12 +19,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.sinks import SinkContext
-from jetsql.engine.sinks.kafka.messages import TopicTable, headers, with_headers
+from jetsql.engine.sinks.kafka.messages import TopicTable, add_headers, delivery_headers
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_beside
 
 
-class WithoutRecord:
+class UntrackedSink:
     """What writers have in common that keep no record of the batches that are in."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -32,9 +32,9 @@ class WithoutRecord:
         self._sink = context.job.plan.analysis.sink
 
     def recover(self) -> None:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
 
-    def holds(self, batch: int) -> bool:
+    def has_batch(self, batch: int) -> bool:
         return False  # it can't be told
 
     def discard(self) -> None:
@@ -44,35 +44,35 @@ class WithoutRecord:
         """Nothing is kept."""
 
 
-class PlainAppend(WithoutRecord):
+class PlainAppend(UntrackedSink):
     """Writer of one job's batches into any table that Spark can insert into."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
         rows.write.insertInto(self._sink.table)
-        self._context.catalog.changed(self._sink.table, self._sink.location)
+        self._context.catalog.refresh(self._sink.table, self._sink.location)
         return None
 
 
-class PartitionOverwrite(WithoutRecord):
+class PartitionOverwrite(UntrackedSink):
     """Writer of a batch job that replaces partitions: the job's own statement, run by Spark."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
         self._context.spark.sql(self._context.job.spark_text)
-        self._context.catalog.changed(self._sink.table, self._sink.location)
+        self._context.catalog.refresh(self._sink.table, self._sink.location)
         return None
 
 
-class KafkaAppend(WithoutRecord):
+class KafkaAppend(UntrackedSink):
     """Writer of one job's batches into a topic."""
 
-    def encoded(self, rows: DataFrame) -> DataFrame:
-        return self._table.messages(rows, self._context.job)
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        return self._table.encode(rows, self._context.job)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        table = self._context.catalog.same(self._sink)
-        messages = with_headers(rows, headers(table, self._context.job, batch))
+        table = self._context.catalog.require_sink_table(self._sink)
+        messages = add_headers(rows, delivery_headers(table, self._context.job, batch))
         messages.write.format("kafka").options(**self._options).save()
         return None
 
@@ -82,18 +82,18 @@ class KafkaAppend(WithoutRecord):
 
     @cached_property
     def _options(self) -> dict[str, str]:
-        return self._table.options(in_batches=True)
+        return self._table.writer_options(in_batches=True)
 
 
-class KafkaStream(WithoutRecord):
+class KafkaStream(UntrackedSink):
     """A stream into one topic."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
         plan = self._context.job.plan
         table = TopicTable(self._context.spark, self._sink.table)
-        messages = table.messages(rows, self._context.job)
-        options = table.options(in_batches=plan.trigger is not Trigger.REAL_TIME)
+        messages = table.encode(rows, self._context.job)
+        options = table.writer_options(in_batches=plan.trigger is not Trigger.REAL_TIME)
         if tracks_beside(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)

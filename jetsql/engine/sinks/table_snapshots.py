@@ -14,44 +14,44 @@ from itertools import pairwise
 from pyspark.sql import DataFrame
 
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, read_all
+from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee
 
 
-class TableVersions:
+class TableSnapshots:
     """Writer of one job's results, each of which replaces the one before."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._files = context.checkpoints.files
         self._sink = context.job.plan.analysis.sink
-        self._folder = versions_folder(self._sink.location)
-        self._batches = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._folder = snapshots_folder(self._sink.location)
+        self._batch_files = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
         self._replaced_at: dict[str, float] = {}
 
     def recover(self) -> None:
-        self._remove_replaced(self._table().location)
+        self._delete_replaced(self._table().location)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._table()
-        target = f"{self._folder}/{self._version(batch)}"
+        target = f"{self._folder}/{self._snapshot_name(batch)}"
         if table.location == target:
-            read_all(rows)
+            consume_rows(rows)
             return None
-        self._batches.write(rows, table, target)
+        self._batch_files.write(rows, table, target)
         failpoint("result-staged", self._context.job.name)
         self._table()
-        self._context.catalog.move(self._sink.table, target)
+        self._context.catalog.set_location(self._sink.table, target)
         failpoint("table-moved", self._context.job.name)
         self._replaced_at.pop(target, None)
-        self._context.catalog.changed(self._sink.table, target)
-        self._remove_replaced(target)
+        self._context.catalog.refresh(self._sink.table, target)
+        self._delete_replaced(target)
         return None
 
-    def holds(self, batch: int) -> bool:
-        return self._table().location == f"{self._folder}/{self._version(batch)}"
+    def has_batch(self, batch: int) -> bool:
+        return self._table().location == f"{self._folder}/{self._snapshot_name(batch)}"
 
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
@@ -61,7 +61,7 @@ class TableVersions:
         # A table that is there but not this job's any more may have its folder where the job's table had it.
         ours = table is None or current.startswith(f"{self._folder}/")
         replaced = self._replaced(current, with_original=ours)
-        if table is None and self._own_versions():
+        if table is None and self._own_snapshots():
             # Dropped, its rows are gone; renamed, the newest version has them. Which it was can't be seen from here.
             replaced.pop()
         for path in replaced:
@@ -77,40 +77,40 @@ class TableVersions:
         catalog = self._context.catalog
         table = catalog.table(self._sink.table)
         own = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
-        return catalog.same(self._sink, [table.location] if table is not None and own else [])
+        return catalog.require_sink_table(self._sink, [table.location] if table is not None and own else [])
 
-    def _version(self, batch: int) -> str:
+    def _snapshot_name(self, batch: int) -> str:
         # A job that starts from scratch counts its batches from 0 again, so its run is part of the name.
         job = self._context.job
         run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
         return f"{job.id}-{run}{batch:09d}"
 
-    def _remove_replaced(self, current: str) -> None:
+    def _delete_replaced(self, current: str) -> None:
         """Delete what was replaced long enough ago, which is when the version after it came. Where folders have no time
         of their own (object stores give the present one), a run counts from when it first saw it replaced.
         """
         replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
         for path, next_one in pairwise([*replaced, current]):
             if path not in self._replaced_at:
-                self._replaced_at[path] = self._came(next_one)
+                self._replaced_at[path] = self._snapshot_time(next_one)
             if time.time() - self._replaced_at[path] >= self._context.old_versions_seconds:
                 self._files.delete(path)
 
-    def _came(self, path: str) -> float:
+    def _snapshot_time(self, path: str) -> float:
         return self._files.read_modification_time(path) if self._files.exists(path) else time.time()
 
     def _replaced(self, current: str, with_original: bool) -> list[str]:
         """Oldest first."""
         original = with_original and self._files.exists(self._sink.location)
         paths = [self._sink.location] if original else []
-        paths += [f"{self._folder}/{name}" for name in self._own_versions()]
+        paths += [f"{self._folder}/{name}" for name in self._own_snapshots()]
         return [path for path in paths if path != current]
 
-    def _own_versions(self) -> list[str]:
+    def _own_snapshots(self) -> list[str]:
         return [name for name in self._files.list_names(self._folder) if name.startswith(self._context.job.id)]
 
 
-def versions_folder(location: str) -> str:
+def snapshots_folder(location: str) -> str:
     """Where a table's versions are: a hidden folder beside the one that the table was created with."""
     parent, _, name = location.rpartition("/")
     if parent.rpartition("/")[2].endswith(".versions"):

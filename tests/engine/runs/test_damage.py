@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.engine.errors.remedies import DAMAGED
-from jetsql.engine.errors.run_failures import WONT_HEAL
+from jetsql.engine.errors.run_failures import NOT_RETRYABLE
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
@@ -456,7 +456,7 @@ def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:
         jvm.org.apache.spark.sql.kafka010.KafkaExceptionsHelper.errorClassesJsonReader(),
     )
     conditions = {name for reader in readers for name in reader.errorInfoMap().keySet().mkString(" ").split()}
-    for prefix in (*WONT_HEAL, *DAMAGED):
+    for prefix in (*NOT_RETRYABLE, *DAMAGED):
         ours = prefix.removeprefix("JETSQL.")
         known = SQLSTATES if ours != prefix else conditions
         assert any(condition.startswith(ours) for condition in known), prefix

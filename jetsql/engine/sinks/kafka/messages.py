@@ -22,28 +22,28 @@ class TopicTable:
         _, schema, table = name.split(".", 2)
         self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
 
-    def messages(self, rows: DataFrame, job: Job) -> DataFrame:
+    def encode(self, rows: DataFrame, job: Job) -> DataFrame:
         """With the columns that the table gives them."""
         return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
 
-    def whole_messages(self, rows: DataFrame, job: Job) -> DataFrame:
+    def encode_all_columns(self, rows: DataFrame, job: Job) -> DataFrame:
         """With all columns, in the order in which parts are written: key, value, headers, topic, partition."""
         return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
 
-    def options(self, in_batches: bool) -> dict[str, str]:
+    def writer_options(self, in_batches: bool) -> dict[str, str]:
         """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others. The
         broker is asked how large batches may be."""
         options: dict[str, str] = json.loads(self._java.writing(in_batches))
         return options
 
 
-def headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
+def delivery_headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
     """What is added to each message of a batch, where the table asks for it."""
     asked = table.option("delivery.headers").lower() == "true"
     return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if asked else {}
 
 
-def with_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
+def add_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
     if not added:
         return messages
     more = sf.array(

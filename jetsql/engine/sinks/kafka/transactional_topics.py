@@ -27,14 +27,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from jetsql import failpoints
-from jetsql.engine.errors.kafka_errors import PREFIX, At, KafkaFailure, KafkaOperation, refusal
+from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
 from jetsql.engine.jvm.java_bridge import bridge, shipped
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.startup import is_stopped
-from jetsql.engine.sinks import SinkContext, read_all
-from jetsql.engine.sinks.kafka.messages import TopicTable, headers
-from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifest, is_in
+from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
+from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifests, is_committed
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Job
@@ -43,7 +43,7 @@ _LOG: Final = logging.getLogger(__name__)
 _REHEARSAL_MILLIS: Final = 10_000
 _QUESTION_MILLIS: Final = 15_000
 _RETENTION_MINUTES: Final = 7 * 24 * 60
-_ASKED_SECONDS: Final = 1.0
+_TABLE_SECONDS: Final = 1.0
 
 # Bounds the time that writing a part may take, and how long readers wait behind a part of a job that is gone.
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
@@ -53,7 +53,7 @@ _IN_A_TASK: Final = "JetSQL Kafka part: "  # by `PartWriter.java`, before a JSON
 
 
 @dataclass(frozen=True)
-class PartTopic:
+class TransactionalTopic:
     """A sink's topic at its broker, and what is asked of it. ids: what the names of this job's parts begin with there.
     name: None where each row names its own."""
 
@@ -65,78 +65,84 @@ class PartTopic:
 
     def parts(self, messages: DataFrame) -> tuple[Part, ...] | None:
         """In the order of the tasks; None when some rows come from what may be split otherwise the next time."""
-        told = self.java.parts(messages._jdf)
-        return None if told is None else tuple(Part(**part) for part in json.loads(told))
+        result = self.java.parts(messages._jdf)
+        return None if result is None else tuple(Part(**part) for part in json.loads(result))
 
-    def write(self, messages: DataFrame, parts: tuple[Part, ...], job: Job, batch: int, headers: dict[str, str]) -> int:
+    def write(
+        self, messages: DataFrame, parts: tuple[Part, ...], job: Job, batch: int, delivery_headers: dict[str, str]
+    ) -> int:
         """Returns the rows of the batch. Raises StatementError for the broker's errors."""
-        names, added = json.dumps([part.name for part in parts]), json.dumps(headers)
+        names, added = json.dumps([part.name for part in parts]), json.dumps(delivery_headers)
         conf, keyed = json.dumps(dict(self.conf)), job.plan.upsert
         try:
-            told = self.java.write(messages._jdf, conf, self.ids, job.name, batch, names, self.name, keyed, added)
+            result = self.java.write(messages._jdf, conf, self.ids, job.name, batch, names, self.name, keyed, added)
         except (PySparkException, Py4JError) as error:
             failure = _failure_in(error)
             if failure is None:
                 raise
-            raise self.refusal(failure) from error
-        return int(json.loads(told)["rows"])
+            raise self.explain(failure) from error
+        return int(json.loads(result)["rows"])
 
-    def newest(self, names: list[str]) -> dict[str, int]:
+    def newest_batches(self, names: list[str]) -> dict[str, int]:
         """The newest batch that is in, by part. Raises StatementError."""
         asked = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
-        newest: dict[str, int] = self._answer(self.java.newest(*asked))["newest"]
+        newest: dict[str, int] = self._parse_answer(self.java.newest(*asked))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
         """How long the broker keeps the offsets of a group without members. One that doesn't tell has the default."""
-        told = json.loads(self.java.retention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
-        return float(told.get("minutes", _RETENTION_MINUTES)) * 60
+        result = json.loads(self.java.retention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
+        return float(result.get("minutes", _RETENTION_MINUTES)) * 60
 
     def fence(self, names: list[str]) -> None:
         """From now on no attempt that is under way can bring a part of these names in. Raises StatementError."""
-        self._answer(self.java.fence(json.dumps(dict(self.conf)), self.ids, json.dumps(names)))
+        self._parse_answer(self.java.fence(json.dumps(dict(self.conf)), self.ids, json.dumps(names)))
 
-    def forget(self) -> None:
+    def delete_groups(self) -> None:
         """Delete what is noted of the job. Raises StatementError."""
-        self._answer(self.java.forget(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
+        self._parse_answer(self.java.forget(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
 
-    def rehearse(self) -> None:
+    def check_transactions(self) -> None:
         """Try a transaction without rows and take it back. Raises StatementError."""
-        self._answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
+        self._parse_answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
 
-    def refusal(self, failure: KafkaFailure) -> StatementError:
-        return refusal(failure, At(KafkaOperation.WRITE, self.server, self.name or "that a row names", self.conf))
+    def explain(self, failure: KafkaFailure) -> StatementError:
+        return explain_failure(
+            failure, KafkaRequest(KafkaOperation.WRITE, self.server, self.name or "that a row names", self.conf)
+        )
 
-    def _answer(self, text: str) -> dict[str, Any]:
+    def _parse_answer(self, text: str) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(text)
         if "class" in answer:
-            raise self.refusal(KafkaFailure.of(answer))
+            raise self.explain(KafkaFailure.from_java(answer))
         return answer
 
 
-def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> PartTopic:
+def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> TransactionalTopic:
     """The topic of a table as a job sees it."""
-    options = table.options(in_batches=True)
+    options = table.writer_options(in_batches=True)
     given = {key[len(_CLIENT) :]: value for key, value in options.items() if key.lower().startswith(_CLIENT)}
     server = f"Kafka {given.get('bootstrap.servers', '')}"
-    return PartTopic(_java(spark), server, options.get("topic"), {**_TIMEOUT, **given, **_DURABLE}, _ids(job_id))
+    return TransactionalTopic(
+        _java(spark), server, options.get("topic"), {**_TIMEOUT, **given, **_DURABLE}, _id_prefix(job_id)
+    )
 
 
 def _java(spark: SparkSession) -> Any:
     bridge(spark).loadKafka(spark._jsparkSession)
     java = shipped(spark, "kafka_sink", "kafka.Delivery")
     if failpoints.armed():
-        java.watch(_Steps())
+        java.watch(_FailpointListener())
     return java
 
 
-def _ids(job_id: str) -> str:
+def _id_prefix(job_id: str) -> str:
     return f"{PREFIX}{job_id}-"
 
 
-def rehearse(spark: SparkSession, table: TableFacts) -> None:
+def check_transactions(spark: SparkSession, table: TableFacts) -> None:
     """Try what a job needs to write a table's topic exactly once. Raises StatementError."""
-    open_topic(spark, TopicTable(spark, table.name), f"rehearsal-{uuid4()}").rehearse()
+    open_topic(spark, TopicTable(spark, table.name), f"rehearsal-{uuid4()}").check_transactions()
 
 
 class KafkaTransactions:
@@ -148,32 +154,32 @@ class KafkaTransactions:
         self._sink = context.job.plan.analysis.sink
         self._streaming = context.job.plan.analysis.streaming
         self._files = context.checkpoints.files
-        self._lists = PartitionManifest(context.checkpoints.parts_folder(context.job.id), self._files)
-        self._asked: tuple[float, TableFacts | None] = (0.0, None)
+        self._manifests = PartitionManifests(context.checkpoints.parts_folder(context.job.id), self._files)
+        self._cached_table: tuple[float, TableFacts | None] = (0.0, None)
         self._staging = f"{context.checkpoints.parts_folder(context.job.id)}/rows"
 
     def recover(self) -> None:
-        self._context.catalog.same(self._sink)
+        self._context.catalog.require_sink_table(self._sink)
 
-    def encoded(self, rows: DataFrame) -> DataFrame:
-        return self._table.whole_messages(rows, self._job)
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        return self._table.encode_all_columns(rows, self._job)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        table, topic = self._now(), self._topic
-        messages, parts = _lasting(topic, rows if self._streaming else self._staged(rows))
-        if is_in(self._lists, topic, self._sink.table, batch, parts):
-            read_all(rows)
+        table, topic = self._current_table(), self._topic
+        messages, parts = _split_stably(topic, rows if self._streaming else self._stage_once(rows))
+        if is_committed(self._manifests, topic, self._sink.table, batch, parts):
+            consume_rows(rows)
             return None
         failpoint("parts-listed", self._job.name)
-        return topic.write(messages, parts, self._job, batch, headers(table, self._job, batch))
+        return topic.write(messages, parts, self._job, batch, delivery_headers(table, self._job, batch))
 
-    def _now(self) -> TableFacts:
+    def _current_table(self) -> TableFacts:
         """The sink's table, asked for once a second: to ask takes as long as much of a small batch, which goes where
         the one before went, whatever has become of the table."""
-        asked, table = self._asked
-        if table is None or monotonic() - asked > _ASKED_SECONDS:
-            table = self._context.catalog.same(self._sink)
-            self._asked = (monotonic(), table)
+        asked, table = self._cached_table
+        if table is None or monotonic() - asked > _TABLE_SECONDS:
+            table = self._context.catalog.require_sink_table(self._sink)
+            self._cached_table = (monotonic(), table)
         return table
 
     @cached_property
@@ -181,17 +187,17 @@ class KafkaTransactions:
         return TopicTable(self._context.spark, self._sink.table)
 
     @cached_property
-    def _topic(self) -> PartTopic:
+    def _topic(self) -> TransactionalTopic:
         return open_topic(self._context.spark, self._table, self._job.id)
 
-    def holds(self, batch: int) -> bool:
+    def has_batch(self, batch: int) -> bool:
         """A batch of which a part is in has to get in. No attempt at it is under way any more, but a commit may be."""
-        listed = self._lists.read(batch)
-        self._context.catalog.same(self._sink)
-        if listed is None:
+        manifest = self._manifests.read(batch)
+        self._context.catalog.require_sink_table(self._sink)
+        if manifest is None:
             return False
-        self._topic.fence(listed.names)
-        newest = self._topic.newest(listed.names)
+        self._topic.fence(manifest.part_names)
+        newest = self._topic.newest_batches(manifest.part_names)
         return any(there >= batch for there in newest.values())
 
     def discard(self) -> None:
@@ -199,7 +205,7 @@ class KafkaTransactions:
             self._context.notice(f"{self._sink.table} is gone, so the job's consumer groups stay at its broker.")
             return
         try:
-            self._topic.forget()
+            self._topic.delete_groups()
         except StatementError as error:
             # They don't matter to anybody any more, and brokers delete what no reader uses.
             self._context.notice(f"The job's consumer groups stay at the broker for a week: {error.message}")
@@ -210,11 +216,11 @@ class KafkaTransactions:
         if is_stopped(spark):
             return
         try:
-            _java(spark).close(spark._jsparkSession, _ids(self._job.id), spark.sparkContext.defaultParallelism)
+            _java(spark).close(spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism)
         except (PySparkException, Py4JError) as error:  # Spark may be stopped in this very moment
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 
-    def _staged(self, messages: DataFrame) -> DataFrame:
+    def _stage_once(self, messages: DataFrame) -> DataFrame:
         """The rows of a batch job, as they were when it first ran: its tables may have others by now, and parts of what
         it came to then may be in the topic. They go with the job's checkpoint, once its end is stored."""
         if not self._files.exists(f"{self._staging}/_SUCCESS"):
@@ -222,7 +228,7 @@ class KafkaTransactions:
         return messages.sparkSession.read.schema(messages.schema).parquet(self._staging)
 
 
-def _lasting(topic: PartTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:
+def _split_stably(topic: TransactionalTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:
     """Messages that are split into the same parts whenever they come, and these: as they are, or spread by what is in
     them.
 
@@ -243,11 +249,11 @@ def _failure_in(error: BaseException) -> KafkaFailure | None:
         _, found, text = str(throwable.getMessage()).partition(_IN_A_TASK)
         if found:
             report, _ = json.JSONDecoder().raw_decode(text)
-            return KafkaFailure.of(report)
+            return KafkaFailure.from_java(report)
     return None
 
 
-class _Steps:
+class _FailpointListener:
     """Takes each step of each part to the failpoints (java.util.function.BiConsumer)."""
 
     def accept(self, step: str, job: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal
-from jetsql.engine.errors.remedies import Trace, explained
+from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
+from jetsql.engine.errors.remedies import Trace, explain_cause
 from jetsql.engine.errors.run_failures import heals
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Cause
@@ -26,7 +26,7 @@ def told(
     doing: KafkaOperation = KafkaOperation.WRITE,
 ) -> StatementError:
     answer = {"class": kind, "message": message, "step": step, "seconds": seconds, "part": "k0-orders-3"}
-    return refusal(KafkaFailure.of(answer), At(doing, "Kafka b:9092", "sums", CONF))
+    return explain_failure(KafkaFailure.from_java(answer), KafkaRequest(doing, "Kafka b:9092", "sums", CONF))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
 
 def run_told(message: str, innermost: str, condition: str = "") -> Cause:
     cause = Cause(message, condition, "", 3, heals(condition), innermost)
-    return explained(cause, Trace((f"Job aborted: {message}", message), "", innermost), None)
+    return explain_cause(cause, Trace((f"Job aborted: {message}", message), "", innermost), None)
 
 
 @pytest.mark.parametrize(

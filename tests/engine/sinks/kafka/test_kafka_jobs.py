@@ -78,7 +78,7 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
         assert reading.get("kafka.isolation.level") == "read_committed"
         schema = sql.value("SELECT current_schema()")
         for in_batches, linger in ((True, "20"), (False, "0")):
-            told = TopicTable(spark, f"spark_catalog.{schema}.{name}").options(in_batches)
+            told = TopicTable(spark, f"spark_catalog.{schema}.{name}").writer_options(in_batches)
             writing = {key.lower(): value for key, value in told.items()}
             assert writing["kafka.linger.ms"] == ("7" if more else linger)
             assert writing.get("kafka.compression.type") == ("lz4" if in_batches else None)
@@ -93,7 +93,7 @@ def test_batches_of_messages_are_no_larger_than_their_topic_takes(sql: Sql, kafk
         sql(f"CREATE TABLE {name} {kafka.options(topic, kafka_compression_type='none', **more)}")
         table = TopicTable(sql.engine.spark, f"spark_catalog.{schema}.{name}")
         for in_batches in (True, False):
-            writing = {key.lower(): value for key, value in table.options(in_batches).items()}
+            writing = {key.lower(): value for key, value in table.writer_options(in_batches).items()}
             assert writing["kafka.batch.size"] == size
         sql(f"INSERT INTO {name} (value) SELECT CAST(repeat('x', 500) AS BINARY) FROM range(20)")
     assert len(kafka.read(topic)) == 40

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal
+from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
 from jetsql.engine.runs import kafka_watchdog
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.session.catalog import TableFacts
@@ -39,7 +39,7 @@ class Topics:
         self.asked.append((table.name, doing))
         if table.name in self.wrong:
             failure = KafkaFailure(self.wrong[table.name], "No.", "connect")
-            raise refusal(failure, At(doing, "Kafka x", table.name))
+            raise explain_failure(failure, KafkaRequest(doing, "Kafka x", table.name))
 
 
 @dataclass

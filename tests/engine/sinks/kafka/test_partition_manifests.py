@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifest, PartList, is_in
+from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifest, PartitionManifests, is_committed
 from jetsql.errors import StatementError
 
 A, B, C = Part("k0-t-0", "k0-t-0 0-5"), Part("k0-t-1", "k0-t-1 0-7"), Part("k0-t-2", "k0-t-2 3-4")
@@ -42,7 +42,7 @@ class Broker:
     asked: int = 0
     server: str = "Kafka b:9092"
 
-    def newest(self, names: list[str]) -> dict[str, int]:
+    def newest_batches(self, names: list[str]) -> dict[str, int]:
         self.asked += 1
         return {name: self.noted[name] for name in names if name in self.noted}
 
@@ -55,66 +55,68 @@ class Broker:
 
 
 @pytest.fixture
-def lists() -> PartitionManifest:
-    return PartitionManifest("job/parts", cast(FileSystem, Disk()))
+def manifests() -> PartitionManifests:
+    return PartitionManifests("job/parts", cast(FileSystem, Disk()))
 
 
-def stored(lists: PartitionManifest, batch: int) -> list[str]:
-    found = lists.read(batch)
-    assert isinstance(found, PartList)
+def stored(manifests: PartitionManifests, batch: int) -> list[str]:
+    found = manifests.read(batch)
+    assert isinstance(found, PartitionManifest)
     return found.names
 
 
-def test_a_new_batch_is_stored_before_anything_is_asked(lists: PartitionManifest) -> None:
+def test_a_new_batch_is_stored_before_anything_is_asked(manifests: PartitionManifests) -> None:
     broker = Broker()
-    assert not is_in(lists, broker, "t", 4, (A, B))
-    assert (stored(lists, 4), broker.asked) == ([A.name, B.name], 0)
+    assert not is_committed(manifests, broker, "t", 4, (A, B))
+    assert (stored(manifests, 4), broker.asked) == ([A.name, B.name], 0)
 
 
-def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(lists: PartitionManifest) -> None:
-    is_in(lists, Broker(), "t", 4, (A, B))
-    assert not is_in(lists, Broker({A.name: 4, B.name: 3}), "t", 4, (B, A))
-    assert is_in(lists, Broker({A.name: 4, B.name: 4}), "t", 4, (B, A))
-    assert is_in(lists, Broker({A.name: 4, B.name: 4}, kept=0.0), "t", 4, (C,))
+def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(manifests: PartitionManifests) -> None:
+    is_committed(manifests, Broker(), "t", 4, (A, B))
+    assert not is_committed(manifests, Broker({A.name: 4, B.name: 3}), "t", 4, (B, A))
+    assert is_committed(manifests, Broker({A.name: 4, B.name: 4}), "t", 4, (B, A))
+    assert is_committed(manifests, Broker({A.name: 4, B.name: 4}, kept=0.0), "t", 4, (C,))
 
 
-def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(lists: PartitionManifest) -> None:
-    is_in(lists, Broker(), "t", 4, (A, B))
+def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(manifests: PartitionManifests) -> None:
+    is_committed(manifests, Broker(), "t", 4, (A, B))
     moved = Part(B.name, "k0-t-1 0-9")
     with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t") as refused:
-        is_in(lists, Broker({A.name: 4}), "t", 4, (A, moved))
+        is_committed(manifests, Broker({A.name: 4}), "t", 4, (A, moved))
     assert refused.value.condition == "JETSQL.PENDING_BATCH_FAILED"
     broker = Broker({A.name: 3})
-    assert not is_in(lists, broker, "t", 4, (A, moved, C))
+    assert not is_committed(manifests, broker, "t", 4, (A, moved, C))
     assert broker.fenced == [A.name, B.name]
-    assert stored(lists, 4) == [A.name, moved.name, C.name]
+    assert stored(manifests, 4) == [A.name, moved.name, C.name]
 
 
-def test_a_part_that_was_being_committed_when_it_was_asked_for_counts(lists: PartitionManifest) -> None:
-    is_in(lists, Broker(), "t", 4, (A, B))
+def test_a_part_that_was_being_committed_when_it_was_asked_for_counts(manifests: PartitionManifests) -> None:
+    is_committed(manifests, Broker(), "t", 4, (A, B))
     with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t"):
-        is_in(lists, Broker(under_way={B.name: 4}), "t", 4, (A, C))
-    assert stored(lists, 4) == [A.name, B.name]
+        is_committed(manifests, Broker(under_way={B.name: 4}), "t", 4, (A, C))
+    assert stored(manifests, 4) == [A.name, B.name]
 
 
-def test_a_batch_whose_notes_may_be_gone_is_refused(lists: PartitionManifest, monkeypatch: pytest.MonkeyPatch) -> None:
-    is_in(lists, Broker(), "t", 4, (A, B))
+def test_a_batch_whose_notes_may_be_gone_is_refused(
+    manifests: PartitionManifests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_committed(manifests, Broker(), "t", 4, (A, B))
     later = time.time() + 3 * 86400
     monkeypatch.setattr(time, "time", lambda: later)
-    assert not is_in(lists, Broker(kept=7 * 86400.0), "t", 4, (A, B))
+    assert not is_committed(manifests, Broker(kept=7 * 86400.0), "t", 4, (A, B))
     with pytest.raises(StatementError, match=r"begun 3.0 days ago .* after 3.0 days \(offsets.retention.minutes\)"):
-        is_in(lists, Broker({A.name: 4}, kept=3 * 86400.0), "t", 4, (A, B))
+        is_committed(manifests, Broker({A.name: 4}, kept=3 * 86400.0), "t", 4, (A, B))
 
 
-def test_half_a_list_is_damage(lists: PartitionManifest) -> None:
-    is_in(lists, Broker(), "t", 4, (A,))
-    lists.files.write("job/parts/000000004.json", '{"batch": 4, "par')
+def test_half_a_list_is_damage(manifests: PartitionManifests) -> None:
+    is_committed(manifests, Broker(), "t", 4, (A,))
+    manifests.files.write("job/parts/000000004.json", '{"batch": 4, "par')
     with pytest.raises(StatementError) as refused:
-        is_in(lists, Broker(), "t", 4, (A,))
+        is_committed(manifests, Broker(), "t", 4, (A,))
     assert refused.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
 
 
-def test_old_lists_go(lists: PartitionManifest) -> None:
+def test_old_lists_go(manifests: PartitionManifests) -> None:
     for batch in range(15):
-        is_in(lists, Broker(), "t", batch, (A,))
-    assert [batch for batch in range(15) if lists.read(batch) is not None] == list(range(5, 15))
+        is_committed(manifests, Broker(), "t", batch, (A,))
+    assert [batch for batch in range(15) if manifests.read(batch) is not None] == list(range(5, 15))
