@@ -136,11 +136,11 @@ def join(
       jetsql join spark://127.0.0.1:7077 --cores 1 --memory 2g
     """
     from jetsql.engine.session.standalone_cluster import WorkerStart, become_worker, check_address
-    from jetsql.engine.session.startup import unanswered
+    from jetsql.engine.session.startup import find_unreachable_masters
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 
-    silent = unanswered(url)
+    silent = find_unreachable_masters(url)
     if silent:
         process_console().say(
             f"No master answers at {silent}. The member goes on asking for some ten minutes: start one there with"

@@ -31,12 +31,12 @@ from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.startup import (
     Session,
     has_active_session,
-    hide_secrets,
     is_lost,
+    is_same_spark,
     is_stopped,
-    load_kafka,
-    same_spark,
-    shortcomings,
+    list_session_problems,
+    load_kafka_connector,
+    redact_table_options,
     start_spark,
     wait_for_end,
 )
@@ -97,9 +97,9 @@ class EmbeddedEngine:
         self._closed = False
         bridge(spark).enable(spark._jsparkSession)
         if not owns_spark:
-            hide_secrets(spark)
+            redact_table_options(spark)
         if settings.kafka:
-            load_kafka(spark)
+            load_kafka_connector(spark)
         self._running = extension.connect(
             spark, describe, self._execute, lambda name: system_tables.rows(self._manager, name)
         )
@@ -148,7 +148,7 @@ class EmbeddedEngine:
         if is_lost(error):
             message = "Spark's process has ended, and the engine with it."
             return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
-        return statements.report(error, text)
+        return statements.build_error_report(error, text)
 
     def without_secrets(self, text: str) -> str:
         """Return a text of an error without the values of the secrets that options named."""
@@ -165,7 +165,7 @@ class EmbeddedEngine:
                 yield addresses
             finally:
                 self._running.cancel_all()
-                streaming_selects.close_all(self.spark)
+                streaming_selects.stop_all(self.spark)
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""
@@ -176,7 +176,7 @@ class EmbeddedEngine:
         atexit.unregister(self.close)
         try:
             if not is_stopped(self.spark):
-                streaming_selects.close_all(self.spark)
+                streaming_selects.stop_all(self.spark)
             self._manager.close()
             extension.disconnect(self.spark)
             if self._owns_spark:
@@ -260,7 +260,7 @@ class EngineSession:
         if statement is None:
             return statements.run_arrow(self.spark, text, parameters)
         result = self._execute(statement)
-        return statements.arrow_of(self.spark, result.columns, result.rows)
+        return statements.encode_arrow(self.spark, result.columns, result.rows)
 
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
         """None for a statement of Spark's."""
@@ -337,9 +337,9 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     """
     settings = load(home=home)
     current = _open_engine
-    if current is not None and current.home == make_home(settings.home) and same_spark(current.spark, spark):
+    if current is not None and current.home == make_home(settings.home) and is_same_spark(current.spark, spark):
         bridge(spark).enable(spark._jsparkSession)
-        hide_secrets(spark)
+        redact_table_options(spark)
         return current
     if current is not None and is_stopped(current.spark):
         current.close()
@@ -350,8 +350,8 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
             hint="Close it first, or use that home.",
         )
     engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
-    for shortcoming in shortcomings(spark):
-        warnings.warn(shortcoming, stacklevel=2)
+    for problem in list_session_problems(spark):
+        warnings.warn(problem, stacklevel=2)
     return engine
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jetsql.engine.session.spark_endpoints import EndpointPlan, not_open, open_connect, open_thrift
+from jetsql.engine.session.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift
 from jetsql.engine.session.startup import Session
 from jetsql.errors import EngineError
 from jetsql.settings import EndpointSettings
@@ -45,7 +45,7 @@ def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
             listening.bind((host, port))
             listening.listen(128)
         except OSError as error:
-            raise not_open(door, setting, host, port, error.strerror or str(error)) from error
+            raise cannot_open(door, setting, host, port, error.strerror or str(error)) from error
         undo.pop_all()
         return listening
 

@@ -175,8 +175,8 @@ def test_a_master_that_spark_does_not_know_is_left_to_its_words() -> None:
 
 
 def test_a_member_is_reached_where_it_reaches_the_master() -> None:
-    assert standalone_cluster.own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
-    assert standalone_cluster.own_address("spark://no-such-host.invalid:7077") is None
+    assert standalone_cluster.find_own_address("spark://127.0.0.1:7077,127.0.0.2:7077") == "127.0.0.1"
+    assert standalone_cluster.find_own_address("spark://no-such-host.invalid:7077") is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1", "no-such-host.invalid"])

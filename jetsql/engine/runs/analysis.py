@@ -20,7 +20,7 @@ from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.session.kafka_topics import Topic
+from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
@@ -50,27 +50,27 @@ class ResolvedBody:
     static_locations: tuple[str, ...]
 
 
-def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
+def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
     """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
-    _ask_database(body, spark)
+    _check_database(body, spark)
     try:
         plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
     except (PySparkException, Py4JError) as error:
-        raise _of_database(body, error) or error from None
+        raise _explain_database_error(body, error) or error from None
     facts = json.loads(plans.facts())
     sink = _sink(body, spark, facts)
-    _refuse_temporary(body, spark, facts)
+    _check_temporary(body, spark, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
-    _refuse_own_sink(body, facts, sources, sink)
+    _check_own_sink(body, facts, sources, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
 
 
-def _ask_database(body: Body, spark: SparkSession) -> None:
+def _check_database(body: Body, spark: SparkSession) -> None:
     """A sink's database is asked before Spark, which connects to it while it analyses."""
     name = body.spark_text[body.target.start : body.target.stop]
     facts = bridge(spark).namedTable(spark._jsparkSession, name)
-    table = None if facts is None else TableFacts.of(json.loads(facts))
+    table = None if facts is None else TableFacts.from_json(json.loads(facts))
     if table is None or table.provider != "jdbc":
         return
     try:
@@ -79,12 +79,12 @@ def _ask_database(body: Body, spark: SparkSession) -> None:
         raise error.at(body.target) from None
 
 
-def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
     """What a database that the body reads or writes said to Spark; None when Spark's error is of something else."""
     if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
         return StatementError(
             "SINK_CHANGED",
-            f"The columns of a JDBC table are not those that the catalogue has. {_columns_differ(error)}",
+            f"The columns of a JDBC table are not those that the catalogue has. {_describe_columns(error)}",
             place=body.target,
             hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
         )
@@ -92,7 +92,7 @@ def _of_database(body: Body, error: PySparkException | Py4JError) -> StatementEr
     return None if failure is None else explain_read_error(failure)
 
 
-def _columns_differ(error: PySparkException) -> str:
+def _describe_columns(error: PySparkException) -> str:
     """Spark's two lists of columns, without its advice, which is about another case."""
     text = strip_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
@@ -149,7 +149,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         raise _unsupported(
             body, "This is no table that a job can write.", "Jobs write file tables, USING jdbc and USING kafka tables."
         )
-    table = TableFacts.of(facts["sink"])
+    table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
         raise _unsupported(body, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
     if table.provider in _FILE_FORMATS:
@@ -164,7 +164,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
             f"{table.name} is a table USING {table.provider or 'hive'}.",
             "Jobs write tables USING parquet, orc, json, csv, avro, text, jdbc and kafka.",
         )
-    system, transactional = _system(spark, kind, table)
+    system, transactional = _describe_system(spark, kind, table)
     return Sink(
         table=table.name,
         kind=kind,
@@ -182,22 +182,22 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     )
 
 
-def _system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
+def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
     """The system that a sink is in, in words, and whether it takes a batch as a whole."""
     if kind is SinkKind.FILES:
         return "", True
     if kind is SinkKind.KAFKA:
-        return Topic.of(table).words, True
+        return KafkaTopic.of_table(table).description, True
     database = Database(spark, table.options)
     return f"{database.server}, {database.table}", find_dialect(database.driver) is not None
 
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
     """The columns of the option `key.columns`, as the table spells them."""
-    asked = table.option("key.columns")
+    option = table.option("key.columns")
     spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
     found = []
-    for key in (part.strip().strip('`"') for part in asked.split(",") if part.strip()):
+    for key in (part.strip().strip('`"') for part in option.split(",") if part.strip()):
         column = spelled.get(key) or spelled.get(key.lower())
         if column is None:
             hint = f"Its columns: {', '.join(table.columns)}."
@@ -210,47 +210,51 @@ def _unsupported(body: Body, message: str, hint: str) -> StatementError:
     return StatementError("UNSUPPORTED_SINK", message, place=body.target, hint=hint)
 
 
-def _refuse_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
+def _check_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
     if any(source.name.lower() == sink.table.lower() for source in sources):
         message = f"The job would read its own rows: {sink.table} is both its source and its sink."
-    elif sink.kind is SinkKind.KAFKA and _of_sinks_topic(facts):
+    elif sink.kind is SinkKind.KAFKA and _reads_sink_topic(facts):
         message = f"The job would read its own rows: a table that it reads is over {sink.system}, too."
     else:
         return
     raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write another table.")
 
 
-def _of_sinks_topic(facts: dict[str, Any]) -> bool:
+def _reads_sink_topic(facts: dict[str, Any]) -> bool:
     """Whether a stream comes from the topic that the sink stands for, under another table's name."""
-    topic = Topic.of(TableFacts.of(facts["sink"]))
+    topic = KafkaTopic.of_table(TableFacts.from_json(facts["sink"]))
     return any(
         entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
         for entry in facts["sources"]
     )
 
 
-def _refuse_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
+def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
     """A job starts again in a session of its own, where what belongs to this session alone is not found."""
     for view in facts["temporary_views"]:
         parts = view.replace("`", "").split(".")
-        raise _temporary(f"{view} is a temporary view", _place(body, parts), "Use CREATE VIEW without TEMPORARY.")
+        raise _temporary_object(
+            f"{view} is a temporary view", _find_place(body, parts), "Use CREATE VIEW without TEMPORARY."
+        )
     for variable in facts["variables"]:
-        raise _temporary(f"{variable} is a session variable", _place(body, [variable]), "Write its value instead.")
+        raise _temporary_object(
+            f"{variable} is a session variable", _find_place(body, [variable]), "Write its value instead."
+        )
     for function in json.loads(bridge(spark).temporaryFunctions(spark._jsparkSession)):
         place = find_function(body.text, function)
         if place is not None:
-            raise _temporary(
+            raise _temporary_object(
                 f"{function} is a temporary function",
                 Span(place.start + body.place.start, place.stop + body.place.start),
                 "Use CREATE FUNCTION without TEMPORARY.",
             )
 
 
-def _place(body: Body, parts: list[str]) -> Span:
+def _find_place(body: Body, parts: list[str]) -> Span:
     found = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
     return body.place if found is None else Span(found.start + body.place.start, found.stop + body.place.start)
 
 
-def _temporary(what: str, place: Span, hint: str) -> StatementError:
+def _temporary_object(what: str, place: Span, hint: str) -> StatementError:
     message = f"{what}: it is gone when this session ends, and the job could not find it after a restart."
     return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=place, hint=hint)

@@ -19,35 +19,35 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.session.catalog import Catalog, TableFacts
-from jetsql.engine.session.kafka_topics import Topic, ask_topic
+from jetsql.engine.session.kafka_topics import KafkaTopic, ask_topic
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
 from jetsql.jobs.model.job import Analysis, Cause, Job, RunId, SinkKind
 
 _LOG: Final = logging.getLogger(__name__)
-_PAUSE_SECONDS: Final = 5.0
+_INTERVAL_SECONDS: Final = 5.0
 
 
-class Watched(Protocol):
+class WatchedRun(Protocol):
     """A run that can be asked how it goes."""
 
-    def stalled(self) -> bool:
+    def is_stalled(self) -> bool:
         """Whether it is starting or at work, and has told of nothing since this was asked the last time."""
 
 
 @dataclass
-class _Case:
+class _Watch:
     """A run that is watched. topics: its tables, and what it does with each. told: what was last said of it."""
 
-    run: Watched
+    run: WatchedRun
     topics: tuple[tuple[str, KafkaOperation], ...]
     report: Report
-    told: Cause | None = None
+    reported: Cause | None = None
 
 
 @dataclass
-class _Asked:
+class _CheckRound:
     """What one round has found out. away: clusters that don't answer, with the words for it."""
 
     answers: dict[tuple[str, KafkaOperation], Cause | None] = field(default_factory=dict)
@@ -61,83 +61,83 @@ class KafkaWatchdog:
         self._spark = spark
         self._catalog = catalog
         self._lock = threading.Lock()
-        self._cases: dict[RunId, _Case] = {}
+        self._watches: dict[RunId, _Watch] = {}
         self._thread: threading.Thread | None = None
 
-    def watch(self, run: Watched, job: Job, report: Report) -> None:
+    def watch(self, run: WatchedRun, job: Job, report: Report) -> None:
         """Watch a run until it is forgotten; one that has nothing to do with Kafka is none of ours."""
         topics = _topics(job.plan.analysis)
         if not topics:
             return
         with self._lock:
-            self._cases[RunId(job.id, job.run)] = _Case(run, topics, report)
+            self._watches[RunId(job.id, job.run)] = _Watch(run, topics, report)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._keep, name="kafka-vigil", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="kafka-watchdog", daemon=True)
                 self._thread.start()
 
-    def forget(self, run: RunId) -> None:
+    def unwatch(self, run: RunId) -> None:
         with self._lock:
-            self._cases.pop(run, None)
+            self._watches.pop(run, None)
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         pause = threading.Event()
-        while not pause.wait(_PAUSE_SECONDS):
+        while not pause.wait(_INTERVAL_SECONDS):
             with self._lock:
-                if not self._cases:
+                if not self._watches:
                     self._thread = None
                     return
             try:
-                self.look()
+                self.check_runs()
             except (Py4JError, PySparkException) as error:  # Spark may be stopped in this very moment
                 _LOG.info("Runs were not looked after this time: %s", error)
                 if is_stopped(self._spark):
                     return
 
-    def look(self) -> None:
+    def check_runs(self) -> None:
         """Look after all runs once."""
         with self._lock:
-            cases = list(self._cases.items())
-        asked = _Asked()
-        for run, case in cases:
-            self._look(run, case, asked)
+            watches = list(self._watches.items())
+        checks = _CheckRound()
+        for run, watch in watches:
+            self._check_run(run, watch, checks)
 
-    def _look(self, run: RunId, case: _Case, asked: _Asked) -> None:
-        hindered = self._reason(case, asked) if case.run.stalled() else None
-        if hindered == case.told or (_is_away(hindered) and _is_away(case.told)):
+    def _check_run(self, run: RunId, watch: _Watch, checks: _CheckRound) -> None:
+        blocked_by = self._find_cause(watch, checks) if watch.run.is_stalled() else None
+        if blocked_by == watch.reported or (_is_outage(blocked_by) and _is_outage(watch.reported)):
             return
-        case.told = hindered
+        watch.reported = blocked_by
         with self._lock:
-            watched = self._cases.get(run) is case
+            watched = self._watches.get(run) is watch
         if watched:
-            case.report(RunBlocked(run, hindered))
+            watch.report(RunBlocked(run, blocked_by))
 
-    def _reason(self, case: _Case, asked: _Asked) -> Cause | None:
-        answers = (self._ask(name, doing, asked) for name, doing in case.topics)
+    def _find_cause(self, watch: _Watch, checks: _CheckRound) -> Cause | None:
+        answers = (self._check_topic(name, operation, checks) for name, operation in watch.topics)
         return next((answer for answer in answers if answer is not None), None)
 
-    def _ask(self, name: str, doing: KafkaOperation, asked: _Asked) -> Cause | None:
+    def _check_topic(self, name: str, operation: KafkaOperation, checks: _CheckRound) -> Cause | None:
         table = self._catalog.table(name)
         if table is None:
             return None  # the run will say so itself
-        servers = Topic.of(table).servers
-        if servers in asked.away:
-            return asked.away[servers]
-        if (name, doing) not in asked.answers:
-            asked.answers[name, doing] = self._answer(table, doing)
-        answer = asked.answers[name, doing]
+        servers = KafkaTopic.of_table(table).servers
+        if servers in checks.away:
+            return checks.away[servers]
+        if (name, operation) not in checks.answers:
+            checks.answers[name, operation] = self._find_topic_problem(table, operation)
+        answer = checks.answers[name, operation]
         if answer is not None and answer.away:
-            asked.away[servers] = answer
+            checks.away[servers] = answer
         return answer
 
-    def _answer(self, table: TableFacts, doing: KafkaOperation) -> Cause | None:
+    def _find_topic_problem(self, table: TableFacts, operation: KafkaOperation) -> Cause | None:
         try:
-            ask_topic(self._spark, table, doing)
+            ask_topic(self._spark, table, operation)
         except StatementError as error:
             return cause_of(error)
         return None
 
 
-def _is_away(cause: Cause | None) -> bool:
+def _is_outage(cause: Cause | None) -> bool:
     """Whichever of its topics was asked for, and however the client says so: that is told once."""
     return cause is not None and cause.away
 

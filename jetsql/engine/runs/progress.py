@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from jetsql.engine.runs.lag import Lateness, lags
+from jetsql.engine.runs.lag import LagTracker, count_lag
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import RunId
 from jetsql.jobs.store.metrics import Measure
@@ -22,7 +22,7 @@ _PHASES: Final = {
 }
 
 
-def committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
+def batch_committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
     """again: the batch was planned by an earlier run."""
     return BatchCommitted(
         run=run,
@@ -36,19 +36,19 @@ def committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitt
     )
 
 
-def of_batch(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
+def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
     """A batch job as one batch. rows: that the sink has counted; as many are taken to have been read."""
     taken = max(ended - began, 0.001)
     rate = None if rows is None else rows / taken
     return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
 
 
-def measure_of(
-    run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lateness: Lateness
+def measure_batch(
+    run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lag_tracker: LagTracker
 ) -> Measure:
     """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names.
     lateness: what the run's earlier events have told."""
-    time, durations = seconds(progress["timestamp"]), progress.get("durationMs", {})
+    time, durations = parse_timestamp(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
     return Measure(
         run=run.run,
@@ -60,16 +60,16 @@ def measure_of(
         input_rows_per_second=_rate(progress, "inputRowsPerSecond"),
         processed_rows_per_second=_rate(progress, "processedRowsPerSecond"),
         watermark=_watermark(events),
-        event_time_lag=time - seconds(events["max"]) if "max" in events else None,
+        event_time_lag=time - parse_timestamp(events["max"]) if "max" in events else None,
         state_rows=_sum(states, "numRowsTotal"),
         state_bytes=_sum(states, "memoryUsedBytes"),
-        lag=lags(progress.get("sources", ()), sources),
-        lag_seconds=lateness.seconds(time, progress.get("sources", ()), sources),
+        lag=count_lag(progress.get("sources", ()), sources),
+        lag_seconds=lag_tracker.measure_seconds(time, progress.get("sources", ()), sources),
         **{name: durations.get(phase) for name, phase in _PHASES.items()},
     )
 
 
-def seconds(timestamp: str) -> float:
+def parse_timestamp(timestamp: str) -> float:
     """Of one of Spark's timestamps, since the epoch."""
     return datetime.fromisoformat(timestamp).timestamp()
 
@@ -87,5 +87,5 @@ def _rate(progress: Mapping[str, Any], name: str) -> float | None:
 
 def _watermark(events: Mapping[str, str]) -> float | None:
     """None before the first event: Spark's watermark then is the epoch."""
-    told = seconds(events["watermark"]) if "watermark" in events else 0.0
+    told = parse_timestamp(events["watermark"]) if "watermark" in events else 0.0
     return told or None

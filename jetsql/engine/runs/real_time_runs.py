@@ -24,7 +24,7 @@ from jetsql.jobs.planning.real_time_rules import WAY_OUT, not_possible
 from jetsql.jobs.store.metrics import Measure
 
 
-def check_query(session: SparkSession, query: Any, taken: int) -> None:
+def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> None:
     """Whether Spark could run a query in real-time mode now. taken: cores that other jobs never give free.
 
     Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; RetryableError where it is only cores that are missing.
@@ -33,8 +33,8 @@ def check_query(session: SparkSession, query: Any, taken: int) -> None:
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
     needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
-    if cores and needed > cores - taken:  # without any it waits for members, and is asked about again then
-        others = f", of which other jobs with this trigger hold {taken} for good" if taken else ""
+    if cores and needed > cores - held_cores:  # without any it waits for members, and is asked about again then
+        others = f", of which other jobs with this trigger hold {held_cores} for good" if held_cores else ""
         raise RetryableError(
             "TRIGGER_NOT_POSSIBLE",
             f"The trigger realTime needs a core for each task all the time: {needed} for this query (one for each"
@@ -78,24 +78,24 @@ class RealTimeRun(StreamingRun):
 
     def accept(self, kind: str, detail: str) -> None:
         if kind == "flow":
-            self._tell_flow(int(detail))
+            self._report_rows(int(detail))
         else:
             super().accept(kind, detail)
 
     def _trigger(self) -> dict[str, Any]:
         return {"realTime": f"{self._parts.job.plan.interval_millis} milliseconds"}
 
-    def _tell_flow(self, rows: int) -> None:
+    def _report_rows(self, rows: int) -> None:
         """rows: of the batch so far; fewer than before when it is another batch. Every few seconds, as long as all of
         its tasks run, whether rows come or not."""
-        now, (before, then) = monotonic(), self._read
-        came, took = (rows - before if rows >= before else rows), max(now - then, 0.001)
+        now, (last_rows, last_time) = monotonic(), self._read
+        new_rows, elapsed = (rows - last_rows if rows >= last_rows else rows), max(now - last_time, 0.001)
         self._read = (rows, now)
-        self._moved = self._moved or came > 0
-        self._parts.report(RunProgressed(self._parts.id, came, came / took))
+        self._has_progress = self._has_progress or new_rows > 0
+        self._parts.report(RunProgressed(self._parts.id, new_rows, new_rows / elapsed))
 
-    def _tell_batch(self, measure: Measure, again: bool) -> None:
-        super()._tell_batch(measure, again)
+    def _report_batch(self, measure: Measure, again: bool) -> None:
+        super()._report_batch(measure, again)
         if measure.lag and not any(measure.lag.values()):
             self._parts.report(RunIdle(self._parts.id, measure.time, measure.processed_rows_per_second or 0.0))
 

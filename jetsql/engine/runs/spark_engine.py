@@ -22,13 +22,13 @@ from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_bridge import bridge
-from jetsql.engine.runs.analysis import ResolvedBody, resolve
+from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
-from jetsql.engine.runs.real_time_runs import RealTimeRun, check_query
-from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, not_finished
+from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
+from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, pending_batch_failed
 from jetsql.engine.session.catalog import Catalog
-from jetsql.engine.session.executors import members, watch
-from jetsql.engine.session.job_sessions import Sessions
+from jetsql.engine.session.executors import list_members, watch_members
+from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.kafka_topics import ask_topic
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
@@ -82,7 +82,7 @@ class SparkEngine:
         self._catalog = Catalog(spark)
         self._files = FileSystem(spark)
         self._checkpoints = Checkpoints(self._files.qualify(settings.checkpoint_root), self._files)
-        self._sessions = Sessions(spark, self._checkpoints.root)
+        self._sessions = JobSessions(spark, self._checkpoints.root)
         self._pins = CheckpointPins()
         self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))
         self._runs: dict[RunId, Run] = {}
@@ -91,7 +91,7 @@ class SparkEngine:
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
-        return resolve(body, spark, self._sessions.capture(spark)).analysis
+        return resolve_body(body, spark, self._sessions.capture(spark)).analysis
 
     def check_conf(self, name: str, value: str) -> None:
         self._sessions.check_conf(name, value)
@@ -99,7 +99,7 @@ class SparkEngine:
     def check_reachable(self, plan: Plan) -> None:
         """File tables are reached through Spark itself; analysing the statement has asked for them already."""
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has asked them
-            self._ask_sources(plan)
+            self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
             check_jdbc_sink(self._spark, self._catalog, plan)
@@ -110,19 +110,19 @@ class SparkEngine:
             else:
                 ask_topic(self._spark, table, KafkaOperation.WRITE)
 
-    def _ask_sources(self, plan: Plan) -> None:
+    def _check_sources(self, plan: Plan) -> None:
         for source in plan.analysis.sources:
             table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
             if table is not None:
                 ask_topic(self._spark, table, KafkaOperation.READ)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._ask_sources(plan)  # the connector would ask for the topics' partitions for minutes
-        session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
-        query = resolve(body, session, plan.analysis.session).query
-        check_query(session, query, self._cores_held(but=job))
+        self._check_sources(plan)  # the connector would ask for the topics' partitions for minutes
+        session = self._sessions.open_for_plan(plan, {} if job is None else job.defaults)
+        query = resolve_body(body, session, plan.analysis.session).query
+        check_real_time_query(session, query, self._count_held_cores(but=job))
 
-    def _cores_held(self, but: Job | None = None) -> int:
+    def _count_held_cores(self, but: Job | None = None) -> int:
         """By the runs that never give them free, without those of a job."""
         with self._lock:
             runs = [run for id_, run in self._runs.items() if but is None or id_.job != but.id]
@@ -130,7 +130,7 @@ class SparkEngine:
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
-        query = resolve(body, spark, plan.analysis.session).query
+        query = resolve_body(body, spark, plan.analysis.session).query
         dataset = bridge(spark).dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm
         mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
@@ -143,35 +143,37 @@ class SparkEngine:
             self._checkpoints.reset(job)
         for folder in self._checkpoints.find_stale(job):
             self._files.delete(folder)
-        session = self._sessions.for_job(job)
+        session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
-            self._ask_sources(job.plan)  # all that follows would wait for minutes, and a stop behind it
+            self._check_sources(job.plan)  # all that follows would wait for minutes, and a stop behind it
             # Real-time mode would run such a batch anew, past where its end is noted.
             self._finish_pending(job, report)
-        parts = self._parts(job, session, self._forgetting_ended_runs(report))
+        parts = self._parts(job, session, self._forget_when_ended(report))
         run = _run(parts)
         if isinstance(run, StreamingRun):
             self._watchdog.watch(run, job, parts.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
-                check_query(session, parts.query, self._cores_held())
+                check_real_time_query(session, parts.query, self._count_held_cores())
             self._begin(run, job)
         except BaseException:
-            self._watchdog.forget(RunId(job.id, job.run))
+            self._watchdog.unwatch(RunId(job.id, job.run))
             raise
 
     def _parts(self, job: Job, session: SparkSession, report: Report) -> RunContext:
-        resolved = resolve(job.body, session, job.plan.analysis.session)
-        _same_query(job, resolved)
+        resolved = resolve_body(job.body, session, job.plan.analysis.session)
+        _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
         checkpoint, statics = self._checkpoints.spark_checkpoint(job.id, job.checkpoint), resolved.static_locations
         if between_topics(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
-        reached = check_checkpoint(self._files, checkpoint, job)
+        progress = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
         writer.recover()
-        return RunContext(job, session, resolved.query, writer, checkpoint, report, self._pins, lease, statics, reached)
+        return RunContext(
+            job, session, resolved.query, writer, checkpoint, report, self._pins, lease, statics, progress
+        )
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
@@ -188,7 +190,7 @@ class SparkEngine:
         # While it is waiting to be started again a run may begin at any time, and finishes the batch itself.
         if job.status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
             self._finish_pending(job, report)
-        return self._state_copies.create_snapshot(job, snapshot, self._sessions.for_job(job))
+        return self._state_copies.create_snapshot(job, snapshot, self._sessions.open_for_job(job))
 
     def delete_snapshot(self, snapshot: str) -> None:
         self._state_copies.delete_snapshot(snapshot)
@@ -199,12 +201,12 @@ class SparkEngine:
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
         proposed = job.proposed
         assert proposed is not None, "there is a version to prepare for"
-        if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
+        if job.plan.guarantee is not Guarantee.NONE and not self._has_written_nothing(job):
             self._finish_pending(job, report, unwanted)
         with cancel_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
-            self._state_copies.copy_for_update(job, proposed, self._sessions.for_job(job))
+            self._state_copies.copy_for_update(job, proposed, self._sessions.open_for_job(job))
 
-    def _untried(self, job: Job) -> bool:
+    def _has_written_nothing(self, job: Job) -> bool:
         """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next
         version reads the same rows anew."""
         return job.checkpoint > 0 and not self.holds_batch(job)
@@ -218,12 +220,12 @@ class SparkEngine:
         JobLease(self._checkpoints, job).claim()
         ended = PendingBatchRun(report)
         try:
-            parts = self._parts(job, self._sessions.for_job(job), self._forgetting_ended_runs(ended.report))
+            parts = self._parts(job, self._sessions.open_for_job(job), self._forget_when_ended(ended.report))
             self._begin(StreamingRun(parts, once=True), job)
         except StatementError as error:
-            raise not_finished(joined(sentence(error.message), error.hint)) from error
+            raise pending_batch_failed(joined(sentence(error.message), error.hint)) from error
         if unwanted is not None:
-            unwanted.add_done_callback(lambda _: ended.give_up())
+            unwanted.add_done_callback(lambda _: ended.cancel())
         try:
             ended.wait(self._settings.pending_seconds)
         finally:
@@ -232,9 +234,9 @@ class SparkEngine:
 
     def discard_version(self, job: Job, version: Version) -> None:
         self._state_copies.discard_checkpoint(job.id, version.checkpoint)
-        self._leave_table(job, version)
+        self._discard_staged_rows(job, version)
 
-    def _leave_table(self, job: Job, version: Version) -> None:
+    def _discard_staged_rows(self, job: Job, version: Version) -> None:
         """Delete what a version of the job has staged in a table that is not the job's any more."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
         # What is staged and noted in a database or at a broker is the job's, whichever of its versions it was: the run
@@ -269,7 +271,7 @@ class SparkEngine:
         self._pins.wait_until_unpinned(job.id)
         self._writer(job, self._spark, _no_report).discard()
         if job.previous is not None:
-            self._leave_table(job, job.previous)
+            self._discard_staged_rows(job, job.previous)
         failpoint("staging-discarded", job.name)
         self._checkpoints.discard(job)
 
@@ -286,20 +288,20 @@ class SparkEngine:
         }
 
     def members(self) -> tuple[Member, ...]:
-        return members(self._spark)
+        return list_members(self._spark)
 
     def watch_members(self, told: MembersListener) -> None:
-        watch(self._spark, told)
+        watch_members(self._spark, told)
 
     def defaults(self) -> dict[str, str]:
         return self._sessions.defaults()
 
     def _forget(self, run: RunId) -> Run | None:
-        self._watchdog.forget(run)
+        self._watchdog.unwatch(run)
         with self._lock:
             return self._runs.pop(run, None)
 
-    def _forgetting_ended_runs(self, report: Report) -> Report:
+    def _forget_when_ended(self, report: Report) -> Report:
         def told(event: EngineEvent) -> None:
             if isinstance(event, RunCompleted | RunFailed | RestartRequested):
                 self._forget(event.run)
@@ -318,7 +320,7 @@ class SparkEngine:
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda words: report(SinkNoticed(run, words)),
         )
-        return with_dead_letters(context, writer_for(context))
+        return with_dead_letters(context, choose_sink(context))
 
 
 def _run(parts: RunContext) -> Run:
@@ -333,7 +335,7 @@ def _spark(session: UserSession) -> SparkSession:
     return session
 
 
-def writer_for(context: SinkContext) -> SinkWriter:
+def choose_sink(context: SinkContext) -> SinkWriter:
     """The way into a job's table that gives the guarantee of its plan."""
     plan = context.job.plan
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
@@ -343,18 +345,18 @@ def writer_for(context: SinkContext) -> SinkWriter:
     if plan.analysis.sink.kind is SinkKind.JDBC:
         return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
     if plan.analysis.sink.kind is SinkKind.KAFKA:
-        return _into_topic(context)
+        return _choose_topic_sink(context)
     return PlainAppend(context)
 
 
-def _into_topic(context: SinkContext) -> SinkWriter:
+def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
     if plan.trigger is Trigger.REAL_TIME or tracks_beside(plan):
         return KafkaStream(context)
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
-def _same_query(job: Job, resolved: ResolvedBody) -> None:
+def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raises StatementError JOB_CHANGED when what the job's text means is no longer what its state was made by."""
     found = replaced_under(job.plan.analysis, resolved.analysis) if job.established else ()
     if found:

@@ -27,8 +27,8 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
 from jetsql.engine.jvm.java_bridge import bridge
-from jetsql.engine.runs.lag import Lateness
-from jetsql.engine.runs.progress import committed, measure_of, of_batch, seconds
+from jetsql.engine.runs.lag import LagTracker
+from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encode_rows
 from jetsql.errors import StatementError
@@ -66,10 +66,10 @@ class RunContext:
     writer: SinkWriter
     checkpoint: str
     report: Report
-    holds: CheckpointPins
+    pins: CheckpointPins
     lease: JobLease
     static_locations: tuple[str, ...]
-    reached: Progress
+    progress: Progress
 
     @property
     def id(self) -> RunId:
@@ -98,14 +98,14 @@ class StreamingRun:
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._ended = threading.Event()
-        self._told_end = threading.Lock()
+        self._failure_reported = threading.Lock()
         self._failure: tuple[BaseException, int] | None = None
-        self._next_batch = parts.reached.next_batch
+        self._next_batch = parts.progress.next_batch
         self._progress: dict[str, Any] = {}
         self._written: dict[int, int | None] = {}
         self._listener: Any = None
-        self._lateness = Lateness()
-        self._moved = True
+        self._lag_tracker = LagTracker()
+        self._has_progress = True
 
     def start(self) -> None:
         parts = self._parts
@@ -115,11 +115,11 @@ class StreamingRun:
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
         writer = writer.trigger(**self._trigger())
-        _mark_work(sc, parts.job)
+        _tag_thread(sc, parts.job)
         try:
             self._query = writer.start()
         finally:
-            _mark_work(sc, None)
+            _tag_thread(sc, None)
             self._started.set()
 
     def _stream(self, rows: DataFrame) -> DataStreamWriter:
@@ -163,32 +163,34 @@ class StreamingRun:
         if listener is not None:
             listener.watchIdle()
 
-    def stalled(self) -> bool:
+    def is_stalled(self) -> bool:
         """Whether it is starting or has a trigger under way, and has told of none since this was asked before."""
-        moved, self._moved = self._moved, False
+        had_progress, self._has_progress = self._has_progress, False
         query = self._query
-        return not moved and (query is None or bool(query._jsq.status().isTriggerActive()))
+        return not had_progress and (query is None or bool(query._jsq.status().isTriggerActive()))
 
     def accept(self, kind: str, detail: str) -> None:
         """What the listener tells (java.util.function.BiConsumer)."""
-        self._moved = self._moved or kind in ("progress", "idle")
+        self._has_progress = self._has_progress or kind in ("progress", "idle")
         if kind == "progress":
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
-            again = batch == self._parts.reached.replayed_batch
+            again = batch == self._parts.progress.replayed_batch
             names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
-            measure = measure_of(self._parts.id, self._progress, self._written.pop(batch, None), names, self._lateness)
-            self._tell_batch(measure, again)
+            measure = measure_batch(
+                self._parts.id, self._progress, self._written.pop(batch, None), names, self._lag_tracker
+            )
+            self._report_batch(measure, again)
         elif kind == "idle":
-            self._parts.report(RunIdle(self._parts.id, seconds(detail)))
+            self._parts.report(RunIdle(self._parts.id, parse_timestamp(detail)))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that is starting the query.
             threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
 
-    def _tell_batch(self, measure: Measure, again: bool) -> None:
-        self._parts.report(committed(self._parts.id, measure, again))
+    def _report_batch(self, measure: Measure, again: bool) -> None:
+        self._parts.report(batch_committed(self._parts.id, measure, again))
 
     def _end(self) -> None:
         self._started.wait()
@@ -209,7 +211,7 @@ class StreamingRun:
     def _report_failure(self, query: StreamingQuery) -> bool:
         """Report the error that ended the query, once; whether there is one. A stop and the end may both come by."""
         throwable = bridge(self._parts.session).failure(query._jsq)
-        if throwable is not None and self._told_end.acquire(blocking=False):
+        if throwable is not None and self._failure_reported.acquire(blocking=False):
             self._parts.report(_ended(self._parts, self._cause(throwable)))
         return throwable is not None
 
@@ -221,11 +223,11 @@ class StreamingRun:
 
     def _ended_without_error(self) -> RunCompleted | RunFailed:
         if self._once or self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
-            return RunCompleted(self._parts.id, held_back(self._progress))
+            return RunCompleted(self._parts.id, describe_kept_rows(self._progress))
         return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
 
     def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
-        self._parts.holds.wait_for_copies(self._parts.job.id, batch, self._stopping)
+        self._parts.pins.wait_for_copies(self._parts.job.id, batch, self._stopping)
         try:
             self._parts.lease.check()
             self._check_files(batch)
@@ -289,7 +291,7 @@ class BatchRun:
         parts = self._parts
         sc = parts.session.sparkContext
         sc.setJobGroup(str(parts.id), parts.job.name, interruptOnCancel=True)
-        _mark_work(sc, parts.job)
+        _tag_thread(sc, parts.job)
         began = datetime.now()
         try:
             parts.lease.check()
@@ -300,18 +302,20 @@ class BatchRun:
             if not self._stopping:
                 parts.report(_ended(parts, cause_of(error, 0, parts.paths)))
             return
-        parts.report(committed(parts.id, of_batch(parts.id, began.timestamp(), datetime.now().timestamp(), count)))
+        parts.report(
+            batch_committed(parts.id, measure_batch_job(parts.id, began.timestamp(), datetime.now().timestamp(), count))
+        )
         parts.report(RunCompleted(parts.id))
 
 
-def _mark_work(context: SparkContext, job: Job | None) -> None:
+def _tag_thread(context: SparkContext, job: Job | None) -> None:
     """What this thread and the threads that come from it have Spark do is the job's: in its pool, by its name in the
     log."""
     context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
     context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
 
 
-def held_back(progress: dict[str, Any]) -> str:
+def describe_kept_rows(progress: dict[str, Any]) -> str:
     """What a watermark still keeps in the state when a run over what was available has ended."""
     if not progress.get("eventTime", {}).get("watermark"):
         return ""
@@ -354,7 +358,7 @@ class PendingBatchRun:
         else:
             self._report(event)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """End the waiting: nobody wants the batch for now."""
         self._end.put(None)
 
@@ -363,14 +367,14 @@ class PendingBatchRun:
         try:
             end = self._end.get(timeout=seconds)
         except Empty:
-            raise not_finished(f"it did not end within {seconds:g} s") from None
+            raise pending_batch_failed(f"it did not end within {seconds:g} s") from None
         if end is None:
-            raise not_finished("another statement came between")
+            raise pending_batch_failed("another statement came between")
         if not isinstance(end, RunCompleted):
-            raise not_finished(why(end.cause) if isinstance(end, RunFailed) else end.message)
+            raise pending_batch_failed(why(end.cause) if isinstance(end, RunFailed) else end.message)
 
 
-def not_finished(reason: str) -> StatementError:
+def pending_batch_failed(reason: str) -> StatementError:
     return StatementError(
         "PENDING_BATCH_FAILED",
         f"The job's newest batch was planned and is not committed, and it could not be finished: {reason}",

@@ -29,7 +29,7 @@ class TableFacts:
     managed: bool
 
     @classmethod
-    def of(cls, facts: dict[str, Any]) -> TableFacts:
+    def from_json(cls, facts: dict[str, Any]) -> TableFacts:
         return cls(
             name=facts["table"],
             provider=facts["provider"].lower(),
@@ -58,7 +58,7 @@ class Catalog:
         """What a table is now; None when there is none."""
         _, schema, table = name.split(".", 2)
         facts = self._bridge.table(self._spark._jsparkSession, schema, table)
-        return None if facts is None else TableFacts.of(json.loads(facts))
+        return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
         """The sink's table, as long as it is the one the job was made for.

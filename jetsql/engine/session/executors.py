@@ -15,10 +15,10 @@ from jetsql.jobs.model.cluster_member import Member, MemberStatus
 _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 
-def members(spark: SparkSession) -> tuple[Member, ...]:
+def list_members(spark: SparkSession) -> tuple[Member, ...]:
     """Those that there are and those that are gone, oldest first."""
     found = json.loads(bridge(spark).members(spark._jsparkSession))
-    return tuple(sorted(map(member_of, found), key=lambda member: (member.since, member.id)))
+    return tuple(sorted(map(parse_member, found), key=lambda member: (member.since, member.id)))
 
 
 class _Told:
@@ -35,12 +35,12 @@ class _Told:
         implements = ("java.util.function.Consumer",)
 
 
-def watch(spark: SparkSession, told: MembersListener) -> None:
+def watch_members(spark: SparkSession, told: MembersListener) -> None:
     """Tell who is there, now and whenever that changes; nobody else is told any more."""
     bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
 
 
-def member_of(told: dict[str, Any]) -> Member:
+def parse_member(told: dict[str, Any]) -> Member:
     """told: as `Members.java` writes it. One that has just joined has no port yet."""
     address = _WITH_PORT.fullmatch(told["address"])
     status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE

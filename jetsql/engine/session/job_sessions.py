@@ -37,7 +37,7 @@ _NOT_CAPTURED = (
 )
 
 # Good for state of any size, and what snapshots and scaling rest on.
-_DELIVERY_CONFS = {
+_STREAMING_CONFS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -62,31 +62,31 @@ _LOCAL_CONFS = {
 }
 
 # A batch that comes again has to be split into the same parts, whatever sizes are measured while it runs.
-_PARTS_CONFS = {"spark.sql.adaptive.enabled": "false"}
+_KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 
 # Batches that follow each other at once ask for new rows a hundred times a second while there are none.
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 
-def delivery_confs(checkpoint_root: str) -> dict[str, str]:
+def streaming_confs(checkpoint_root: str) -> dict[str, str]:
     """What every streaming query of ours runs with. checkpoint_root: where its checkpoint is, a URI."""
-    return {**_DELIVERY_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
+    return {**_STREAMING_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
 
 
-class Sessions:
+class JobSessions:
     """Captures sessions and makes those of runs, all children of the engine's own. checkpoint_root: a URI."""
 
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
         self._checkpoint_confs = _LOCAL_CONFS if checkpoint_root.startswith("file:") else {}
         self._bridge = bridge(spark)
-        self._fresh = self._confs(spark.newSession())
+        self._initial_confs = self._confs(spark.newSession())
 
     def capture(self, session: SparkSession) -> CapturedSession:
         confs = {
             key: value
             for key, value in self._confs(session).items()
-            if self._fresh.get(key) != value and self._is_captured(key) and session.conf.isModifiable(key)
+            if self._initial_confs.get(key) != value and self._is_captured(key) and session.conf.isModifiable(key)
         }
         for key in ALWAYS_CAPTURED:
             confs[key] = str(session.conf.get(key))
@@ -97,22 +97,22 @@ class Sessions:
         """What a job may not set for itself is not taken from the session that makes it either."""
         return not key.startswith(_NOT_CAPTURED) and refusal(key) is None
 
-    def for_job(self, job: Job) -> SparkSession:
+    def open_for_job(self, job: Job) -> SparkSession:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
-        session = self.for_plan(job.plan, job.defaults)
+        session = self.open_for_plan(job.plan, job.defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 
-    def for_plan(self, plan: Plan, made_with: Mapping[str, str]) -> SparkSession:
+    def open_for_plan(self, plan: Plan, job_defaults: Mapping[str, str]) -> SparkSession:
         """A session such as runs of the plan have. made_with: the defaults of its job, if there is one already."""
         session = self._spark.newSession()
         captured = plan.analysis.session
-        defaults = {**self.defaults(), **made_with, **(_POLLING_CONFS if tracks_beside(plan) else {})}
-        delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
+        defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_beside(plan) else {})}
+        required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if plan.analysis.sink.kind is SinkKind.KAFKA:
-            delivery |= _PARTS_CONFS
+            required |= _KAFKA_SINK_CONFS
         own = revealed(self._spark, plan.spark_confs)
-        for key, value in {**defaults, **captured.confs, **own, **delivery}.items():
+        for key, value in {**defaults, **captured.confs, **own, **required}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
         session.catalog.setCurrentDatabase(captured.schema)
@@ -122,7 +122,7 @@ class Sessions:
         """What sessions of jobs have that nobody chose. A job keeps those that it was made with, so that a later
         release with others does not change its state's form.
         """
-        return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_DELIVERY_CONFS}
+        return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_STREAMING_CONFS}
 
     def check_conf(self, name: str, value: str) -> None:
         """Raises StatementError OPTION_NOT_CHANGEABLE, INVALID_OPTION_VALUE for what no session can be given."""

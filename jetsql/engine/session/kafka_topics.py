@@ -24,64 +24,64 @@ from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.engine.jvm.throwables import causes, class_name
 from jetsql.engine.session.catalog import TableFacts
 
-_ASK_MILLIS: Final = 5_000
-_WAITS: Final = {"request.timeout.ms": str(_ASK_MILLIS), "default.api.timeout.ms": str(_ASK_MILLIS)}
+_TIMEOUT_MILLIS: Final = 5_000
+_TIMEOUTS: Final = {"request.timeout.ms": str(_TIMEOUT_MILLIS), "default.api.timeout.ms": str(_TIMEOUT_MILLIS)}
 
 
 @dataclass(frozen=True)
-class Topic:
+class KafkaTopic:
     """name: empty where a table stands for more than one. servers: the cluster's addresses, as the table gives them."""
 
     name: str
     servers: str
 
     @classmethod
-    def of(cls, table: TableFacts) -> Topic:
+    def of_table(cls, table: TableFacts) -> KafkaTopic:
         return cls(table.option("topic"), table.option("kafka.bootstrap.servers"))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """As people see it."""
         return f"Kafka {self.servers}, topic {self.name}"
 
 
-def ask_topic(spark: SparkSession, table: TableFacts, doing: KafkaOperation) -> None:
+def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation) -> None:
     """Whether a table's topic is there and its user may see it; doing: what the job does with it.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
     bridge(spark).loadKafka(spark._jsparkSession)
-    topic, conf = Topic.of(table), revealed(spark, _client_conf(table.options))
+    topic, conf = KafkaTopic.of_table(table), revealed(spark, _client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
-        request = KafkaRequest(doing, f"Kafka {topic.servers}", topic.name, conf)
+        request = KafkaRequest(operation, f"Kafka {topic.servers}", topic.name, conf)
         raise explain_failure(_innermost_failure(error.java_exception), request) from error
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
     """What a table's options say of Kafka's client, with our own waits."""
-    return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _WAITS
+    return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _TIMEOUTS
 
 
 def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:
     with _client(spark, conf) as client:
         if topic:
             jvm: Any = spark.sparkContext._jvm
-            asked = client.describeTopics(jvm.java.util.List.of(topic)).allTopicNames()
+            result = client.describeTopics(jvm.java.util.List.of(topic)).allTopicNames()
         else:
-            asked = client.listTopics().names()
-        asked.get()
+            result = client.listTopics().names()
+        result.get()
 
 
 @contextmanager
 def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
     """Kafka's own client for questions."""
     jvm: Any = spark.sparkContext._jvm
-    given = jvm.java.util.HashMap()
+    properties = jvm.java.util.HashMap()
     for key, value in conf.items():
-        given.put(key, value)
-    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(given)
+        properties.put(key, value)
+    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
     try:
         yield client
     finally:

@@ -29,36 +29,36 @@ _log = logging.getLogger(__name__)
 def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
     """Show the relations in the catalogue and give them their rows. A catalogue that can't be written is told in the
     log: then queries work, and only SHOW TABLES does not list them."""
-    taken: set[str] = set()
+    taken_names: set[str] = set()
     try:
-        taken = _place(spark, relations)
+        taken_names = _create_views(spark, relations)
     except (PySparkException, Py4JError) as error:
         _log.warning("The schema %s could not be made in the catalogue: %s", SCHEMA, error)
-    shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken}
+    shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
     bridge(spark).showRelations(json.dumps(shown))
 
 
-def _place(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
+def _create_views(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
     """Make what is missing or was made for other columns; the names that somebody else has taken."""
     answer = bridge(spark).placeholders(spark._jsparkSession, json.dumps([relation.name for relation in relations]))
     found: dict[str, str] = {} if answer is None else json.loads(answer)
     if answer is None:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS spark_catalog.{SCHEMA} COMMENT 'The jobs of JetSQL, as relations'")
-    taken = {name for name, stamp in found.items() if not stamp}
+    taken_names = {name for name, fingerprint in found.items() if not fingerprint}
     for relation in relations:
-        if relation.name in taken:
+        if relation.name in taken_names:
             _log.warning(
                 "There is a table %s.%s that JetSQL has not made. It is left as it is, and this relation of JetSQL is"
                 " not there as long as it has the name.",
                 SCHEMA,
                 relation.name,
             )
-        elif found.get(relation.name) != _stamp(relation):
+        elif found.get(relation.name) != _fingerprint(relation):
             spark.sql(_placeholder(relation))
-    return taken
+    return taken_names
 
 
-def _stamp(relation: Relation) -> str:
+def _fingerprint(relation: Relation) -> str:
     return sha256(f"{relation.comment} {ddl(relation.columns)}".encode()).hexdigest()[:16]
 
 
@@ -67,6 +67,6 @@ def _placeholder(relation: Relation) -> str:
     nothing = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
     return (
         f"CREATE OR REPLACE VIEW spark_catalog.{SCHEMA}.{relation.name} ({columns})"
-        f" COMMENT {quoted_text(relation.comment)} TBLPROPERTIES ('jetsql.columns' = '{_stamp(relation)}')"
+        f" COMMENT {quoted_text(relation.comment)} TBLPROPERTIES ('jetsql.columns' = '{_fingerprint(relation)}')"
         f" AS SELECT {nothing} WHERE false"
     )

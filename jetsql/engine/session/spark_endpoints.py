@@ -60,7 +60,7 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     try:
         service.start(context)
     except Py4JJavaError as error:
-        raise not_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
+        raise cannot_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
     finally:
         conf.remove(_CONNECT_TOKEN)  # read by then; every later session would have it among its settings
     none = java.scala.Option.empty()
@@ -90,7 +90,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
         logins.limit(server, conf, plan.logins_most, int(plan.login_seconds * 1000))
         server.start()
     except Py4JJavaError as error:
-        raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
+        raise cannot_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
     [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
     bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())
@@ -138,11 +138,11 @@ def _millis(seconds: float) -> str:
     return f"{int(seconds * 1000)}ms"
 
 
-def not_open(door: str, setting: str, host: str, port: int, reason: str) -> EngineError:
+def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) -> EngineError:
     """A door that can't open. setting: what the names of its settings begin with."""
     return EngineError(
         "ENGINE_NOT_STARTED",
-        f"{door} can't open at {host}:{port}: {reason.rstrip('.')}.",
+        f"{endpoint} can't open at {host}:{port}: {reason.rstrip('.')}.",
         hint=f"Set {setting}_port to one that is free, or to 0 for any, and {setting}_host to an address of this "
         "machine.",
     )

@@ -20,7 +20,7 @@ from jetsql import cancellation
 from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_bridge import bridge, without_secrets
-from jetsql.engine.session.streaming_selects import Look
+from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.live_rows import Live
@@ -54,7 +54,7 @@ def run(spark: SparkSession, text: str, parameters: Parameters | None = None, li
     """
     with _cancellable(spark):
         frame = _frame(spark, text, parameters)
-        found = _look(frame, live) if frame.isStreaming else _rows(frame)
+        found = _select_stream(frame, live) if frame.isStreaming else _rows(frame)
     if found.live is not None:
         return replace(found, live=replace(found.live, batches=_cancellable_rows(spark, found.live.batches)))
     return replace(found, rows=_cancellable_rows(spark, found.rows))
@@ -66,16 +66,16 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
         frame = _frame(spark, text, parameters)
         columns = tuple(_column(field) for field in frame.schema.fields)
         if frame.isStreaming:
-            with closing(Look(frame, live=False).frames()) as frames:
+            with closing(StreamingSelect(frame, live=False).iterate_parts()) as frames:
                 yield from row_stream.stream_arrow_parts(frame, frames, columns)
         else:
             yield from row_stream.stream_arrow(frame, columns)
 
 
-def arrow_of(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
+def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
     """Rows that are not Spark's as an Arrow stream."""
-    kinds = ", ".join(f"`{column.name}` {column.type}" for column in columns)
-    return row_stream.stream_arrow(spark.createDataFrame(list(rows), kinds), columns)
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in columns)
+    return row_stream.stream_arrow(spark.createDataFrame(list(rows), schema), columns)
 
 
 def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
@@ -87,18 +87,18 @@ def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> Dat
     return frame
 
 
-def _look(frame: DataFrame, live: bool) -> SparkRows:
+def _select_stream(frame: DataFrame, live: bool) -> SparkRows:
     columns = tuple(_column(field) for field in frame.schema.fields)
-    look = Look(frame, live)
+    select = StreamingSelect(frame, live)
     if live:
-        return SparkRows(columns, iter(()), look.live(_fetched))
-    return SparkRows(columns, _looked(look.frames()))
+        return SparkRows(columns, iter(()), select.open_cursor(_fetch))
+    return SparkRows(columns, _rows_of_parts(select.iterate_parts()))
 
 
-def _looked(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[Any, ...]]:
+def _rows_of_parts(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[Any, ...]]:
     with closing(frames):
         for frame in frames:
-            yield from _fetched(frame)
+            yield from _fetch(frame)
 
 
 def _rows(frame: DataFrame) -> SparkRows:
@@ -107,11 +107,11 @@ def _rows(frame: DataFrame) -> SparkRows:
         # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
-    return SparkRows(columns, _fetched(frame, small))
+    return SparkRows(columns, _fetch(frame, small))
 
 
-def _fetched(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
-    with _values_told():
+def _fetch(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
+    with _explain_unsupported_values():
         fetched = iter(frame.collect()) if small else row_stream.stream_rows(frame)
     return _read(with_offsets(fetched, frame.schema, session_zone(frame.sparkSession)))
 
@@ -148,23 +148,23 @@ def _cancellable_rows(spark: SparkSession, rows: Iterator[Row]) -> Generator[Row
 
 
 def _read(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    with _values_told():
+    with _explain_unsupported_values():
         yield from rows
 
 
 @contextmanager
-def _values_told() -> Iterator[None]:
+def _explain_unsupported_values() -> Iterator[None]:
     """Spark has values that Python has not; PySpark finds that out at the row."""
     try:
         yield
     except PySparkNotImplementedError as error:
-        words = "The result has a column of a type that can't be shown, such as INTERVAL."
-        raise StatementError("VALUE_NOT_SHOWN", words, hint="Cast the column to STRING.") from error
+        message = "The result has a column of a type that can't be shown, such as INTERVAL."
+        raise StatementError("VALUE_NOT_SHOWN", message, hint="Cast the column to STRING.") from error
     except PySparkException:
         raise
     except (ValueError, OverflowError) as error:
-        words = "A date or timestamp of the result is outside the years 1 to 9999, or at their very edge."
-        raise StatementError("VALUE_NOT_SHOWN", words, hint="Cast the column to STRING.") from error
+        message = "A date or timestamp of the result is outside the years 1 to 9999, or at their very edge."
+        raise StatementError("VALUE_NOT_SHOWN", message, hint="Cast the column to STRING.") from error
 
 
 def session_zone(spark: SparkSession) -> tzinfo:
@@ -178,22 +178,22 @@ def session_zone(spark: SparkSession) -> tzinfo:
         return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
 
 
-def report(error: BaseException, text: str) -> ErrorReport:
+def build_error_report(error: BaseException, text: str) -> ErrorReport:
     """Take an error of a statement apart: ours, Spark's, or anything else. No secret that was read is in it."""
-    found = _report(error, text)
+    found = _build_error_report(error, text)
     return replace(found, message=without_secrets(found.message), hint=without_secrets(found.hint))
 
 
-def _report(error: BaseException, text: str) -> ErrorReport:
+def _build_error_report(error: BaseException, text: str) -> ErrorReport:
     if isinstance(error, JetSQLError):
         return error.report(text)
     if isinstance(error, PySparkException):
-        return _of_spark(error, text)
+        return _report_spark_error(error, text)
     cause = cause_of(error)
     return ErrorReport(cause.condition or "JETSQL.INTERNAL_ERROR", cause.sqlstate or "XX000", cause.message, cause.hint)
 
 
-def _of_spark(error: PySparkException, text: str) -> ErrorReport:
+def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
     message = strip_message(_without_position(str(error)), condition)
     line, column = _position(error, text)

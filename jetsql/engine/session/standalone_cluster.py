@@ -75,7 +75,7 @@ class WorkerStart:
     """The address for Spark's web pages, which have no login; None: no pages."""
 
 
-def check_address(who: str, host: str, port: int | None = None) -> None:
+def check_address(subject: str, host: str, port: int | None = None) -> None:
     """Raises EngineError ENGINE_NOT_STARTED where it can't listen; Spark's master would take the next port."""
     try:
         socket.create_server((host, port or 0)).close()
@@ -85,7 +85,7 @@ def check_address(who: str, host: str, port: int | None = None) -> None:
         where, choose = (host, "") if port is None else (f"{host}:{port}", " and a free port with --port")
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{who} can't listen at {where}: {reason}.",
+            f"{subject} can't listen at {where}: {reason}.",
             hint=f"Choose an address of this machine with --host{choose}.",
         ) from error
 
@@ -105,8 +105,8 @@ def become_master(start: MasterStart) -> NoReturn:
             "spark.deploy.recoveryTimeout": _RECOVERY,
         }
     folder = start.recovery or Path(tempfile.mkdtemp(prefix="jetsql-master-"))
-    words = ["--host", start.host, "--port", str(start.port)]
-    _become("master.Master", words, Daemon(folder, settings, start.web_host))
+    arguments = ["--host", start.host, "--port", str(start.port)]
+    _become("master.Master", arguments, Daemon(folder, settings, start.web_host))
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
@@ -116,32 +116,32 @@ def become_worker(start: WorkerStart) -> NoReturn:
     settings = daemon_confs(is_on_loopback(start.master), read_secret(secret_file(start.secret)))
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
     _make_private(folder, "The member", "--work-dir")
-    host = start.host or (LOOPBACK if is_on_loopback(start.master) else own_address(start.master))
+    host = start.host or (LOOPBACK if is_on_loopback(start.master) else find_own_address(start.master))
     given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
-    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    _become("worker.Worker", [*words, start.master], Daemon(folder, settings, start.web_host))
+    arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    _become("worker.Worker", [*arguments, start.master], Daemon(folder, settings, start.web_host))
 
 
-def own_address(master: str) -> str | None:
+def find_own_address(master: str) -> str | None:
     """Return the address of this machine from which a standalone master is reached; None to leave it to Spark."""
     host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
     try:
         [(family, *_, address), *_] = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
-        with socket.socket(family, socket.SOCK_DGRAM) as asking:  # sends nothing; the system chooses the way
-            asking.connect(address)
-            return str(asking.getsockname()[0])
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:  # sends nothing; the system chooses the way
+            probe.connect(address)
+            return str(probe.getsockname()[0])
     except OSError:
         return None
 
 
-def _make_private(folder: Path, who: str, flag: str) -> None:
+def _make_private(folder: Path, subject: str, flag: str) -> None:
     """Make a folder that only its owner may enter, unless it is there. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         private_folder(folder)
     except OSError as error:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{who} can't make the folder {folder}: {error.strerror}.",
+            f"{subject} can't make the folder {folder}: {error.strerror}.",
             hint=f"Name another one with {flag}.",
         ) from error
 
@@ -157,14 +157,14 @@ class Daemon:
     """The address that its web pages listen on, without a login; None: they are off."""
 
 
-def _become(name: str, words: list[str], daemon: Daemon) -> NoReturn:
+def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
     """Replace this process. Its settings stand in a private file: all users can read arguments of processes."""
     spark = Path(pyspark.__file__).parent
     program = str(spark / "bin" / "spark-class")
     file = daemon.folder / "spark.properties"
     write_private(file, _settings(daemon, spark))
     options = ["--webui-port", "0", "--properties-file", str(file)]
-    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *words], _environment(daemon, spark))
+    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *arguments], _environment(daemon, spark))
 
 
 def _settings(daemon: Daemon, spark: Path) -> str:

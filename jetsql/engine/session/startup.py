@@ -52,28 +52,28 @@ def start_spark(start: SparkStart) -> SparkSession:
     confs = _confs(start)
     # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    logged = start.log.stat().st_size if start.log.exists() else 0
+    log_size = start.log.stat().st_size if start.log.exists() else 0
     try:
-        with _own_interrupts():
+        with _keep_interrupt_handler():
             gateway = launch_jvm(start, confs)
             close_ui(gateway, confs, start.token)
-            spark = _session(confs)
+            spark = _create_session(confs)
             set_rights_by_calls(spark)
-            return _whole(spark)
+            return _check_session(spark)
     except EngineError:
         raise
     except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
-        raise _not_started(start, error, logged) from error
+        raise _not_started(start, error, log_size) from error
 
 
-def _session(confs: Mapping[str, str]) -> SparkSession:
+def _create_session(confs: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("JetSQL").enableHiveSupport()
     for key, value in confs.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _whole(spark: SparkSession) -> SparkSession:
+def _check_session(spark: SparkSession) -> SparkSession:
     """The session with its catalogue and settings, which Spark makes and checks only when they are first needed."""
     try:
         spark._jsparkSession.sessionState()
@@ -123,21 +123,21 @@ def _confs(start: SparkStart) -> dict[str, str]:
         confs["spark.driver.memory"] = start.driver_memory
     given = {key: resolved(value, key) for key, value in start.conf.items()}
     confs |= driver_confs(start.master, given, start.cluster_secret) | given
-    confs |= _hiding(confs, start.conf) | ui_confs(confs)
-    own = java_options(start)
-    asked = start.conf.get("spark.driver.extraJavaOptions", "")
-    confs["spark.driver.extraJavaOptions"] = f"{own} {asked}".strip()
+    confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
+    own_options = java_options(start)
+    user_options = start.conf.get("spark.driver.extraJavaOptions", "")
+    confs["spark.driver.extraJavaOptions"] = f"{own_options} {user_options}".strip()
     return confs
 
 
-def _hiding(confs: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+def _redaction_confs(confs: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that have Spark hide every setting that was given as a reference to a secret."""
     names = [f"^{re.escape(key)}$" for key, value in given.items() if is_reference(value)]
     return {_CONF_REDACTION: "|".join((confs[_CONF_REDACTION], *names))}
 
 
 @contextmanager
-def _own_interrupts() -> Iterator[None]:
+def _keep_interrupt_handler() -> Iterator[None]:
     """PySpark answers Ctrl-C by cancelling every running batch; the handler that was there before stays instead."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -164,38 +164,38 @@ def check_java() -> None:
         )
 
 
-def _not_started(start: SparkStart, error: Exception, logged: int) -> EngineError:
+def _not_started(start: SparkStart, error: Exception, log_size: int) -> EngineError:
     if "JAVA_GATEWAY_EXITED" in str(error):
-        reason = f"Java ended at once: {_last_words(start.log, logged)}"
+        reason = f"Java ended at once: {_last_lines(start.log, log_size)}"
     else:
         reason = _JAVA_CLASS.sub("", cause_of(error).message)
     hint = f"More stands in {start.log}."
-    silent = unanswered(start.master)
-    if silent:
-        reason = f"no master answers at {silent}."
+    unreachable = find_unreachable_masters(start.master)
+    if unreachable:
+        reason = f"no master answers at {unreachable}."
         start_it = "Start one there with 'jetsql master', or name" if start.master.startswith(_STANDALONE) else "Name"
         hint = f"{start_it} another one with --master. {hint}"
     return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=hint)
 
 
-def unanswered(master: str) -> str:
+def find_unreachable_masters(master: str) -> str:
     """Where no standalone master and no Kubernetes listens, and why; empty when one does, and for other kinds.
 
     Spark's own words for it are those of whatever fell over first when it gave up.
     """
-    silent = []
-    for address in _addresses(master):
+    unreachable = []
+    for address in _master_addresses(master):
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_MASTER_SECONDS).close()
         except (OSError, ValueError, OverflowError) as error:
-            silent.append(f"{address} ({getattr(error, 'strerror', None) or error})")
+            unreachable.append(f"{address} ({getattr(error, 'strerror', None) or error})")
         else:
             return ""
-    return ", ".join(silent)
+    return ", ".join(unreachable)
 
 
-def _addresses(master: str) -> list[str]:
+def _master_addresses(master: str) -> list[str]:
     """Of those that may be the master, each with its port."""
     if master.startswith(_STANDALONE):
         return master.removeprefix(_STANDALONE).split(",")
@@ -207,14 +207,14 @@ def _addresses(master: str) -> list[str]:
     return [parts.netloc if port.isdigit() else f"{parts.netloc}:{80 if parts.scheme == 'http' else 443}"]
 
 
-def _last_words(log: Path, since: int) -> str:
+def _last_lines(log: Path, since: int) -> str:
     """What Java said in the log, from a byte on, without its stack and its warnings."""
     lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
-    told = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
-    return " ".join(told[-_LOG_TAIL:])
+    messages = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
+    return " ".join(messages[-_LOG_TAIL:])
 
 
-def load_kafka(spark: Session) -> None:
+def load_kafka_connector(spark: Session) -> None:
     """Fetch Spark's Kafka connector where it is not there yet. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         bridge(spark).loadKafka(spark._jsparkSession)
@@ -222,16 +222,16 @@ def load_kafka(spark: Session) -> None:
         raise EngineError("ENGINE_NOT_STARTED", cause_of(error).message) from error
 
 
-def hide_secrets(spark: Session) -> None:
+def redact_table_options(spark: Session) -> None:
     """Have a session that others made, and those that come after it, hide the secrets in options of tables as well."""
     later: Any = spark.sparkContext._jsc.sc().conf()
-    spark.conf.set(_REDACTION, _with_secrets(spark.conf.get(_REDACTION) or ""))
-    later.set(_REDACTION, _with_secrets(later.get(_REDACTION, "")))
+    spark.conf.set(_REDACTION, _add_secrets(spark.conf.get(_REDACTION) or ""))
+    later.set(_REDACTION, _add_secrets(later.get(_REDACTION, "")))
     # A setting of Spark's core, which no session can be given: this one keeps Spark's own short list.
     later.set(_CONF_REDACTION, SECRET_NAMES)
 
 
-def _with_secrets(pattern: str) -> str:
+def _add_secrets(pattern: str) -> str:
     if _SECRETS in pattern:
         return pattern
     return f"{pattern}|{_SECRETS}" if pattern else _SECRETS
@@ -250,8 +250,8 @@ def is_stopped(spark: Session) -> bool:
 
 def is_lost(error: BaseException) -> bool:
     """Whether an error means that the process that Spark runs in does not answer any more."""
-    unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J tells no reason then
-    return unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
+    is_unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J tells no reason then
+    return is_unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
 
 
 def wait_for_end(spark: Session) -> int:
@@ -260,32 +260,32 @@ def wait_for_end(spark: Session) -> int:
     return int(process.wait())
 
 
-def same_spark(one: Session, other: Session) -> bool:
+def is_same_spark(one: Session, other: Session) -> bool:
     return one.sparkContext is other.sparkContext and not is_stopped(one)
 
 
-def shortcomings(spark: Session) -> list[str]:
+def list_session_problems(spark: Session) -> list[str]:
     """What a session that others made lacks, and can't be given while it runs."""
     conf = spark.sparkContext.getConf()
-    found = []
+    problems = []
     if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
-        found.append(
+        problems.append(
             "This session keeps its tables in memory: they are gone when it ends, and jobs that need them wait as"
             " SUSPENDED. Build the session with enableHiveSupport() to keep them."
         )
     if conf.get("spark.scheduler.mode", "FIFO") != "FAIR":
-        found.append(
+        problems.append(
             "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
             " spark.scheduler.mode=FAIR to share the cores."
         )
     if conf.get("spark.authenticate", "false") != "true":
-        found.append(
+        problems.append(
             "Every user who reaches the ports of this session's Spark can run code in it. Build the session with"
             " spark.authenticate=true."
         )
     if conf.get("spark.ui.enabled", "true") == "true":
-        found.append(
+        problems.append(
             "Spark's web UI of this session shows statements with their literals to everybody who reaches its port."
             " Build the session with spark.ui.enabled=false."
         )
-    return found
+    return problems

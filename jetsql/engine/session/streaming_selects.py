@@ -17,20 +17,20 @@ from pyspark.sql import DataFrame, SparkSession
 from jetsql import cancellation
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_bridge import bridge
-from jetsql.engine.session.job_sessions import delivery_confs
+from jetsql.engine.session.job_sessions import streaming_confs
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 
-_PARTITIONS_MOST = 4
+_MAX_PARTITIONS = 4
 
-Read = Callable[[DataFrame], Iterator[tuple[Any, ...]]]
+ReadRows = Callable[[DataFrame], Iterator[tuple[Any, ...]]]
 
 
 def connect(spark: SparkSession, folder: str, seconds: float) -> None:
     """Let looks be had. folder: for what Spark notes of them, which is emptied. seconds: of one that is not live."""
     place = FileSystem(spark).qualify(folder)
-    partitions = min(spark.sparkContext.defaultParallelism, _PARTITIONS_MOST)
+    partitions = min(spark.sparkContext.defaultParallelism, _MAX_PARTITIONS)
     confs = {
-        **delivery_confs(place),
+        **streaming_confs(place),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.stopTimeout": "10s",
@@ -38,12 +38,12 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
     bridge(spark).connectLooks(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
 
 
-def close_all(spark: SparkSession) -> None:
+def stop_all(spark: SparkSession) -> None:
     """End all looks that are under way."""
     bridge(spark).closeLooks()
 
 
-class Look:
+class StreamingSelect:
     """A look that has not begun. frame: of the statement.
 
     Raises Spark's errors for what can't be done over a stream, and STREAM_WITHOUT_LIMIT.
@@ -54,32 +54,32 @@ class Look:
         self._java = bridge(self._spark).look(frame._jdf, live)
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
-    def live(self, read: Read) -> Live:
+    def open_cursor(self, read: ReadRows) -> Live:
         """Without an end, but for a limit on rows that are appended. read: the rows of a batch."""
         return Live(self._mode, self._batches(read))
 
-    def _batches(self, read: Read) -> Generator[LiveBatch, None, None]:
-        left = self._java.limit() if self._mode is LiveMode.APPEND else -1
+    def _batches(self, read: ReadRows) -> Generator[LiveBatch, None, None]:
+        remaining = self._java.limit() if self._mode is LiveMode.APPEND else -1
         with self._running():
-            while left != 0 and (frame := self._next_of(self._java.next)) is not None:
-                counted = _Counted(self._begun(read, frame), left)
-                yield LiveBatch(self._java.number(), counted)
-                for _ in counted:  # Spark fails where not every row of a state is read
+            while remaining != 0 and (frame := self._next_frame(self._java.next)) is not None:
+                limited = _LimitedRows(self._start_reading(read, frame), remaining)
+                yield LiveBatch(self._java.number(), limited)
+                for _ in limited:  # Spark fails where not every row of a state is read
                     pass
-                left = counted.left
+                remaining = limited.remaining
 
-    def frames(self) -> Generator[DataFrame, None, None]:
+    def iterate_parts(self) -> Generator[DataFrame, None, None]:
         """The rows within the limit and the time, part by part; each can be read until the next one is asked for."""
         with self._running():
-            while (frame := self._next_of(self._java.part)) is not None:
+            while (frame := self._next_frame(self._java.part)) is not None:
                 yield frame
 
-    def _next_of(self, ask: Callable[[], Any]) -> DataFrame | None:
-        batch = ask()
+    def _next_frame(self, next_batch: Callable[[], Any]) -> DataFrame | None:
+        batch = next_batch()
         cancellation.current().check()
         return None if batch is None else DataFrame(batch, self._spark)
 
-    def _begun(self, read: Read, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+    def _start_reading(self, read: ReadRows, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
         """Spark's thread that serves the rows is made here, and takes over what this one has then."""
         self._java.enter()
         try:
@@ -97,16 +97,16 @@ class Look:
             self._java.close()
 
 
-class _Counted(Iterator[tuple[Any, ...]]):
+class _LimitedRows(Iterator[tuple[Any, ...]]):
     """Rows up to a number of them, and how many are then left to come; below 0 there is no such number."""
 
-    def __init__(self, rows: Iterator[tuple[Any, ...]], left: int) -> None:
-        self.left = left
+    def __init__(self, rows: Iterator[tuple[Any, ...]], remaining: int) -> None:
+        self.remaining = remaining
         self._rows = rows
 
     def __next__(self) -> tuple[Any, ...]:
-        if self.left == 0:
+        if self.remaining == 0:
             raise StopIteration
         row = next(self._rows)
-        self.left -= 1
+        self.remaining -= 1
         return row

@@ -30,37 +30,39 @@ def with_offsets(rows: Iterable[Sequence[Any]], schema: StructType, zone: tzinfo
         yield tuple(values)
 
 
-def _converter(kind: DataType, zone: tzinfo) -> Convert | None:
+def _converter(data_type: DataType, zone: tzinfo) -> Convert | None:
     """What to do with a value of this type; None when there is no timestamp in it."""
     convert: Convert | None = None
-    if isinstance(kind, TimestampType):
+    if isinstance(data_type, TimestampType):
         return lambda value: None if value is None else by_clock(value, zone)
-    if isinstance(kind, ArrayType):
-        convert = _of_array(_converter(kind.elementType, zone))
-    elif isinstance(kind, MapType):
-        convert = _of_map(_converter(kind.keyType, zone), _converter(kind.valueType, zone))
-    elif isinstance(kind, StructType):
-        convert = _of_struct(kind.names, [_converter(field.dataType, zone) for field in kind.fields])
+    if isinstance(data_type, ArrayType):
+        convert = _convert_array(_converter(data_type.elementType, zone))
+    elif isinstance(data_type, MapType):
+        convert = _convert_map(_converter(data_type.keyType, zone), _converter(data_type.valueType, zone))
+    elif isinstance(data_type, StructType):
+        convert = _convert_struct(data_type.names, [_converter(field.dataType, zone) for field in data_type.fields])
     return convert and (lambda value: None if value is None else convert(value))
 
 
-def _of_array(member: Convert | None) -> Convert | None:
+def _convert_array(member: Convert | None) -> Convert | None:
     return member and (lambda value: [member(each) for each in value])
 
 
-def _of_map(key: Convert | None, member: Convert | None) -> Convert | None:
+def _convert_map(key: Convert | None, member: Convert | None) -> Convert | None:
     if key is None and member is None:
         return None
-    of_key, of_member = key or _same, member or _same
-    return lambda value: {of_key(name): of_member(each) for name, each in value.items()}
+    convert_key, convert_value = key or _unchanged, member or _unchanged
+    return lambda value: {convert_key(name): convert_value(each) for name, each in value.items()}
 
 
-def _of_struct(names: list[str], members: list[Convert | None]) -> Convert | None:
+def _convert_struct(names: list[str], members: list[Convert | None]) -> Convert | None:
     if not any(members):
         return None
-    make = Row(*names)
-    return lambda value: make(*((of or _same)(each) for of, each in zip(members, value, strict=True)))
+    make_row = Row(*names)
+    return lambda value: make_row(
+        *((convert_member or _unchanged)(each) for convert_member, each in zip(members, value, strict=True))
+    )
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jetsql.engine.runs.lag import Lateness
-from jetsql.engine.runs.progress import measure_of, of_batch
+from jetsql.engine.runs.lag import LagTracker
+from jetsql.engine.runs.progress import measure_batch, measure_batch_job
 from jetsql.jobs.model.job import RunId
 from jetsql.jobs.store.metrics import Measure
 
@@ -31,11 +31,11 @@ PROGRESS: dict[str, Any] = {
 
 def with_source(end: object, latest: object) -> Measure:
     source = {"description": "d", "endOffset": end, "latestOffset": latest}
-    return measure_of(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",), Lateness())
+    return measure_batch(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",), LagTracker())
 
 
 def test_everything_that_is_told_is_taken() -> None:
-    assert measure_of(RUN, PROGRESS, 9, ("a.t",), Lateness()) == Measure(
+    assert measure_batch(RUN, PROGRESS, 9, ("a.t",), LagTracker()) == Measure(
         run=3,
         batch=7,
         time=1704067210.5,
@@ -57,15 +57,15 @@ def test_everything_that_is_told_is_taken() -> None:
 
 def test_what_is_not_told_is_not_known() -> None:
     least = {"timestamp": "2024-01-01T00:00:10.500Z", "batchId": 7}
-    assert measure_of(RUN, least, None, (), Lateness()) == Measure(3, 7, 1704067210.5, input_rows=0)
-    assert measure_of(RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, (), Lateness()) == Measure(
-        3, 7, 1704067210.5, input_rows=0
-    )
+    assert measure_batch(RUN, least, None, (), LagTracker()) == Measure(3, 7, 1704067210.5, input_rows=0)
+    assert measure_batch(
+        RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, (), LagTracker()
+    ) == Measure(3, 7, 1704067210.5, input_rows=0)
 
 
 def test_before_the_first_event_there_is_no_watermark() -> None:
     early = {**PROGRESS, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
-    assert measure_of(RUN, early, None, (), Lateness()).watermark is None
+    assert measure_batch(RUN, early, None, (), LagTracker()).watermark is None
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_source_that_does_not_tell_has_no_lag(end: object, latest: object) -> 
 
 
 def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
-    late = Lateness()
+    late = LagTracker()
 
     def seconds(time: float, end: dict[str, int], latest: dict[str, int]) -> float:
         told = {"endOffset": {"t": end}, "latestOffset": json.dumps({"t": latest})}
@@ -102,7 +102,7 @@ def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
 
 
 def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_grew() -> None:
-    late, told = Lateness(), {"endOffset": 0, "latestOffset": 100}
+    late, told = LagTracker(), {"endOffset": 0, "latestOffset": 100}
     assert late.seconds(10.0, [told], ["t"]) == {}
     assert late.seconds(20.0, [told], ["t"]) == {"t": 10.0}
     assert late.seconds(30.0, [{"endOffset": 50, "latestOffset": 140}], ["t"]) == {"t": 45.0}
@@ -110,5 +110,5 @@ def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_gre
 
 
 def test_a_batch_job_is_one_batch() -> None:
-    assert of_batch(RUN, 10.0, 12.0, 8) == Measure(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
-    assert of_batch(RUN, 10.0, 12.0, None).input_rows is None
+    assert measure_batch_job(RUN, 10.0, 12.0, 8) == Measure(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
+    assert measure_batch_job(RUN, 10.0, 12.0, None).input_rows is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.engine.session.executors import member_of
+from jetsql.engine.session.executors import parse_member
 
 TOLD = {
     "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "added": 1000, "removed": 0,
@@ -22,12 +22,12 @@ TOLD = {
     ],
 )
 def test_a_member_that_has_just_joined_has_no_port_yet(address: str, host: str, port: int | None) -> None:
-    member = member_of({**TOLD, "address": address})
+    member = parse_member({**TOLD, "address": address})
     assert (member.host, member.port) == (host, port)
 
 
 def test_the_reason_is_one_line() -> None:
     told = "Container from a bad node. Exit status: 137. Diagnostics: Killed by\n\texternal signal\n.\n"
-    assert member_of({**TOLD, "reason": told}).reason == (
+    assert parse_member({**TOLD, "reason": told}).reason == (
         "Container from a bad node. Exit status: 137. Diagnostics: Killed by external signal ."
     )

@@ -162,7 +162,7 @@ def test_a_look_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
 def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
     batches = live(stream, "SELECT id FROM STREAM numbers").batches
     list(next(batches).rows)
-    streaming_selects.close_all(stream.engine.spark)
+    streaming_selects.stop_all(stream.engine.spark)
     assert left(stream.engine) == []
     with pytest.raises(Exception, match="ENGINE_NOT_STARTED"):
         next(batches)
@@ -174,7 +174,7 @@ def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> N
 
     def end_all() -> None:
         while not ended.is_set():
-            streaming_selects.close_all(stream.engine.spark)
+            streaming_selects.stop_all(stream.engine.spark)
 
     ending = threading.Thread(target=end_all)
     ending.start()

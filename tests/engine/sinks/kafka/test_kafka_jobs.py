@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from jetsql.engine.session.startup import load_kafka
+from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from tests.conftest import Sql, until
 from tests.support.kafka import PASSWORD, USER, Kafka, Message
@@ -27,8 +27,8 @@ def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
 
 def test_the_connector_comes_while_the_engine_runs(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(b"a", b"1", 0), Message(None, None, 1)])
-    load_kafka(sql.engine.spark)
-    load_kafka(sql.engine.spark)
+    load_kafka_connector(sql.engine.spark)
+    load_kafka_connector(sql.engine.spark)
     options = {"kafka.bootstrap.servers": kafka.servers, "subscribe": topic}
     rows = sql.engine.spark.newSession().read.format("kafka").options(**options).load().collect()
     assert {(row.key, row.value) for row in rows} == {(b"a", b"1"), (None, None)}

@@ -43,10 +43,10 @@ class Topics:
 
 
 @dataclass
-class Watched:
+class WatchedRun:
     stuck: bool = True
 
-    def stalled(self) -> bool:
+    def is_stalled(self) -> bool:
         return self.stuck
 
 
@@ -57,7 +57,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     yield topics
     for keeper in topics.keepers:
         for number in range(1, 4):
-            keeper.forget(RunId(str(number), 1))
+            keeper.unwatch(RunId(str(number), 1))
 
 
 def job(number: int, source: str, sink: str) -> Job:
@@ -67,11 +67,11 @@ def job(number: int, source: str, sink: str) -> Job:
     return Job(str(number), "j", "", made, make_plan(found, parse_options(()), made.verb, None), 0.0, run=1)
 
 
-def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[Watched], list[Any]]:
+def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[WatchedRun], list[Any]]:
     """The runs that are watched, and what is told of them."""
     keeper, told = KafkaWatchdog(None, topics), []  # type: ignore[arg-type, var-annotated]
     topics.keepers.append(keeper)
-    runs = [Watched() for _ in jobs]
+    runs = [WatchedRun() for _ in jobs]
     for run, each in zip(runs, jobs, strict=True):
         keeper.watch(run, each, told.append)
     return keeper, runs, told
@@ -79,39 +79,39 @@ def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[Watched], 
 
 def test_a_run_that_is_stuck_is_told_why_once_and_when_that_is_over(topics: Topics) -> None:
     keeper, _, told = watching(topics, job(1, "a_in", "a_out"))
-    keeper.look()
+    keeper.check_runs()
     assert told == [] and topics.asked == [("a_in", KafkaOperation.READ), ("a_out", KafkaOperation.WRITE)]
     topics.wrong["a_out"] = NO_TOPIC
-    keeper.look()
-    keeper.look()
+    keeper.check_runs()
+    keeper.check_runs()
     [hindered] = told
     assert isinstance(hindered, RunBlocked) and hindered.cause is not None
     assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.away
     topics.wrong.clear()
-    keeper.look()
+    keeper.check_runs()
     assert told[1:] == [RunBlocked(RunId("1", 1), None)]
 
 
 def test_a_run_that_goes_on_is_not_asked_for(topics: Topics) -> None:
     keeper, [run], told = watching(topics, job(1, "a_in", "a_out"))
     topics.wrong["a_in"] = AWAY
-    keeper.look()
+    keeper.check_runs()
     topics.wrong = {"a_out": AWAY}
-    keeper.look()
+    keeper.check_runs()
     run.stuck = False
-    keeper.look()
+    keeper.check_runs()
     assert [event.cause is not None and event.cause.away for event in told] == [True, False]
     assert [name for name, _ in topics.asked] == ["a_in", "a_in", "a_out"]
     run.stuck = True
-    keeper.forget(RunId("1", 1))
-    keeper.look()
+    keeper.unwatch(RunId("1", 1))
+    keeper.check_runs()
     assert len(told) == 2
 
 
 def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> None:
     keeper, _, told = watching(topics, job(1, "a_in", "b_out"), job(2, "b_in", "a_out"), job(3, "b_in", "b_out"))
     topics.wrong["a_in"] = AWAY
-    keeper.look()
+    keeper.check_runs()
     assert [event.run.job for event in told] == ["1", "2"]
     assert topics.asked == [
         ("a_in", KafkaOperation.READ),

@@ -62,7 +62,7 @@ def manifests() -> PartitionManifests:
 def stored(manifests: PartitionManifests, batch: int) -> list[str]:
     found = manifests.read(batch)
     assert isinstance(found, PartitionManifest)
-    return found.names
+    return found.part_names
 
 
 def test_a_new_batch_is_stored_before_anything_is_asked(manifests: PartitionManifests) -> None:
