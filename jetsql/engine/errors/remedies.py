@@ -18,23 +18,28 @@ from jetsql.jobs.model.job import Cause
 
 @dataclass(frozen=True)
 class RunPaths:
-    """Where a run works, for errors that don't say where they happened. sink: the table or system that it writes; the
-    folders: of the sink (empty without one), of the checkpoint, and for Spark's temporary files."""
+    """What a run writes and where, for errors that do not name a place."""
 
     sink: str
+    """The table or system that the run writes."""
     sink_folder: str
+    """The folder of the sink; empty without one."""
     checkpoint: str
+    """The folder of the checkpoint."""
     temporary: str
+    """The folder for Spark's temporary files."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """All that an error says of itself. messages: of each exception, the outermost first. frames: the methods it went
-    through, as text. innermost: the class of the innermost exception."""
+    """What a Java error and its causes report."""
 
     messages: tuple[str, ...]
+    """The message of each exception, the outermost first."""
     frames: str
+    """The methods in the stack traces, one a line."""
     innermost: str
+    """The class of the innermost exception."""
 
 
 RESTORE: Final = (
@@ -98,8 +103,10 @@ _WRITING_FRAMES: Final = re.compile(r"HDFSMetadataLog\.(write|add)|createAtomic|
 
 
 def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
-    """The cause in our words, as far as the error is one of those known here; it always says where it happened, if
-    that can be told."""
+    """Return the cause with a condition, message and hint of JetSQL's for errors in the tables here.
+
+    The cause names the place of the error wherever that is known.
+    """
     broker = explain_run_failure(cause, trace.innermost, trace.messages)
     if broker is not None:
         return broker
@@ -117,7 +124,7 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
 
 
 def _path_in(messages: tuple[str, ...]) -> str:
-    """The innermost file or folder that an error names."""
+    """Return the innermost file or folder that the messages name."""
     found = (_PATH.search(message) for message in reversed(messages))
     path = next((path.group().rstrip(".:") for path in found if path and not path.group().startswith("http")), "")
     folder, _, name = path.rpartition("/")
@@ -137,7 +144,7 @@ def _not_usable(cause: Cause, where: str) -> Cause:
 
 
 def _damaged(cause: Cause, where: str) -> Cause:
-    """A checkpoint that can't be read as it is: nobody but a person can help."""
+    """Return the cause for a checkpoint that cannot be read, which only the user can repair."""
     what = _JSON_PLACE.sub("", cause.message)
     at = f" at {where}" if where and where not in what else ""
     message = f"The job's checkpoint is damaged{at}: {what}"
@@ -145,7 +152,7 @@ def _damaged(cause: Cause, where: str) -> Cause:
 
 
 def _with_condition(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
-    """One of JetSQL's conditions instead of Spark's."""
+    """Return the cause with a condition of JetSQL's instead of Spark's."""
     return replace(
         cause,
         condition=f"JETSQL.{condition}",
@@ -173,7 +180,7 @@ def _reads_checkpoint(trace: Trace) -> bool:
 
 
 def _place(trace: Trace, paths: RunPaths | None) -> str:
-    """Which of the run's folders an error came from, by the methods that it went through."""
+    """Return the folder of the run that an error came from, by the methods in its stack trace."""
     if paths is None:
         return ""
     if "streaming.checkpointing." in trace.frames or "dev.jetsql.Files" in trace.frames:

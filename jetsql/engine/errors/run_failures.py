@@ -95,17 +95,17 @@ _MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doe
 
 
 def heals(condition: str) -> bool:
-    """Whether a run that ended with this condition may work when it is started again."""
+    """Return whether a run that ended with this condition may succeed when it is started again."""
     return not condition.startswith(NOT_RETRYABLE)
 
 
 def cause_of(error: BaseException, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
-    """Any exception of a run as a cause: the innermost error that says what happened, and what can be done about it."""
+    """Return an exception of a run as a cause: its innermost specific error, with a hint where there is one."""
     return _without_secrets(_cause_of(error, batch, paths))
 
 
 def cause_of_throwable(throwable: object, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
-    """A Java throwable as a cause. Wrappers such as "the job was aborted" give way to what they wrap."""
+    """Return a Java throwable as a cause. Wrappers such as "the job was aborted" are skipped."""
     return _without_secrets(_cause_of_throwable(throwable, batch, paths))
 
 
@@ -183,7 +183,7 @@ def _file_of(throwable: object) -> str:
 
 
 def _frames(throwable: object) -> str:
-    """The methods that a throwable went through, one a line."""
+    """Return the methods in the stack trace of a throwable, one a line."""
     return "\n".join(str(frame) for frame in throwable.getStackTrace())  # type: ignore[attr-defined]
 
 
@@ -208,12 +208,13 @@ def _call(throwable: object, method: str) -> str:
 
 
 def strip_message(text: str, condition: str) -> str:
-    """A message of Spark without its condition, SQLSTATE, plan and stack."""
+    """Return a message of Spark without its condition, SQLSTATE, plan and stack."""
     text = text.strip().removeprefix(f"[{condition}]").strip()
     text = text.partition("\n\tat ")[0].partition("\nJVM stacktrace")[0].partition("\n== SQL")[0].partition(";\n")[0]
     return first_lines(text.partition(" SQLSTATE:")[0])
 
 
 def first_lines(text: str) -> str:
+    """Return the first three lines of a text as one line, without stack frames."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip() and not line.startswith("\tat ")]
     return " ".join(lines[:3])

@@ -70,17 +70,23 @@ _NOT_FOR_CONNECTIONS: Final = frozenset({"key.columns", "path", "serialization.f
 
 @dataclass(frozen=True)
 class TransactionStep:
-    """One SQL statement. name: for the one who handles its failure. expect: what its value must be to go on."""
+    """One SQL statement of a transaction."""
 
     name: str
+    """Identifies the statement in errors and results."""
     sql: str
     expect: int | None = None
+    """The value that the statement must return; None for any."""
 
 
 class JdbcError(Exception):
-    """A step failed and nothing was kept. state: SQLSTATE, empty when the driver gave none. step: None for connecting
-    and committing. unexpected: the value that was not as expected, when it is that. error_class: of the driver's
-    exception, empty when there was none."""
+    """A failed step, connection or commit; the transaction was rolled back.
+
+    sqlstate: empty when the driver gave none.
+    step: the name of the step; None for connecting and committing.
+    unexpected_value: the value that a step returned instead of the expected one, if that is the failure.
+    error_class: the class of the driver's exception; empty when there was none.
+    """
 
     def __init__(
         self,
@@ -99,17 +105,17 @@ class JdbcError(Exception):
 
     @property
     def condition(self) -> str:
-        """Our condition for it, without the prefix."""
+        """Return JetSQL's condition for the error, without the prefix."""
         return find_condition(self.sqlstate)
 
 
 def find_condition(sqlstate: str) -> str:
-    """Our condition, without the prefix, for a SQLSTATE."""
+    """Return JetSQL's condition for a SQLSTATE, without the prefix."""
     return next((found for prefix, found in _CONDITIONS if sqlstate.startswith(prefix)), "EXTERNAL_SYSTEM_ERROR")
 
 
 class Database:
-    """The database that a JDBC table is in, reached as the table's OPTIONS say."""
+    """The database of a JDBC table, connected as the table's OPTIONS say."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._bridge = bridge(spark)
@@ -123,40 +129,45 @@ class Database:
 
     @cached_property
     def driver(self) -> Driver | None:
+        """Return the database's driver, or None for a database that JetSQL does not know."""
         return find_driver(self._lower_case_options.get("url", ""))
 
     @property
     def table(self) -> str:
-        """The table's name as the OPTIONS give it; empty for a query."""
+        """Return the table's name as the OPTIONS give it; empty for a query."""
         return self._lower_case_options.get("dbtable", "")
 
     @property
     def user(self) -> str:
+        """Return the user that connects; empty when the OPTIONS name none."""
         return self._lower_case_options.get("user", "")
 
     @property
     def server(self) -> str:
-        """The database in words, without anything secret: `PostgreSQL 127.0.0.1:5432/shop`."""
+        """Return the database's kind and address without secrets: `PostgreSQL 127.0.0.1:5432/shop`."""
         return describe_server(self._lower_case_options.get("url", ""))
 
     def transact(self, steps: Sequence[TransactionStep], keep: bool = True) -> list[str | None]:
-        """Carry out all steps or none, and give their values. keep=False only tries. Raises DatabaseError."""
+        """Run all steps in one transaction and return their values. Raises JdbcError.
+
+        keep: False rolls the transaction back at its end.
+        """
         plain = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
         answer = self._bridge.transact(json.dumps(self._options), json.dumps(plain), keep)
         values: list[str | None] = self._read_values(answer)
         return values
 
     def list_tables(self, prefix: str) -> list[tuple[str, str]]:
-        """Schema and name of all tables whose names begin so. Raises DatabaseError."""
+        """Return schema and name of all tables whose names have a prefix. Raises JdbcError."""
         found = self._read_values(self._bridge.databaseTables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in found]
 
     def writer_options(self, table: str) -> dict[str, str]:
-        """Options with which Spark's JDBC writer appends to a table of this database."""
+        """Return the options with which Spark's JDBC writer appends to a table of this database."""
         return {key: value for key, value in self._options.items() if key.lower() != "dbtable"} | {"dbtable": table}
 
     def explain_error(self, error: JdbcError) -> StatementError:
-        """The error in words for people."""
+        """Return the error to raise for a failed transaction."""
         if error.sqlstate == NO_DRIVER:
             return self._driver_missing()
         message = _MESSAGES[error.condition].format(server=self.server, message=to_sentence(error.message))
@@ -164,12 +175,12 @@ class Database:
         return StatementError(error.condition, self.redact(message), hint=hint, where=self.server)
 
     def explain_write_error(self, error: BaseException) -> StatementError | None:
-        """An error that Spark's JDBC writer met here, in words; None when the error is of something else."""
+        """Return the error to raise for a failure of Spark's JDBC writer, or None when it is of something else."""
         failure = find_jdbc_error(error)
         return None if failure is None or "JDBCRDD" in str(error) else self.explain_error(failure)
 
     def redact(self, text: str) -> str:
-        """Words about this database without its secrets."""
+        """Return a text without the secrets in the database's OPTIONS."""
         return hide(text, self._options)
 
     def _driver_missing(self) -> StatementError:
@@ -193,7 +204,7 @@ class Database:
 
 
 def describe_server(url: str) -> str:
-    """A JDBC URL as people may see it: the database's kind and its address."""
+    """Return the kind and address of a JDBC URL, without secrets."""
     kind, _, address = url.strip().partition(":")[2].partition(":")
     known = find_driver(url)
     name = known.name if known is not None else kind
@@ -201,7 +212,7 @@ def describe_server(url: str) -> str:
 
 
 def explain_read_error(failure: JdbcError) -> StatementError:
-    """The error of a database that a query reads, in words. Sinks know their own databases and say more."""
+    """Return the error to raise when a database that a query reads fails. Sinks raise more specific ones."""
     lost = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
     how = "can't be reached" if lost else "reports an error"
     return StatementError(
@@ -238,6 +249,6 @@ def _sqlstate(throwable: Any) -> str | None:
 
 
 def to_sentence(message: str) -> str:
-    """A database's message as a sentence."""
+    """Return a database's message as one line that ends like a sentence."""
     text = _NOISE.sub("", " ".join(message.split()))
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."

@@ -1,8 +1,4 @@
-"""The SQL of JDBC sinks: one text a purpose, and what databases say differently.
-
-A database is here when its transactions hold DDL too and have been tried: the staging table, the rows and the ledger's
-row come and go together. Names that we make are always quoted, so every database keeps them as they are.
-"""
+"""The databases that JDBC sinks write: their drivers, and the SQL that differs between them."""
 
 from __future__ import annotations
 
@@ -20,12 +16,14 @@ _NAME: Final = re.compile(rf"\s*(?:(?P<schema>{_PART}(?:\s*\.\s*{_PART})*)\s*\.\
 
 @dataclass(frozen=True)
 class Driver:
-    """A database's JDBC driver. scheme: the word behind `jdbc:`. package: Maven coordinates, empty: part of Spark."""
+    """A database's JDBC driver."""
 
     scheme: str
+    """The word after `jdbc:` in a URL."""
     name: str
     class_name: str
     package: str = ""
+    """The Maven coordinates; empty for a driver that is part of Spark."""
 
 
 POSTGRESQL: Final = Driver("postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7")
@@ -35,29 +33,31 @@ _DRIVERS: Final = (POSTGRESQL, DERBY)
 
 
 def find_driver(url: str) -> Driver | None:
-    """The driver for a JDBC URL; None for a database that JetSQL knows nothing of."""
+    """Return the driver for a JDBC URL, or None for a database that JetSQL does not know."""
     scheme = url.strip().lower().removeprefix("jdbc:").partition(":")[0]
     return next((driver for driver in _DRIVERS if driver.scheme == scheme), None)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What one kind of database says in its own way.
-
-    first: said at the beginning of each transaction. no_table, table_exists: SQLSTATEs. one_row_twice: the SQLSTATE
-    for an upsert that meets a key twice. no_unique_index: the SQLSTATE for an upsert by columns that no index makes
-    unique. writer: options for Spark's writer.
-    """
+    """What differs in one kind of database."""
 
     driver: Driver
     session_setup: Sequence[str] = ()
+    """Statements that begin each transaction."""
     staging: str = "TABLE"
+    """The words that create a staging table, after CREATE."""
     no_table_states: tuple[str, ...] = ()
+    """The SQLSTATEs for a table that does not exist."""
     table_exists_states: tuple[str, ...] = ()
+    """The SQLSTATEs for a table that exists already."""
     can_upsert: bool = False
     repeated_key_state: str = "-"
+    """The SQLSTATE for an upsert that has a key twice."""
     no_unique_index_state: str = "-"
+    """The SQLSTATE for an upsert by columns without a unique index."""
     writer_options: dict[str, str] = field(default_factory=dict)
+    """Options for Spark's JDBC writer."""
 
 
 _DIALECTS: Final = (
@@ -79,46 +79,50 @@ _DIALECTS: Final = (
 
 
 def find_dialect(driver: Driver | None) -> Dialect | None:
-    """The dialect of a driver's database; None for one that is not known to hold a batch in one transaction."""
+    """Return the dialect of a driver's database, or None when its transactions are not known to hold a batch."""
     return next((dialect for dialect in _DIALECTS if dialect.driver is driver), None)
 
 
 def is_table_name(dbtable: str) -> bool:
-    """Whether `dbtable` is a table's name and not, say, a query in parentheses."""
+    """Return whether `dbtable` is a table's name, and not a query in parentheses for example."""
     return _NAME.fullmatch(dbtable) is not None
 
 
 def quote(name: str) -> str:
+    """Return a name as a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def find_schema(dbtable: str) -> str:
-    """The schema in a table's name, as written; empty when there is none."""
+    """Return the schema in a table's name, as written; empty when there is none."""
     found = _NAME.fullmatch(dbtable)
     return (found["schema"] or "") if found is not None else ""
 
 
 def name_in_schema(dbtable: str, name: str) -> str:
-    """A table of our own in the schema that `dbtable` names."""
+    """Return the qualified name of a table in the schema that `dbtable` names."""
     schema = find_schema(dbtable)
     return f"{schema}.{quote(name)}" if schema else quote(name)
 
 
 @dataclass(frozen=True)
 class TargetSql:
-    """Statements about a sink's table. table: as in `dbtable`. columns: all that are written. keys: of an upsert."""
+    """Statements about a sink's table."""
 
     dialect: Dialect
     table: str
+    """The table as `dbtable` names it."""
     columns: tuple[str, ...]
+    """All columns that are written."""
     keys: tuple[str, ...] = ()
+    """The key columns of an upsert; empty for an insert."""
 
     def create_staging(self, staging: str) -> str:
-        """The same columns with the same types, and no constraints."""
+        """Return the statement for a staging table with the same columns and types, without constraints."""
         return f"CREATE {self.dialect.staging} {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA"
 
     def delete_rows(self) -> str:
-        """As a transaction, so that readers see the old rows or the new ones; TRUNCATE would show them none."""
+        """Return a DELETE of all rows. Readers see the old rows or the new ones; TRUNCATE would show them none."""
         return f"DELETE FROM {self.table}"
 
     def insert_from(self, staging: str) -> str:
@@ -142,10 +146,11 @@ class TargetSql:
 
 @dataclass(frozen=True)
 class LedgerSql:
-    """Statements about the ledger: for each job the newest batch that is in its table. job: an id of ours."""
+    """Statements about the ledger, which has the newest committed batch of each job."""
 
     table: str
     job: str
+    """The job's id."""
 
     def create_ledger(self) -> str:
         return (

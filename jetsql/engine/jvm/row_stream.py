@@ -22,27 +22,27 @@ _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def stream_rows(frame: DataFrame) -> Iterator[Any]:
-    """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
+    """Return the rows as PySpark's. Memory holds one batch of them. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
     return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), pickled)
 
 
 def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
-    """The rows as messages of an Arrow stream. Raises Spark's errors."""
+    """Return the rows as messages of an Arrow stream. Raises Spark's errors."""
     return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
 def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
-    """The stream, at least one batch of rows a piece; memory holds one.
+    """Return the rows as an Arrow stream, in pieces of at least one batch. Memory holds one batch.
 
-    The schema comes with the first rows, so that most errors come before everything else. The columns with Spark's
-    types stand in its metadata, under `jetsql.columns`. Raises Spark's errors.
+    The schema comes with the first rows, so that most errors come before any output. Its metadata has the columns with
+    Spark's types, under `jetsql.columns`. Raises Spark's errors.
     """
     return stream_arrow_parts(frame, [frame] if columns else (), columns)
 
 
 def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
-    """As `stream_arrow`, with rows that come in parts. shape: one with their schema."""
+    """Return the rows of several DataFrames as one Arrow stream. shape: a DataFrame with their schema."""
     java = bridge(shape.sparkSession)
     waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
     for part in parts:
@@ -53,7 +53,7 @@ def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tu
 
 
 class _Pipe:
-    """What Spark's thread writes the rows into. It is opened at once: that thread waits for it, for good."""
+    """The connection on which a thread of Spark's sends the rows; opened immediately, because it waits for that."""
 
     def __init__(self, port: int, secret: str) -> None:
         self.file: Any = None
@@ -83,7 +83,7 @@ def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterat
 
 @contextmanager
 def _leaving(java_rows: Any) -> Iterator[None]:
-    """Whoever stops in the middle wants no more rows to be made."""
+    """Stop Spark from producing rows when the reader fails or stops early."""
     try:
         yield
     except BaseException:

@@ -1,9 +1,4 @@
-"""From a body's text to an `Analysis`: Spark's analyzer resolves it, this module reads the facts and refuses what a job
-could not keep its word on.
-
-The text goes to Spark with everything before the body blanked out, so Spark's own errors have positions in the whole
-statement.
-"""
+"""Turn a body's text into an `Analysis`: Spark's analyzer resolves it, this module reads and checks the result."""
 
 from __future__ import annotations
 
@@ -41,17 +36,17 @@ _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffset
 
 @dataclass(frozen=True)
 class ResolvedBody:
-    """An analysed body: what was found, the resolved query (a LogicalPlan of Spark's) to run, and where the tables are
-    that it reads beside its streams.
-    """
+    """An analyzed body."""
 
     analysis: Analysis
     query: Any
+    """The resolved query to run, a LogicalPlan of Spark's."""
     static_locations: tuple[str, ...]
+    """The locations of the tables that the query reads in addition to its streams."""
 
 
 def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
-    """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
+    """Analyze a body in a session. Raises Spark's own errors, and StatementError for what a job cannot do."""
     _check_database(body, spark)
     try:
         plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
@@ -67,7 +62,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
 
 
 def _check_database(body: Body, spark: SparkSession) -> None:
-    """A sink's database is asked before Spark, which connects to it while it analyses."""
+    """Check a sink's database before Spark connects to it during analysis."""
     name = body.spark_text[body.target.start : body.target.stop]
     facts = bridge(spark).namedTable(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
@@ -80,7 +75,7 @@ def _check_database(body: Body, spark: SparkSession) -> None:
 
 
 def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
-    """What a database that the body reads or writes said to Spark; None when Spark's error is of something else."""
+    """Return the error of a database that the body reads or writes, or None when it is of something else."""
     if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
         return StatementError(
             "SINK_CHANGED",
@@ -93,7 +88,7 @@ def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> 
 
 
 def _describe_columns(error: PySparkException) -> str:
-    """Spark's two lists of columns, without its advice, which is about another case."""
+    """Return Spark's two lists of columns, without its advice, which is about another case."""
     text = strip_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
@@ -117,7 +112,10 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
 
 
 def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:
-    """A row that is another one when it comes again matters where rows are spread by what is in them."""
+    """Return why a replayed batch may have other rows, or an empty text.
+
+    Changed values matter only where rows are distributed by their values.
+    """
     if "spread" in facts:
         return f"{facts['spread']} spreads the rows of a repeated batch otherwise"
     by_values = stateful or facts.get("joins", False) or any(source.format != "kafka" for source in sources)
@@ -125,7 +123,7 @@ def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool)
 
 
 def _reason(text: str | None) -> str | None:
-    """Spark's refusal of an output mode, without condition and SQLSTATE."""
+    """Return Spark's refusal of an output mode, without condition and SQLSTATE."""
     return None if text is None else strip_message(text.partition("] ")[2] or text, "").rstrip(".")
 
 
@@ -183,7 +181,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
 
 
 def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
-    """The system that a sink is in, in words, and whether it takes a batch as a whole."""
+    """Return the name of the sink's external system, and whether it takes a batch atomically."""
     if kind is SinkKind.FILES:
         return "", True
     if kind is SinkKind.KAFKA:
@@ -193,7 +191,7 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
 
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
-    """The columns of the option `key.columns`, as the table spells them."""
+    """Return the columns of the option `key.columns`, spelled as in the table."""
     option = table.option("key.columns")
     spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
     found = []
@@ -221,7 +219,7 @@ def _check_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ..
 
 
 def _reads_sink_topic(facts: dict[str, Any]) -> bool:
-    """Whether a stream comes from the topic that the sink stands for, under another table's name."""
+    """Return whether a source reads the sink's topic, under another table's name."""
     topic = KafkaTopic.of_table(TableFacts.from_json(facts["sink"]))
     return any(
         entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
@@ -230,7 +228,7 @@ def _reads_sink_topic(facts: dict[str, Any]) -> bool:
 
 
 def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
-    """A job starts again in a session of its own, where what belongs to this session alone is not found."""
+    """Refuse views, variables and functions that exist in this session only: a job restarts in another one."""
     for view in facts["temporary_views"]:
         parts = view.replace("`", "").split(".")
         raise _temporary_object(

@@ -1,9 +1,4 @@
-"""Says of runs that get nowhere whether a Kafka broker is the reason.
-
-Kafka's clients wait: Spark's source asks for three minutes and a task of real-time mode for ever, both without a word,
-and a broker that is restarted is back before that. So the topics of a run that has told nothing for a while are asked
-for here, and what is the matter with them is told as the job's, which goes on running.
-"""
+"""Detect stalled runs whose Kafka broker is unreachable and report the cause."""
 
 from __future__ import annotations
 
@@ -30,28 +25,31 @@ _INTERVAL_SECONDS: Final = 5.0
 
 
 class WatchedRun(Protocol):
-    """A run that can be asked how it goes."""
+    """A run that reports whether it is stalled."""
 
     def is_stalled(self) -> bool:
-        """Whether it is starting or at work, and has told of nothing since this was asked the last time."""
+        """Return whether the run is starting or at work, and has reported nothing since the last call."""
 
 
 @dataclass
 class _Watch:
-    """A run that is watched. topics: its tables, and what it does with each. told: what was last said of it."""
+    """A watched run."""
 
     run: WatchedRun
     topics: tuple[tuple[str, KafkaOperation], ...]
+    """The tables of its topics, and what the run does with each."""
     report: Report
     reported: Cause | None = None
+    """The cause that was reported last; None when the run is not blocked."""
 
 
 @dataclass
 class _CheckRound:
-    """What one round has found out. away: clusters that don't answer, with the words for it."""
+    """The results of one round of checks."""
 
     answers: dict[tuple[str, KafkaOperation], Cause | None] = field(default_factory=dict)
     away: dict[str, Cause] = field(default_factory=dict)
+    """The clusters that do not answer, with the cause to report."""
 
 
 class KafkaWatchdog:
@@ -65,7 +63,7 @@ class KafkaWatchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, run: WatchedRun, job: Job, report: Report) -> None:
-        """Watch a run until it is forgotten; one that has nothing to do with Kafka is none of ours."""
+        """Watch a run until `unwatch`, unless it does not use Kafka."""
         topics = _topics(job.plan.analysis)
         if not topics:
             return
@@ -76,6 +74,7 @@ class KafkaWatchdog:
                 self._thread.start()
 
     def unwatch(self, run: RunId) -> None:
+        """Stop watching a run."""
         with self._lock:
             self._watches.pop(run, None)
 
@@ -94,7 +93,7 @@ class KafkaWatchdog:
                     return
 
     def check_runs(self) -> None:
-        """Look after all runs once."""
+        """Check all watched runs once."""
         with self._lock:
             watches = list(self._watches.items())
         checks = _CheckRound()
@@ -138,7 +137,7 @@ class KafkaWatchdog:
 
 
 def _is_outage(cause: Cause | None) -> bool:
-    """Whichever of its topics was asked for, and however the client says so: that is told once."""
+    """Return whether a cause is an outage. It is reported once, whichever topic or message it came from."""
     return cause is not None and cause.away
 
 

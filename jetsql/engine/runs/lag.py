@@ -1,8 +1,4 @@
-"""How far a stream is behind its sources: in their units, and in seconds.
-
-Sources tell what is their newest, and nothing of when it came. So it is noted when they were how far, from batch to
-batch: what was newest then, and is the next to be read now, has waited since then. Pure: from Spark's JSON alone.
-"""
+"""Measure how far a stream is behind its sources: in their units, and in seconds."""
 
 from __future__ import annotations
 
@@ -19,9 +15,9 @@ _PartitionOffsets = Mapping[tuple[str, ...], int]
 
 
 def count_lag(sources: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
-    """By source, how many of its units lie behind the batch; only for those that say what is their newest.
+    """Return by source how many of its units the batch is behind; only for sources that report their newest offset.
 
-    told: the sources of a progress event. names: what they are called.
+    sources: the sources of a progress event. names: their names.
     """
     lag_by_source = {}
     for number, source in enumerate(sources):
@@ -32,7 +28,7 @@ def count_lag(sources: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dic
 
 
 class LagTracker:
-    """When the sources of one run were how far."""
+    """Remembers the newest offsets of one run's sources, batch by batch."""
 
     def __init__(self) -> None:
         self._history: dict[str, deque[tuple[float, _PartitionOffsets]]] = {}
@@ -40,9 +36,9 @@ class LagTracker:
     def measure_seconds(
         self, time: float, sources: Sequence[Mapping[str, Any]], names: Sequence[str]
     ) -> dict[str, float]:
-        """By source, how long the oldest of what is not read yet has waited at `time` (seconds since the epoch).
+        """Return by source how long the oldest unread unit has waited at `time` (seconds since the epoch).
 
-        Not known from a run's first event alone, when something waits.
+        A source with unread units is left out of the run's first event: one event is not enough to know.
         """
         lag_by_source = {}
         for number, source in enumerate(sources):
@@ -68,7 +64,7 @@ class LagTracker:
 def _estimate_arrival(
     history: Sequence[tuple[float, _PartitionOffsets]], partition: tuple[str, ...], read: int
 ) -> float:
-    """About when a place of a source came to hold more than was read of it."""
+    """Estimate when a partition of a source came to hold more than was read of it."""
     points = [(time, offsets.get(partition, 0)) for time, offsets in history]
     for (before, fewer), (after, more) in pairwise(points):
         if fewer <= read < more:
@@ -84,7 +80,7 @@ def _name(number: int, sources: Sequence[object], names: Sequence[str]) -> str:
 
 
 def _parse_offset(sources: Any) -> Any:
-    """Spark tells an offset as JSON, and as a text that holds JSON."""
+    """Return an offset of a progress event, which is JSON or a text that holds JSON."""
     if not isinstance(sources, str):
         return sources
     try:
@@ -94,7 +90,10 @@ def _parse_offset(sources: Any) -> Any:
 
 
 def _count_behind(end: Any, latest: Any) -> int | None:
-    """Offsets are numbers, or numbers within tables of the same shape (Kafka: by topic, by partition)."""
+    """Return the difference between offsets, or None when they are not comparable.
+
+    Offsets are numbers, or numbers in nested objects of the same shape (Kafka: by topic, by partition).
+    """
     if isinstance(latest, int) and not isinstance(latest, bool):
         return max(0, latest - end) if isinstance(end, int) else None
     if not isinstance(latest, Mapping) or not isinstance(end, Mapping):
@@ -104,6 +103,7 @@ def _count_behind(end: Any, latest: Any) -> int | None:
 
 
 def _partition_offsets(offset: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield each number in an offset with the keys above it."""
     if isinstance(offset, Mapping):
         for key, part in offset.items():
             yield from _partition_offsets(part, (*above, str(key)))

@@ -1,4 +1,4 @@
-"""What Spark tells of a batch that is committed, as an event and a measure. Pure: from its JSON alone."""
+"""Turn Spark's progress of a committed batch into an event and metrics. Pure: from its JSON alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PHASES: Final = {
 
 
 def batch_committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
-    """again: the batch was planned by an earlier run."""
+    """Return the event for a committed batch. again: an earlier run planned the batch."""
     return BatchCommitted(
         run=run,
         batch=measure.batch,
@@ -37,7 +37,7 @@ def batch_committed(run: RunId, measure: Measure, again: bool = False) -> BatchC
 
 
 def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
-    """A batch job as one batch. rows: that the sink has counted; as many are taken to have been read."""
+    """Return the metrics of a batch job as one batch. rows: the rows that the sink counted, taken as those read."""
     taken = max(ended - began, 0.001)
     rate = None if rows is None else rows / taken
     return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
@@ -46,8 +46,10 @@ def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) 
 def measure_batch(
     run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lag_tracker: LagTracker
 ) -> Measure:
-    """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names.
-    lateness: what the run's earlier events have told."""
+    """Return the metrics of a progress event of Structured Streaming.
+
+    output_rows: the rows that the sink counted. sources: their names. lag_tracker: has the run's earlier events.
+    """
     time, durations = parse_timestamp(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
     return Measure(
@@ -70,22 +72,22 @@ def measure_batch(
 
 
 def parse_timestamp(timestamp: str) -> float:
-    """Of one of Spark's timestamps, since the epoch."""
+    """Return one of Spark's timestamps as seconds since the epoch."""
     return datetime.fromisoformat(timestamp).timestamp()
 
 
 def _sum(states: Any, name: str) -> int | None:
-    """Over the operators that keep state; None where there is none."""
+    """Return a metric's sum over the stateful operators; None without such operators."""
     return sum(state.get(name, 0) for state in states) if states else None
 
 
 def _rate(progress: Mapping[str, Any], name: str) -> float | None:
-    """A batch that took no time has no rate; Spark then says NaN or nothing."""
+    """Return a rate, or None for a batch that took no time, for which Spark writes NaN or nothing."""
     value = progress.get(name)
     return float(value) if isinstance(value, int | float) and value == value else None
 
 
 def _watermark(events: Mapping[str, str]) -> float | None:
-    """None before the first event: Spark's watermark then is the epoch."""
+    """Return the watermark, or None before the first event, when Spark's watermark is the epoch."""
     told = parse_timestamp(events["watermark"]) if "watermark" in events else 0.0
     return told or None

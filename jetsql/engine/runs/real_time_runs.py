@@ -1,10 +1,4 @@
-"""Runs in Spark's real-time mode: rows go through at once, and a batch is a long time of it, at whose end Spark notes
-how far it is.
-
-So little can wait for a batch: that the run works, and how many rows go through, is told while it lasts. A run that is
-stopped has its batch end early. What has not ended by the deadline is interrupted: the rows of that batch are written
-again by the next run.
-"""
+"""Runs in Spark's real-time mode: rows are processed immediately, and a batch is a long interval of that."""
 
 from __future__ import annotations
 
@@ -25,9 +19,9 @@ from jetsql.jobs.store.metrics import Measure
 
 
 def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> None:
-    """Whether Spark could run a query in real-time mode now. taken: cores that other jobs never give free.
+    """Check that Spark could run a query in real-time mode now. held_cores: cores that other jobs never free.
 
-    Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; RetryableError where it is only cores that are missing.
+    Raises StatementError TRIGGER_NOT_POSSIBLE without a place, as RetryableError where only cores are missing.
     """
     verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
     if "refused" in verdict:
@@ -55,7 +49,7 @@ class RealTimeRun(StreamingRun):
 
     @property
     def tasks(self) -> int:
-        """The cores that it holds; 0 before its first batch."""
+        """Return the number of cores that the run holds; 0 before its first batch."""
         return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
@@ -86,8 +80,10 @@ class RealTimeRun(StreamingRun):
         return {"realTime": f"{self._parts.job.plan.interval_millis} milliseconds"}
 
     def _report_rows(self, rows: int) -> None:
-        """rows: of the batch so far; fewer than before when it is another batch. Every few seconds, as long as all of
-        its tasks run, whether rows come or not."""
+        """Report the progress of a batch; called every few seconds while all of its tasks run.
+
+        rows: the rows of the batch so far; fewer than in the last call when another batch has begun.
+        """
         now, (last_rows, last_time) = monotonic(), self._read
         new_rows, elapsed = (rows - last_rows if rows >= last_rows else rows), max(now - last_time, 0.001)
         self._read = (rows, now)

@@ -1,4 +1,4 @@
-"""The engine of `jobs.engine.Engine` on Spark: analysis, runs, sinks and checkpoints put together."""
+"""The engine of `jobs.lifecycle.engine_api.Engine` on Spark: analysis, runs, sinks and checkpoints put together."""
 
 from __future__ import annotations
 
@@ -63,14 +63,16 @@ from jetsql.version import VERSION
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """checkpoint_root, snapshot_root: path or URI. pending_seconds: what a snapshot or an update waits at most for a
-    batch that is to be finished first. The others: see `jetsql.settings.Settings`."""
+    """The engine's settings; for those without a comment see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
+    """A path or URI."""
     snapshot_root: str
+    """A path or URI."""
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
     pending_seconds: float = 600.0
+    """How long a snapshot or an update waits for a pending batch to be finished."""
 
 
 class SparkEngine:
@@ -97,7 +99,7 @@ class SparkEngine:
         self._sessions.check_conf(name, value)
 
     def check_reachable(self, plan: Plan) -> None:
-        """File tables are reached through Spark itself; analysing the statement has asked for them already."""
+        """Check the external systems of a plan. Spark itself has accessed file tables during analysis."""
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has asked them
             self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
@@ -123,7 +125,7 @@ class SparkEngine:
         check_real_time_query(session, query, self._count_held_cores(but=job))
 
     def _count_held_cores(self, but: Job | None = None) -> int:
-        """By the runs that never give them free, without those of a job."""
+        """Return the cores of runs that never free them, without those of one job."""
         with self._lock:
             runs = [run for id_, run in self._runs.items() if but is None or id_.job != but.id]
         return sum(run.tasks for run in runs if isinstance(run, RealTimeRun))
@@ -207,14 +209,14 @@ class SparkEngine:
             self._state_copies.copy_for_update(job, proposed, self._sessions.open_for_job(job))
 
     def _has_written_nothing(self, job: Job) -> bool:
-        """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next
-        version reads the same rows anew."""
+        """Return whether the sink has no batch of the job's version.
+
+        Such a first batch may hang for ever, and the next version reads the same rows again.
+        """
         return job.checkpoint > 0 and not self.holds_batch(job)
 
     def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
-        """Run a batch that is planned and not committed to its commit, under the job's own statement, unless it becomes
-        unwanted before that.
-        """
+        """Run a pending batch to its commit, under the job's own statement, unless `unwanted` is done before."""
         if not self._checkpoints.read_progress(job).has_pending_batch:
             return
         JobLease(self._checkpoints, job).claim()
@@ -237,7 +239,7 @@ class SparkEngine:
         self._discard_staged_rows(job, version)
 
     def _discard_staged_rows(self, job: Job, version: Version) -> None:
-        """Delete what a version of the job has staged in a table that is not the job's any more."""
+        """Delete what a version of the job has staged in a table that the job no longer writes."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
         # What is staged and noted in a database or at a broker is the job's, whichever of its versions it was: the run
         # that is there needs it, and drops what others left.
@@ -302,6 +304,8 @@ class SparkEngine:
             return self._runs.pop(run, None)
 
     def _forget_when_ended(self, report: Report) -> Report:
+        """Return a listener that forgets ended runs and passes all events on."""
+
         def told(event: EngineEvent) -> None:
             if isinstance(event, RunCompleted | RunFailed | RestartRequested):
                 self._forget(event.run)
@@ -330,13 +334,13 @@ def _run(parts: RunContext) -> Run:
 
 
 def _spark(session: UserSession) -> SparkSession:
-    """The session behind the handle that statements carry."""
+    """Return the Spark session that the handle of a statement stands for."""
     assert isinstance(session, SparkSession)
     return session
 
 
 def choose_sink(context: SinkContext) -> SinkWriter:
-    """The way into a job's table that gives the guarantee of its plan."""
+    """Return the sink that gives the guarantee of a job's plan."""
     plan = context.job.plan
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
         return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
@@ -357,7 +361,7 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
 
 
 def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
-    """Raises StatementError JOB_CHANGED when what the job's text means is no longer what its state was made by."""
+    """Raise StatementError JOB_CHANGED when the meaning of the job's text no longer fits its state."""
     found = replaced_under(job.plan.analysis, resolved.analysis) if job.established else ()
     if found:
         raise StatementError(
@@ -369,7 +373,7 @@ def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
 
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:
-    """Raises StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
+    """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
     for name in ("manifest", "part_names", "ledger"):
         if int(job.versions.get(name, "0")) > int(versions[name]):
             raise StatementError(
@@ -381,4 +385,4 @@ def check_formats(job: Job, versions: Mapping[str, str]) -> None:
 
 
 def _no_report(event: object) -> None:
-    """For writers that only clean up: there is no run whose history could take notices."""
+    """Drop events of writers that only clean up: there is no run whose history could take notices."""

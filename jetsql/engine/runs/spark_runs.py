@@ -1,8 +1,4 @@
-"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and what it reports.
-
-Everything a streaming query tells comes as events of Spark's listener, so nothing polls. A run reports its end once;
-a run that is being stopped reports nothing, the one who stops it knows.
-"""
+"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and the events that it reports."""
 
 from __future__ import annotations
 
@@ -45,10 +41,10 @@ class Run(Protocol):
     """A run that can be stopped."""
 
     def start(self) -> None:
-        """Return when it runs. Raises what keeps it from starting."""
+        """Start the run and return when it runs. Raises the error that keeps it from starting."""
 
     def stop(self, deadline_seconds: float) -> bool:
-        """Block until it ended; whether at a boundary."""
+        """Block until the run has ended. Return whether it ended at a batch boundary."""
 
     def watch_idle(self) -> None:
         """Report the next idle trigger."""
@@ -56,9 +52,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run is made of. holds: the copies of its checkpoint. lease: its right to write. static_locations: where
-    the tables beside its streams are. reached: how far the checkpoint had come before the run.
-    """
+    """What a run works with."""
 
     job: Job
     session: SparkSession
@@ -67,9 +61,13 @@ class RunContext:
     checkpoint: str
     report: Report
     pins: CheckpointPins
+    """The copies of the job's checkpoint that are being made."""
     lease: JobLease
+    """The run's right to write."""
     static_locations: tuple[str, ...]
+    """The locations of the tables that the query reads in addition to its streams."""
     progress: Progress
+    """How far the checkpoint was before the run."""
 
     @property
     def id(self) -> RunId:
@@ -82,14 +80,13 @@ class RunContext:
         return RunPaths(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
-        """As the writer takes them."""
+        """Return the rows of the query as the sink takes them."""
         rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
         return encode_rows(rows, self.writer)
 
 
 class StreamingRun:
-    """A Structured Streaming query whose batches go through a sink writer, or whose rows go where the writer has led
-    them. once: it ends after one batch."""
+    """A Structured Streaming query that writes through a batch sink, or natively. once: it ends after one batch."""
 
     def __init__(self, parts: RunContext, once: bool = False) -> None:
         self._parts = parts
@@ -164,13 +161,13 @@ class StreamingRun:
             listener.watchIdle()
 
     def is_stalled(self) -> bool:
-        """Whether it is starting or has a trigger under way, and has told of none since this was asked before."""
+        """Return whether the run is starting or has an active trigger, and has reported none since the last call."""
         had_progress, self._has_progress = self._has_progress, False
         query = self._query
         return not had_progress and (query is None or bool(query._jsq.status().isTriggerActive()))
 
     def accept(self, kind: str, detail: str) -> None:
-        """What the listener tells (java.util.function.BiConsumer)."""
+        """Handle an event of Spark's listener; called from Java (java.util.function.BiConsumer)."""
         self._has_progress = self._has_progress or kind in ("progress", "idle")
         if kind == "progress":
             self._progress = json.loads(detail)
@@ -209,7 +206,10 @@ class StreamingRun:
             self._parts.report(self._ended_without_error())
 
     def _report_failure(self, query: StreamingQuery) -> bool:
-        """Report the error that ended the query, once; whether there is one. A stop and the end may both come by."""
+        """Report the error that ended the query, once, and return whether there is one.
+
+        Both `stop` and the end of the query call this.
+        """
         throwable = bridge(self._parts.session).failure(query._jsq)
         if throwable is not None and self._failure_reported.acquire(blocking=False):
             self._parts.report(_ended(self._parts, self._cause(throwable)))
@@ -239,9 +239,9 @@ class StreamingRun:
             raise RuntimeError(f"Batch {batch} was not written.") from None
 
     def _check_files(self, batch: int) -> None:
-        """Raises StatementError SOURCE_CHANGED when files were deleted after the batch was planned and before now.
+        """Raise StatementError SOURCE_CHANGED when files of the batch were deleted after it was planned.
 
-        Spark would leave their rows out for ever without a word, unless somebody said that this is fine.
+        Spark would silently leave out their rows for ever, unless the user has allowed that.
         """
         self._started.wait()
         query, session = self._query, self._parts.session
@@ -285,7 +285,7 @@ class BatchRun:
         return True
 
     def watch_idle(self) -> None:
-        """A batch job is never idle."""
+        """Do nothing: a batch job is never idle."""
 
     def _execute(self) -> None:
         parts = self._parts
@@ -309,14 +309,13 @@ class BatchRun:
 
 
 def _tag_thread(context: SparkContext, job: Job | None) -> None:
-    """What this thread and the threads that come from it have Spark do is the job's: in its pool, by its name in the
-    log."""
+    """Assign the Spark work of this thread and its children to a job: its scheduler pool, its name in the log."""
     context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
     context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
 
 
 def describe_kept_rows(progress: dict[str, Any]) -> str:
-    """What a watermark still keeps in the state when a run over what was available has ended."""
+    """Return how many rows wait in the state for the watermark when an available-now run ends; else empty."""
     if not progress.get("eventTime", {}).get("watermark"):
         return ""
     kept = sum(operator.get("numRowsTotal", 0) for operator in progress.get("stateOperators", ()))
@@ -326,7 +325,7 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
 
 
 def _ended(parts: RunContext, cause: Cause) -> RunFailed | RestartRequested:
-    """Report the end of a run; a side table that was overwritten is a reason to restart with its new rows."""
+    """Return the event for the end of a run. A replaced side table is a reason to restart with its new rows."""
     missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
         _is_within(cause.where, location) for location in parts.static_locations
     )
@@ -346,24 +345,28 @@ def _path(url: str) -> str:
 
 
 class PendingBatchRun:
-    """Hears what the run reports and passes on all but its end: the job is not running, so that is no event of it."""
+    """Passes on the events of a run that only finishes a pending batch, except its end, for which it waits.
+
+    The job itself does not run, so the end of this run is no event of the job.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
 
     def report(self, event: EngineEvent) -> None:
+        """Take the end of the run, and pass every other event on."""
         if isinstance(event, RunCompleted | RunFailed | RestartRequested):
             self._end.put(event)
         else:
             self._report(event)
 
     def cancel(self) -> None:
-        """End the waiting: nobody wants the batch for now."""
+        """Stop waiting: the batch is not wanted any more."""
         self._end.put(None)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the good end. Raises StatementError PENDING_BATCH_FAILED when it does not come."""
+        """Wait until the batch is committed. Raises StatementError PENDING_BATCH_FAILED otherwise."""
         try:
             end = self._end.get(timeout=seconds)
         except Empty:
@@ -375,6 +378,7 @@ class PendingBatchRun:
 
 
 def pending_batch_failed(reason: str) -> StatementError:
+    """Return the error to raise when a pending batch cannot be finished."""
     return StatementError(
         "PENDING_BATCH_FAILED",
         f"The job's newest batch was planned and is not committed, and it could not be finished: {reason}",

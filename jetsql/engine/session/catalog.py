@@ -1,4 +1,4 @@
-"""Tables as the catalogue knows them at this moment, beyond what any session keeps in its caches."""
+"""Tables as the catalogue has them now, without the caches of sessions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from jetsql.jobs.model.job import Sink
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One table. name: qualified. created: milliseconds. options: its OPTIONS."""
+    """One table of the catalogue."""
 
     name: str
+    """The qualified name."""
     provider: str
     location: str
     created: int
+    """When the table was created, milliseconds since the epoch."""
     columns: tuple[str, ...]
     partition_columns: tuple[str, ...]
     options: dict[str, str]
+    """The table's OPTIONS, spelled as the user wrote them."""
     bucketed: bool
     managed: bool
 
@@ -43,7 +46,7 @@ class TableFacts:
         )
 
     def option(self, name: str, default: str = "") -> str:
-        """One of its OPTIONS, however it is written there. name: in lower case."""
+        """Return one of the table's OPTIONS. name: in lower case; the user may have written it otherwise."""
         return next((value for key, value in self.options.items() if key.lower() == name), default)
 
 
@@ -55,15 +58,15 @@ class Catalog:
         self._bridge = bridge(spark)
 
     def table(self, name: str) -> TableFacts | None:
-        """What a table is now; None when there is none."""
+        """Return a table as it is now, or None when there is none."""
         _, schema, table = name.split(".", 2)
         facts = self._bridge.table(self._spark._jsparkSession, schema, table)
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
-        """The sink's table, as long as it is the one the job was made for.
+        """Return the sink's table. Raises StatementError SINK_CHANGED when it is gone or another one.
 
-        locations: further places where it may be. Raises StatementError SINK_CHANGED when it is gone or another.
+        locations: further locations that the table may have.
         """
         table = self.table(sink.table)
         if table is None:
@@ -83,15 +86,15 @@ class Catalog:
         return table
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
-        """Make partitions known, given as paths (`d=2013-01-01/h=5`); known ones stay as they are."""
+        """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue; existing ones stay as they are."""
         _, schema, table = name.split(".", 2)
         self._bridge.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def set_location(self, name: str, location: str) -> None:
-        """Let a table's rows be those of another folder; one change, seen whole or not at all."""
+        """Change the folder of a table's rows atomically."""
         _, schema, table = name.split(".", 2)
         self._bridge.moveTable(self._spark._jsparkSession, schema, table, location)
 
     def refresh(self, name: str, location: str) -> None:
-        """Tell all sessions that a table's files changed: they look again when they read it next."""
+        """Invalidate what sessions have cached of a table's files."""
         self._bridge.tableChanged(self._spark._jsparkSession, name.lower(), location)

@@ -1,4 +1,4 @@
-"""The members of the cluster: Spark's executors, and its driver, which on `local[*]` runs the tasks itself."""
+"""The executors of the cluster, as members. On `local[*]` the driver runs the tasks itself and is one, too."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 
 def list_members(spark: SparkSession) -> tuple[Member, ...]:
-    """Those that there are and those that are gone, oldest first."""
+    """Return all members, lost ones too, the oldest first."""
     found = json.loads(bridge(spark).members(spark._jsparkSession))
     return tuple(sorted(map(parse_member, found), key=lambda member: (member.since, member.id)))
 
 
 class _Told:
-    """Callable from Java (java.util.function.Consumer)."""
+    """Calls a listener from Java (java.util.function.Consumer)."""
 
     def __init__(self, told: MembersListener) -> None:
         self._told = told
@@ -36,12 +36,12 @@ class _Told:
 
 
 def watch_members(spark: SparkSession, told: MembersListener) -> None:
-    """Tell who is there, now and whenever that changes; nobody else is told any more."""
+    """Call a listener with the members now and whenever they change. It replaces the one before."""
     bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
 
 
 def parse_member(told: dict[str, Any]) -> Member:
-    """told: as `Members.java` writes it. One that has just joined has no port yet."""
+    """Return a member from Java's JSON. A member that has just joined has no port yet."""
     address = _WITH_PORT.fullmatch(told["address"])
     status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
     return Member(

@@ -1,9 +1,4 @@
-"""Sessions of jobs: what a job keeps of the session that made it, and the fresh session that each run gets.
-
-Like a view, a job captures catalog, schema and every runtime setting that differs from the engine's; time zone and ANSI
-mode always, because Spark pins neither in its checkpoint: resumed under another zone, the same instant would land in
-another day's group.
-"""
+"""Sessions of jobs: what a job captures of the session that creates it, and the new session that each run gets."""
 
 from __future__ import annotations
 
@@ -69,12 +64,12 @@ _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 
 def streaming_confs(checkpoint_root: str) -> dict[str, str]:
-    """What every streaming query of ours runs with. checkpoint_root: where its checkpoint is, a URI."""
+    """Return the settings that every streaming query of JetSQL runs with. checkpoint_root: a URI."""
     return {**_STREAMING_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
 
 
 class JobSessions:
-    """Captures sessions and makes those of runs, all children of the engine's own. checkpoint_root: a URI."""
+    """Captures sessions, and opens those of runs as children of the engine's own. checkpoint_root: a URI."""
 
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
@@ -83,6 +78,7 @@ class JobSessions:
         self._initial_confs = self._confs(spark.newSession())
 
     def capture(self, session: SparkSession) -> CapturedSession:
+        """Return what a job keeps of a session."""
         confs = {
             key: value
             for key, value in self._confs(session).items()
@@ -94,17 +90,17 @@ class JobSessions:
 
     @staticmethod
     def _is_captured(key: str) -> bool:
-        """What a job may not set for itself is not taken from the session that makes it either."""
+        """Return whether a job captures a setting: none that it may not set for itself either."""
         return not key.startswith(_NOT_CAPTURED) and refusal(key) is None
 
     def open_for_job(self, job: Job) -> SparkSession:
-        """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
+        """Open a session with what the job captured, its own settings, and those that its guarantee needs."""
         session = self.open_for_plan(job.plan, job.defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 
     def open_for_plan(self, plan: Plan, job_defaults: Mapping[str, str]) -> SparkSession:
-        """A session such as runs of the plan have. made_with: the defaults of its job, if there is one already."""
+        """Open a session as runs of the plan have it. job_defaults: those of an existing job."""
         session = self._spark.newSession()
         captured = plan.analysis.session
         defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_beside(plan) else {})}
@@ -119,13 +115,14 @@ class JobSessions:
         return session
 
     def defaults(self) -> dict[str, str]:
-        """What sessions of jobs have that nobody chose. A job keeps those that it was made with, so that a later
-        release with others does not change its state's form.
+        """Return the settings that sessions of jobs have by default.
+
+        A job keeps the defaults that it was created with, so that a later release with others can read its state.
         """
         return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_STREAMING_CONFS}
 
     def check_conf(self, name: str, value: str) -> None:
-        """Raises StatementError OPTION_NOT_CHANGEABLE, INVALID_OPTION_VALUE for what no session can be given."""
+        """Raise StatementError OPTION_NOT_CHANGEABLE or INVALID_OPTION_VALUE for a setting that no session can have."""
         try:
             self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:

@@ -1,7 +1,4 @@
-"""Kafka topics behind tables USING kafka: which they are, in which cluster, and whether they can be reached.
-
-A topic is asked for by Kafka's own client, since Spark's source goes on asking for minutes without a word.
-"""
+"""Look up the Kafka topics of tables USING kafka, with short timeouts."""
 
 from __future__ import annotations
 
@@ -30,23 +27,26 @@ _TIMEOUTS: Final = {"request.timeout.ms": str(_TIMEOUT_MILLIS), "default.api.tim
 
 @dataclass(frozen=True)
 class KafkaTopic:
-    """name: empty where a table stands for more than one. servers: the cluster's addresses, as the table gives them."""
+    """The topic of a table."""
 
     name: str
+    """Empty where the table has more than one topic."""
     servers: str
+    """The cluster's addresses, as the table's OPTIONS have them."""
 
     @classmethod
     def of_table(cls, table: TableFacts) -> KafkaTopic:
+        """Return the topic that a table's OPTIONS name."""
         return cls(table.option("topic"), table.option("kafka.bootstrap.servers"))
 
     @property
     def description(self) -> str:
-        """As people see it."""
+        """Return the topic as messages name it."""
         return f"Kafka {self.servers}, topic {self.name}"
 
 
 def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation) -> None:
-    """Whether a table's topic is there and its user may see it; doing: what the job does with it.
+    """Check that a table's topic exists and that its user may see it. operation: what the job does with it.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
@@ -60,7 +60,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation)
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
-    """What a table's options say of Kafka's client, with our own waits."""
+    """Return the settings of Kafka's client in a table's OPTIONS, with short timeouts."""
     return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _TIMEOUTS
 
 
@@ -76,7 +76,7 @@ def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:
 
 @contextmanager
 def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
-    """Kafka's own client for questions."""
+    """Open an admin client of Kafka's while this lasts."""
     jvm: Any = spark.sparkContext._jvm
     properties = jvm.java.util.HashMap()
     for key, value in conf.items():

@@ -1,10 +1,4 @@
-"""The schema `jetsql` of the session catalogue: an empty view for each relation, so that SHOW TABLES, DESCRIBE and all
-other questions about names and columns are answered by Spark alone.
-
-What a query reads in their place are the rows of the engine at that moment (`LiveTables.java`). In a Spark that knows
-nothing of JetSQL and has the same catalogue, the relations are there and empty. Nothing that somebody else made is
-changed: a table that has a relation's name stays, and is what the name stands for.
-"""
+"""The schema `jetsql` of the session catalogue: an empty view for each relation of JetSQL."""
 
 from __future__ import annotations
 
@@ -27,8 +21,10 @@ _log = logging.getLogger(__name__)
 
 
 def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
-    """Show the relations in the catalogue and give them their rows. A catalogue that can't be written is told in the
-    log: then queries work, and only SHOW TABLES does not list them."""
+    """Create the views of the relations and give them their rows.
+
+    When the catalogue cannot be written, log a warning: queries work, and only SHOW TABLES does not list the relations.
+    """
     taken_names: set[str] = set()
     try:
         taken_names = _create_views(spark, relations)
@@ -39,7 +35,7 @@ def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
 
 
 def _create_views(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
-    """Make what is missing or was made for other columns; the names that somebody else has taken."""
+    """Create missing and outdated views. Return the names that objects of other owners have taken."""
     answer = bridge(spark).placeholders(spark._jsparkSession, json.dumps([relation.name for relation in relations]))
     found: dict[str, str] = {} if answer is None else json.loads(answer)
     if answer is None:

@@ -1,9 +1,4 @@
-"""Spark's own doors, opened in the engine's driver: Spark Connect, and Thrift for JDBC.
-
-Both are Spark's servers as they are, and their sessions are made from the engine's, so they speak JetSQL. What is ours
-is who may come in: whoever shows the home's token. It never stands among the settings that Spark is started with: they
-are arguments of its process, which every user of the machine can read.
-"""
+"""Spark's own endpoints in the engine's driver: Spark Connect, and Thrift for JDBC."""
 
 from __future__ import annotations
 
@@ -28,27 +23,30 @@ _THRIFT_CLIENTS = 500
 
 @dataclass(frozen=True)
 class EndpointPlan:
-    """What a door is opened with. port: 0 for any that is free. idle_seconds: unused sessions are closed after.
-    login_seconds, logins_most: see `EndpointSettings`; of Thrift only."""
+    """The settings of an endpoint."""
 
     host: str
     port: int
+    """0 for any free port."""
     token: str
     idle_seconds: float
+    """Unused sessions are closed after this time."""
     login_seconds: float
+    """See `EndpointSettings`; of Thrift only."""
     logins_most: int
+    """See `EndpointSettings`; of Thrift only."""
 
 
 @dataclass(frozen=True)
 class OpenEndpoint:
-    """A door that answers at `port`; `close` breaks off what its clients have running."""
+    """An endpoint that listens at `port`; `close` cancels the statements of its clients."""
 
     port: int
     close: Callable[[], None]
 
 
 def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
-    """Raises EngineError ENGINE_NOT_STARTED."""
+    """Start Spark Connect. Raises EngineError ENGINE_NOT_STARTED."""
     java: Any = spark.sparkContext._jvm
     context = spark.sparkContext._jsc.sc()
     conf = context.conf()
@@ -68,10 +66,12 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
 
 
 def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoint:
-    """scratch: a folder for what the server keeps of its sessions. Raises EngineError ENGINE_NOT_STARTED.
+    """Start the Thrift server. Raises EngineError ENGINE_NOT_STARTED.
 
-    The server is put together here as `HiveThriftServer2.startWithSparkSession` does it, but with settings of our own:
-    that one takes them from Spark's start only, and opens to everybody on every address when it finds none.
+    scratch: a folder for what the server stores of its sessions.
+
+    This builds the server as `HiveThriftServer2.startWithSparkSession` does, but with settings of its own. The original
+    takes them from Spark's start only, and without them it listens on every address without authentication.
     """
     java: Any = spark.sparkContext._jvm
     servers = java.org.apache.spark.sql.hive.thriftserver
@@ -139,7 +139,7 @@ def _millis(seconds: float) -> str:
 
 
 def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) -> EngineError:
-    """A door that can't open. setting: what the names of its settings begin with."""
+    """Return the error for an endpoint that cannot listen. setting: the prefix of its settings."""
     return EngineError(
         "ENGINE_NOT_STARTED",
         f"{endpoint} can't open at {host}:{port}: {reason.rstrip('.')}.",

@@ -1,4 +1,4 @@
-"""Statements that are Spark's: run them in a session, and take Spark's errors apart for those who show them."""
+"""Run statements of Spark's in a session, and turn Spark's errors into reports."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class SparkRows:
-    """The columns and the rows of a statement; rows are fetched when they are read. live: instead of rows."""
+    """The columns and the rows of a statement; rows are fetched when they are read."""
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
     live: Live | None = None
+    """A streaming cursor instead of rows."""
 
 
 Parameters = Mapping[str, Any] | Sequence[Any]
@@ -47,10 +48,10 @@ Parameters = Mapping[str, Any] | Sequence[Any]
 
 
 def run(spark: SparkSession, text: str, parameters: Parameters | None = None, live: bool = False) -> SparkRows:
-    """Run one statement of Spark's; the rows must be read on the same thread. live: a stream may be looked at.
+    """Run one statement of Spark's. The rows must be read on the same thread. live: open a cursor for a stream.
 
     Raises Spark's errors, STREAM_WITHOUT_LIMIT, STATEMENT_CANCELLED, and, also while the rows are read, VALUE_NOT_SHOWN
-    for values that Python can't hold.
+    for values that Python cannot hold.
     """
     with _cancellable(spark):
         frame = _frame(spark, text, parameters)
@@ -61,7 +62,7 @@ def run(spark: SparkSession, text: str, parameters: Parameters | None = None, li
 
 
 def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = None) -> Iterator[bytes]:
-    """Run one statement of Spark's, its rows as the pieces of an Arrow stream. Raises as `run`, as they are read."""
+    """Run one statement of Spark's and yield its rows as the pieces of an Arrow stream. Raises as `run`."""
     with _cancellable(spark):
         frame = _frame(spark, text, parameters)
         columns = tuple(_column(field) for field in frame.schema.fields)
@@ -73,7 +74,7 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
 
 
 def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
-    """Rows that are not Spark's as an Arrow stream."""
+    """Return rows that are not Spark's as an Arrow stream."""
     schema = ", ".join(f"`{column.name}` {column.type}" for column in columns)
     return row_stream.stream_arrow(spark.createDataFrame(list(rows), schema), columns)
 
@@ -124,7 +125,7 @@ def _column(field: StructField) -> Column:
 
 @contextmanager
 def _cancellable(spark: SparkSession) -> Iterator[None]:
-    """What this thread lets Spark do within is broken off when the statement is cancelled, with that as the error."""
+    """Cancel the Spark work of this thread when the statement is cancelled, and raise that as the error."""
     statement = cancellation.current()
     if statement is cancellation.NEVER:
         yield
@@ -154,7 +155,7 @@ def _read(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def _explain_unsupported_values() -> Iterator[None]:
-    """Spark has values that Python has not; PySpark finds that out at the row."""
+    """Raise VALUE_NOT_SHOWN for values that Python does not have; PySpark finds them when it reads a row."""
     try:
         yield
     except PySparkNotImplementedError as error:
@@ -168,7 +169,7 @@ def _explain_unsupported_values() -> Iterator[None]:
 
 
 def session_zone(spark: SparkSession) -> tzinfo:
-    """The session's time zone, in which Spark's own tools show timestamps."""
+    """Return the session's time zone, in which Spark's own tools show timestamps."""
     name = str(spark.conf.get("spark.sql.session.timeZone"))
     try:
         return ZoneInfo(name)
@@ -179,7 +180,7 @@ def session_zone(spark: SparkSession) -> tzinfo:
 
 
 def build_error_report(error: BaseException, text: str) -> ErrorReport:
-    """Take an error of a statement apart: ours, Spark's, or anything else. No secret that was read is in it."""
+    """Return the report of any error of a statement, without secrets that were read."""
     found = _build_error_report(error, text)
     return replace(found, message=without_secrets(found.message), hint=without_secrets(found.hint))
 

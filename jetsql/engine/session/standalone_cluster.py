@@ -1,8 +1,4 @@
-"""Spark's own standalone cluster from PySpark's wheel, which has no scripts to start one: master and workers.
-
-Thin on purpose: the process becomes Spark's, with its log on the terminal, and Ctrl-C or a kill reaches it directly.
-The folder that a worker puts its executors' files into is named here: Spark's default is the installed package.
-"""
+"""Run the master and workers of Spark's standalone cluster from PySpark's wheel, which has no scripts for that."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ _CLOSED: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class MasterStart:
-    """How a master is started."""
+    """The settings of a master."""
 
     host: str
     port: int
@@ -57,7 +53,7 @@ class MasterStart:
 
 @dataclass(frozen=True)
 class WorkerStart:
-    """How a worker is started."""
+    """The settings of a worker."""
 
     master: str
     """The master's URL."""
@@ -76,7 +72,7 @@ class WorkerStart:
 
 
 def check_address(subject: str, host: str, port: int | None = None) -> None:
-    """Raises EngineError ENGINE_NOT_STARTED where it can't listen; Spark's master would take the next port."""
+    """Raise EngineError ENGINE_NOT_STARTED where a process cannot listen; Spark's master would take the next port."""
     try:
         socket.create_server((host, port or 0)).close()
     except (OSError, OverflowError) as error:
@@ -91,7 +87,10 @@ def check_address(subject: str, host: str, port: int | None = None) -> None:
 
 
 def become_master(start: MasterStart) -> NoReturn:
-    """Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be made or read."""
+    """Replace this process with a master.
+
+    Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be created or read.
+    """
     check_java()
     secret = secret_file(start.secret)
     make_secret(secret)
@@ -110,8 +109,10 @@ def become_master(start: MasterStart) -> NoReturn:
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
-    """Raises EngineError ENGINE_NOT_STARTED without Java, without the cluster's secret, or where the folder cannot be
-    made."""
+    """Replace this process with a worker.
+
+    Raises EngineError ENGINE_NOT_STARTED without Java or the secret, or where the folder cannot be created.
+    """
     check_java()
     settings = daemon_confs(is_on_loopback(start.master), read_secret(secret_file(start.secret)))
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
@@ -135,7 +136,7 @@ def find_own_address(master: str) -> str | None:
 
 
 def _make_private(folder: Path, subject: str, flag: str) -> None:
-    """Make a folder that only its owner may enter, unless it is there. Raises EngineError ENGINE_NOT_STARTED."""
+    """Make a folder that only its owner may enter, unless it exists. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         private_folder(folder)
     except OSError as error:
@@ -148,9 +149,10 @@ def _make_private(folder: Path, subject: str, flag: str) -> None:
 
 @dataclass(frozen=True)
 class Daemon:
-    """A process of Spark's to become."""
+    """A process of Spark's to start."""
 
     folder: Path
+    """The folder of its settings, and of the temporary files of its executors."""
     """Where its settings are written, and the temporary files of its executors."""
     settings: Mapping[str, str]
     web_host: str | None
@@ -158,7 +160,7 @@ class Daemon:
 
 
 def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
-    """Replace this process. Its settings stand in a private file: all users can read arguments of processes."""
+    """Replace this process. The settings are in a private file, because all users can read arguments of processes."""
     spark = Path(pyspark.__file__).parent
     program = str(spark / "bin" / "spark-class")
     file = daemon.folder / "spark.properties"
@@ -168,7 +170,7 @@ def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
 
 
 def _settings(daemon: Daemon, spark: Path) -> str:
-    """The text of the file: our settings, then those of the user's `spark-defaults.conf`, which override them."""
+    """Return the text of the file: JetSQL's settings, then the user's `spark-defaults.conf`, which override them."""
     off = {_FILTERS: _DENY, f"spark.{_DENY}.param.secretKey": _random_key()}
     text = properties({**_CLOSED, **({} if daemon.web_host else off), **daemon.settings})
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
@@ -176,11 +178,11 @@ def _settings(daemon: Daemon, spark: Path) -> str:
 
 
 def _random_key() -> str:
-    """A key that nobody learns: with it in front of the web pages, each request is refused."""
+    """Return a key that no client has: with it, the filter of the web pages refuses each request."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
-    """SPARK_LOCAL_IP is where the web pages listen; they have no setting for it."""
+    """Return the environment. SPARK_LOCAL_IP is where the web pages listen; they have no setting for it."""
     own = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
     return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **own}

@@ -1,4 +1,4 @@
-"""Starting Spark for an engine of our own: one home folder holds tables, metastore, log and temporary files."""
+"""Start Spark for an engine of JetSQL: one home folder holds tables, metastore, log and temporary files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Excepti
 
 
 def start_spark(start: SparkStart) -> SparkSession:
-    """A session with Hive's metastore on embedded Derby in the home folder.
+    """Start a session with Hive's metastore on embedded Derby in the home folder.
 
     Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
     """
@@ -74,7 +74,7 @@ def _create_session(confs: Mapping[str, str]) -> SparkSession:
 
 
 def _check_session(spark: SparkSession) -> SparkSession:
-    """The session with its catalogue and settings, which Spark makes and checks only when they are first needed."""
+    """Return the session after Spark has opened its catalogue and checked its settings, which it does lazily."""
     try:
         spark._jsparkSession.sessionState()
     except Exception:
@@ -138,7 +138,7 @@ def _redaction_confs(confs: Mapping[str, str], given: Mapping[str, str]) -> dict
 
 @contextmanager
 def _keep_interrupt_handler() -> Iterator[None]:
-    """PySpark answers Ctrl-C by cancelling every running batch; the handler that was there before stays instead."""
+    """Keep the handler of Ctrl-C: PySpark would replace it with one that cancels every running batch."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -150,7 +150,7 @@ def _keep_interrupt_handler() -> Iterator[None]:
 
 
 def check_java() -> None:
-    """Raises EngineError ENGINE_NOT_STARTED where there is no Java."""
+    """Raise EngineError ENGINE_NOT_STARTED when there is no Java."""
     java_home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:
@@ -179,9 +179,9 @@ def _not_started(start: SparkStart, error: Exception, log_size: int) -> EngineEr
 
 
 def find_unreachable_masters(master: str) -> str:
-    """Where no standalone master and no Kubernetes listens, and why; empty when one does, and for other kinds.
+    """Return the addresses of the masters that do not answer and why; empty when one does.
 
-    Spark's own words for it are those of whatever fell over first when it gave up.
+    Only standalone masters and Kubernetes are checked. Spark's own error names whatever failed first.
     """
     unreachable = []
     for address in _master_addresses(master):
@@ -196,7 +196,7 @@ def find_unreachable_masters(master: str) -> str:
 
 
 def _master_addresses(master: str) -> list[str]:
-    """Of those that may be the master, each with its port."""
+    """Return the possible addresses of the master, each with its port."""
     if master.startswith(_STANDALONE):
         return master.removeprefix(_STANDALONE).split(",")
     if not master.startswith(_KUBERNETES):
@@ -208,14 +208,14 @@ def _master_addresses(master: str) -> list[str]:
 
 
 def _last_lines(log: Path, since: int) -> str:
-    """What Java said in the log, from a byte on, without its stack and its warnings."""
+    """Return Java's last lines in the log, from an offset in bytes on, without stacks and warnings."""
     lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
     messages = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
     return " ".join(messages[-_LOG_TAIL:])
 
 
 def load_kafka_connector(spark: Session) -> None:
-    """Fetch Spark's Kafka connector where it is not there yet. Raises EngineError ENGINE_NOT_STARTED."""
+    """Fetch Spark's Kafka connector unless it is loaded. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         bridge(spark).loadKafka(spark._jsparkSession)
     except (PySparkException, Py4JError) as error:
@@ -223,7 +223,7 @@ def load_kafka_connector(spark: Session) -> None:
 
 
 def redact_table_options(spark: Session) -> None:
-    """Have a session that others made, and those that come after it, hide the secrets in options of tables as well."""
+    """Redact secrets in options of tables in a session that JetSQL did not start, and in later ones."""
     later: Any = spark.sparkContext._jsc.sc().conf()
     spark.conf.set(_REDACTION, _add_secrets(spark.conf.get(_REDACTION) or ""))
     later.set(_REDACTION, _add_secrets(later.get(_REDACTION, "")))
@@ -238,34 +238,35 @@ def _add_secrets(pattern: str) -> str:
 
 
 def has_active_session() -> bool:
-    """Whether this process has a Spark session already."""
+    """Return whether this process has a Spark session already."""
     return SparkSession.getActiveSession() is not None
 
 
 def is_stopped(spark: Session) -> bool:
-    """Whether the session's Spark has ended, by whomever."""
+    """Return whether the session's Spark has ended, whoever stopped it."""
     java = spark.sparkContext._jsc
     return java is None or bool(java.sc().isStopped())
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error means that the process that Spark runs in does not answer any more."""
+    """Return whether an error means that Spark's process does not answer any more."""
     is_unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J tells no reason then
     return is_unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
 
 
 def wait_for_end(spark: Session) -> int:
-    """Block until the process that Spark runs in has ended, however it did. Returns its exit code."""
+    """Block until Spark's process has ended, and return its exit code."""
     process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     return int(process.wait())
 
 
 def is_same_spark(one: Session, other: Session) -> bool:
+    """Return whether two sessions have the same Spark, and it is running."""
     return one.sparkContext is other.sparkContext and not is_stopped(one)
 
 
 def list_session_problems(spark: Session) -> list[str]:
-    """What a session that others made lacks, and can't be given while it runs."""
+    """Return what a session lacks that JetSQL did not start, and what cannot be changed while it runs."""
     conf = spark.sparkContext.getConf()
     problems = []
     if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":

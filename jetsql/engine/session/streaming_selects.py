@@ -26,7 +26,10 @@ ReadRows = Callable[[DataFrame], Iterator[tuple[Any, ...]]]
 
 
 def connect(spark: SparkSession, folder: str, seconds: float) -> None:
-    """Let looks be had. folder: for what Spark notes of them, which is emptied. seconds: of one that is not live."""
+    """Configure streaming selects and empty their folder.
+
+    folder: for their checkpoints. seconds: how long a select without a cursor runs.
+    """
     place = FileSystem(spark).qualify(folder)
     partitions = min(spark.sparkContext.defaultParallelism, _MAX_PARTITIONS)
     confs = {
@@ -39,14 +42,14 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
 
 
 def stop_all(spark: SparkSession) -> None:
-    """End all looks that are under way."""
+    """Stop all running streaming selects."""
     bridge(spark).closeLooks()
 
 
 class StreamingSelect:
-    """A look that has not begun. frame: of the statement.
+    """A streaming select that has not been started. frame: the statement's rows.
 
-    Raises Spark's errors for what can't be done over a stream, and STREAM_WITHOUT_LIMIT.
+    Raises Spark's errors for what streams cannot do, and STREAM_WITHOUT_LIMIT.
     """
 
     def __init__(self, frame: DataFrame, live: bool) -> None:
@@ -55,7 +58,7 @@ class StreamingSelect:
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
     def open_cursor(self, read: ReadRows) -> Live:
-        """Without an end, but for a limit on rows that are appended. read: the rows of a batch."""
+        """Open a streaming cursor; only a limit on appended rows ends it. read: reads the rows of a batch."""
         return Live(self._mode, self._batches(read))
 
     def _batches(self, read: ReadRows) -> Generator[LiveBatch, None, None]:
@@ -69,7 +72,7 @@ class StreamingSelect:
                 remaining = limited.remaining
 
     def iterate_parts(self) -> Generator[DataFrame, None, None]:
-        """The rows within the limit and the time, part by part; each can be read until the next one is asked for."""
+        """Yield the rows within the limit and the time, in parts. A part is readable until the next one is read."""
         with self._running():
             while (frame := self._next_frame(self._java.part)) is not None:
                 yield frame
@@ -80,7 +83,7 @@ class StreamingSelect:
         return None if batch is None else DataFrame(batch, self._spark)
 
     def _start_reading(self, read: ReadRows, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-        """Spark's thread that serves the rows is made here, and takes over what this one has then."""
+        """Start Spark's thread that serves the rows, which inherits the properties of this thread."""
         self._java.enter()
         try:
             return read(frame)
@@ -98,7 +101,7 @@ class StreamingSelect:
 
 
 class _LimitedRows(Iterator[tuple[Any, ...]]):
-    """Rows up to a number of them, and how many are then left to come; below 0 there is no such number."""
+    """Rows up to a limit, and how many remain; a negative number is no limit."""
 
     def __init__(self, rows: Iterator[tuple[Any, ...]], remaining: int) -> None:
         self.remaining = remaining

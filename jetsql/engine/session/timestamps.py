@@ -1,9 +1,4 @@
-"""Timestamps of Spark's rows, by the clock of the session, however deep they are nested.
-
-PySpark hands out a TIMESTAMP as this machine's local time without saying so, and a TIMESTAMP_NTZ, which is no point in
-time, as the same kind of value. Only the schema tells them apart, so it is done here: behind it, a value with an offset
-is a point in time and one without is the reading of a clock.
-"""
+"""Convert the timestamps of Spark's rows to the session's time zone, however deep they are nested."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ Convert = Callable[[Any], Any]
 
 
 def with_offsets(rows: Iterable[Sequence[Any]], schema: StructType, zone: tzinfo) -> Iterator[tuple[Any, ...]]:
-    """The rows with their timestamps in `zone`."""
+    """Yield the rows with their timestamps in `zone`."""
     found = [(n, _converter(field.dataType, zone)) for n, field in enumerate(schema.fields)]
     converters = [(n, convert) for n, convert in found if convert]
     for row in rows:
@@ -31,7 +26,7 @@ def with_offsets(rows: Iterable[Sequence[Any]], schema: StructType, zone: tzinfo
 
 
 def _converter(data_type: DataType, zone: tzinfo) -> Convert | None:
-    """What to do with a value of this type; None when there is no timestamp in it."""
+    """Return the conversion for values of a type, or None when the type has no timestamp in it."""
     convert: Convert | None = None
     if isinstance(data_type, TimestampType):
         return lambda value: None if value is None else by_clock(value, zone)

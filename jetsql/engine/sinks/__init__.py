@@ -1,9 +1,4 @@
-"""Sinks: how a batch gets into a table, one module a way.
-
-A writer's `write` may be called again with the same batch after a death, and leaves the table as after one call.
-It reads every row of every partition even when the batch is in already: Spark commits a task's state when its rows
-have been read to the end, so a sink that returned early would break a stateful job for good.
-"""
+"""Sinks: how a batch gets into a table, one module for each kind of table."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from jetsql.jobs.model.job import Job
 
 @dataclass(frozen=True)
 class SinkContext:
-    """What a writer works with. notice: words for the job's history."""
+    """What a sink works with."""
 
     job: Job
     spark: SparkSession
@@ -29,38 +24,40 @@ class SinkContext:
     checkpoints: Checkpoints
     single_file_bytes: int
     old_versions_seconds: float
+    """How long replaced snapshots of a table are kept."""
     notice: Callable[[str], None]
+    """Adds a message to the job's history."""
 
 
 class TableSink(Protocol):
-    """One job's way into its table, whoever leads the rows there."""
+    """The sink of one job, whether Spark or JetSQL writes the rows."""
 
     def recover(self) -> None:
-        """Finish a batch that a death left half visible. Raises StatementError SINK_CHANGED for another table."""
+        """Finish a batch that a crash left half visible. Raises StatementError SINK_CHANGED for another table."""
 
     def has_batch(self, batch: int) -> bool:
-        """Whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
+        """Return whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
 
     def discard(self) -> None:
         """Delete what is staged and not visible; visible rows stay."""
 
     def close(self) -> None:
-        """The run has ended: let go what was kept from batch to batch."""
+        """Release what was kept between batches, after the run has ended."""
 
 
 class BatchWriter(TableSink, Protocol):
-    """A way into a table that is gone batch by batch."""
+    """A sink that JetSQL writes batch by batch."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        """Bring a batch into the table, once however often it is called. Returns the rows, None when not counted."""
+        """Write a batch once, however often this is called. Return the row count, or None when it is not counted."""
 
 
 @runtime_checkable
 class StreamWriter(TableSink, Protocol):
-    """A way into a table that Spark goes by itself: its batches don't come by here."""
+    """A sink that Spark writes natively, without `foreachBatch`."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
-        """Lead a stream into the table: the writer of Spark's to be started. once: for one batch only."""
+        """Return Spark's stream writer, to be started, for the rows. once: for one batch only."""
 
 
 SinkWriter = BatchWriter | StreamWriter
@@ -68,14 +65,14 @@ SinkWriter = BatchWriter | StreamWriter
 
 @runtime_checkable
 class EncodingWriter(BatchWriter, Protocol):
-    """A way into a table whose rows look otherwise there: that is done in the query itself, planned once with it."""
+    """A sink whose table has another row format. The encoding is part of the query, planned once with it."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        """A query's rows as `write` takes them."""
+        """Return a query's rows as `write` takes them."""
 
 
 def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:
-    """A query's rows as a writer takes them."""
+    """Return a query's rows as a sink takes them."""
     return writer.encode_rows(rows) if isinstance(writer, EncodingWriter) else rows
 
 

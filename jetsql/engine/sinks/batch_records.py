@@ -1,7 +1,4 @@
-"""One small file for each batch of a job: what has to be known about the batch should it come again.
-
-Only the newest batch can come again; a few older files are kept for people.
-"""
+"""One small file for each batch of a job, with what has to be known when the batch is replayed."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _KEPT_RECORDS = 10
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """batch: the batch's number."""
+    """A record of one batch, by its number."""
 
     batch: int
 
@@ -30,13 +27,16 @@ Record = TypeVar("Record", bound=BatchRecord)
 
 @dataclass(frozen=True)
 class BatchRecords(ABC, Generic[Record]):
-    """The files of one job in a folder."""
+    """The records of one job, files in one folder."""
 
     folder: str
     files: FileSystem
 
     def read(self, batch: int) -> Record | None:
-        """None when there is none. Raises StatementError CHECKPOINT_DAMAGED when it is cut off or was changed."""
+        """Return the record of a batch, or None.
+
+        Raises StatementError CHECKPOINT_DAMAGED when it is truncated or was changed.
+        """
         path = self.path(batch)
         text = self.files.read_if_there(path)
         if text is None:
@@ -53,17 +53,19 @@ class BatchRecords(ABC, Generic[Record]):
             ) from error
 
     def find_newest(self) -> int | None:
-        """The newest batch that has a record; None when none has."""
+        """Return the newest batch that has a record, or None."""
         names = (name for name in self.files.list_names(self.folder) if name.endswith(".json"))
         return max((int(name.removesuffix(".json")) for name in names), default=None)
 
     def write(self, record: Record) -> None:
+        """Write a record and delete an old one."""
         self.files.write(self.path(record.batch), json.dumps(asdict(record)))
         self.files.delete(self.path(record.batch - _KEPT_RECORDS))
 
     def path(self, batch: int) -> str:
+        """Return the file of a batch's record."""
         return f"{self.folder}/{batch:09d}.json"
 
     @abstractmethod
     def _parse(self, fields: dict[str, Any]) -> Record:
-        """The record of what its file says. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return the record in a file. Raises ValueError, TypeError or KeyError for anything else."""

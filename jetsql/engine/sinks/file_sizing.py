@@ -1,14 +1,4 @@
-"""Batches as files of a table; a small one becomes one file.
-
-One file appears at once, several appear one after the other, and many small ones slow down every reader. But one file
-has one writer. On two cores that can't be noticed up to a quarter of a megabyte; a batch of 1 MB takes a tenth longer
-with it, one of 4 MB a quarter, and one of 100 MB almost twice as long. So only what is expected to be small is
-gathered.
-
-What is expected follows from what the batch reads, which is exact for files, and from the share of it that the batch
-before came to. Spark's own estimate would not do: it knows neither what a filter leaves nor what a grouping comes to,
-and takes for every batch of a table what the metastore noted as the size of the whole table when that was made.
-"""
+"""Write batches as files of a table, a small batch as one file."""
 
 from __future__ import annotations
 
@@ -28,7 +18,7 @@ _NO_MARKER = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
 class BatchFiles:
-    """Writes one run's batches. stateful: the query keeps state, whose parts must stay side by side."""
+    """Writes one run's batches. stateful: the query keeps state, whose partitions must stay separate."""
 
     def __init__(self, single_file_bytes: int, stateful: bool) -> None:
         self._limit = single_file_bytes
@@ -37,7 +27,7 @@ class BatchFiles:
         self._newest: int | None = None
 
     def write(self, rows: DataFrame, table: TableFacts, folder: str) -> int:
-        """Write rows as the table's files would be written, into another folder. Returns how many there were."""
+        """Write rows with the table's format and options into another folder. Return the row count."""
         java, session = bridge(rows.sparkSession), rows.sparkSession._jsparkSession
         read = int(java.inputBytes(rows._jdf))
         writer = self._gather_small(rows, read).write.format(table.provider).mode("overwrite")

@@ -1,12 +1,4 @@
-"""File tables, exactly once: stage a batch, write down what is to move, move it.
-
-Rows are staged in a hidden folder of the table, on its own file system, so that a file becomes visible by a rename.
-The manifest is written before the first rename; after a death whatever is missing is moved, and doing it again changes
-nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not used: with
-it rows that were in the table before vanish for readers, and so do later INSERTs of others.
-
-A small batch is gathered into one file (`gathering`), so readers see all of it or nothing.
-"""
+"""File tables, exactly once: stage a batch, write its manifest, move its files."""
 
 from __future__ import annotations
 
@@ -27,25 +19,29 @@ PART_NAMES = 1
 
 @dataclass(frozen=True)
 class Move:
-    """One file: `source` below the staging folder, `target` below the table's folder."""
+    """The rename of one file."""
 
     source: str
+    """The path below the staging folder."""
     target: str
+    """The path below the table's folder."""
 
 
 @dataclass(frozen=True)
 class Manifest(BatchRecord):
-    """A batch that is staged whole. location: the table's folder. staging: where its files wait."""
+    """The files of a batch that is completely staged, and their final names."""
 
     location: str
+    """The table's folder."""
     staging: str
+    """The folder with the staged files."""
     rows: int
     moves: tuple[Move, ...]
     format: int = FORMAT
 
     @property
     def partitions(self) -> list[str]:
-        """The partitions it touches, as paths; none for a table without."""
+        """Return the partitions that the batch writes, as paths; empty for a table without partitions."""
         return sorted({move.target.rpartition("/")[0] for move in self.moves} - {""})
 
 
@@ -57,7 +53,7 @@ class Manifests(BatchRecords[Manifest]):
 
 
 class StagedFiles:
-    """Writer of one job's batches into a file table."""
+    """Writes one job's batches into a file table."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -97,11 +93,13 @@ class StagedFiles:
             self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept between batches."""
 
     def _read_manifest(self, batch: int) -> Manifest | None:
-        """The manifest of a batch that comes again. One that can't be read matters only while files wait to be moved:
-        they are gone when the last of them has."""
+        """Return the manifest of a replayed batch, or None.
+
+        A damaged manifest matters only while staged files wait to be moved; they are deleted after the last move.
+        """
         try:
             return self._manifests.read(batch)
         except StatementError:
@@ -131,7 +129,7 @@ class StagedFiles:
         return f"{folder}/{part}" if folder else part
 
     def _publish(self, manifest: Manifest) -> None:
-        """Move what has not been moved yet."""
+        """Move the files that have not been moved yet."""
         staged = self._files.exists(manifest.staging)
         moved = [staged and self._move(manifest, move) for move in manifest.moves]
         if staged:
@@ -145,7 +143,7 @@ class StagedFiles:
             self._report_removed(manifest)
 
     def _report_removed(self, manifest: Manifest) -> None:
-        """Whoever empties a table removes what is staged in it too: those rows count as delivered and removed."""
+        """Report files that a TRUNCATE removed with the table: they count as delivered and removed."""
         gone = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
         if gone:
             self._context.notice(

@@ -1,11 +1,4 @@
-"""JDBC tables: each batch is one transaction, in which its number goes into a ledger beside the table.
-
-Spark's JDBC writer commits partition by partition, so a death would leave half a batch. Here it fills a staging table,
-in parallel; then one transaction on one connection moves the rows, adds (job, batch) to the ledger and drops the
-staging table. A replayed batch whose number is there is read and not written. The ledger's key makes a second run that
-commits the same batch at the same time fail instead of doubling it, and the rows are counted before they move, because
-a task whose success got lost on its way has put its rows into the staging table twice.
-"""
+"""JDBC tables: each batch is one transaction, which also writes the batch's number into a ledger table."""
 
 from __future__ import annotations
 
@@ -34,21 +27,25 @@ class JdbcTarget:
     ledger: LedgerSql
 
     def transact(self, steps: list[TransactionStep], keep: bool = True) -> dict[str, str | None]:
-        """Carry out all steps or none; the value of each by its name. Raises DatabaseError."""
+        """Run all steps in one transaction and return the value of each by its name. Raises JdbcError."""
         first = [TransactionStep("begin", text) for text in self.sql.dialect.session_setup]
         values = self.database.transact([*first, *steps], keep)
         return dict(zip((step.name for step in (*first, *steps)), values, strict=True))
 
     def name_table(self, name: str) -> str:
-        """A table of ours in the target's schema, as SQL names it."""
+        """Return the name of a table of JetSQL's in the target's schema."""
         return name_in_schema(self.sql.table, name)
 
     def drop_tables(self, tables: list[str]) -> list[TransactionStep]:
+        """Return the steps that drop tables."""
         return [TransactionStep("drop", f"DROP TABLE {table}") for table in tables]
 
 
 def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> JdbcTarget:
-    """Raises StatementError UNSUPPORTED_SINK for a database that is not known to hold a batch in one transaction."""
+    """Return the target for a plan's sink.
+
+    Raises StatementError UNSUPPORTED_SINK for a database whose transactions are not known to hold a batch.
+    """
     database = Database(spark, table.options)
     dialect = find_dialect(database.driver)
     if dialect is None:
@@ -59,12 +56,12 @@ def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str)
 
 
 def needs_transactions(plan: Plan) -> bool:
-    """Whether rows go through a staging table; else Spark's writer appends them to the table itself."""
+    """Return whether rows go through a staging table; otherwise Spark's writer appends them directly."""
     return plan.upsert or plan.overwrite or plan.guarantee is Guarantee.EXACTLY_ONCE
 
 
 class JdbcTransactions:
-    """Writer of one job's batches, each of them visible as a whole."""
+    """Writes one job's batches, each of them visible as a whole."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -112,7 +109,7 @@ class JdbcTransactions:
                 raise target.database.explain_error(error) from error
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept between batches."""
 
     def _write(self, target: JdbcTarget, staging: str, rows: DataFrame, batch: int) -> int | None:
         if not self._has_swept:
@@ -132,7 +129,7 @@ class JdbcTransactions:
         return count
 
     def _prepare(self, target: JdbcTarget, staging: str) -> int | None:
-        """Make the staging table; the newest batch in the ledger, which is made when it is not there."""
+        """Create the staging table, and the ledger if it is missing. Return the newest batch in the ledger."""
         ledger = [TransactionStep("newest", target.ledger.select_newest())] if self._has_ledger else []
         steps = [*ledger, TransactionStep("stage", target.sql.create_staging(staging))]
         try:
@@ -167,7 +164,7 @@ class JdbcTransactions:
                 raise
 
     def _sweep(self, target: JdbcTarget) -> None:
-        """Drop what earlier runs of the job left staged."""
+        """Drop the staging tables that earlier runs of the job left."""
         found = target.database.list_tables(self._prefix)
         left = [f"{quote(schema)}.{quote(name)}" if schema else quote(name) for schema, name in found]
         if left:
@@ -200,7 +197,7 @@ class JdbcTransactions:
 
 
 class JdbcAppend(UntrackedSink):
-    """At least once: Spark's JDBC writer appends each batch, partition by partition. A replayed batch comes again."""
+    """Appends each batch with Spark's JDBC writer, partition by partition, at least once."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         database = Database(self._context.spark, self._context.catalog.require_sink_table(self._sink).options)
@@ -209,9 +206,9 @@ class JdbcAppend(UntrackedSink):
 
 
 def append_rows(rows: DataFrame, database: Database, table: str, defaults: dict[str, str]) -> int:
-    """Append rows to a table of the database, all partitions side by side; how many there were.
+    """Append rows to a table of the database, all partitions in parallel, and return the row count.
 
-    more: options for Spark's writer that the table's own may overrule. Raises StatementError for the database's errors.
+    defaults: options for Spark's writer that the table's own override. Raises StatementError for the database's errors.
     """
     observation = Observation()
     options = {**defaults, **database.writer_options(table)}

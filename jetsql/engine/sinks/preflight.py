@@ -1,8 +1,4 @@
-"""What can be known of a JDBC sink before its job is made: a batch without rows is tried and taken back.
-
-Every right, index and column that the job needs is asked for by the very statements that will need it, in a transaction
-that ends with a rollback, so that nothing here has to know the rules of rights and nothing is left behind.
-"""
+"""Check a JDBC sink before its job is created: try a batch without rows and roll it back."""
 
 from __future__ import annotations
 
@@ -32,9 +28,9 @@ _PURPOSES: Final = {
 
 
 def check_jdbc_table(spark: SparkSession, table: TableFacts) -> None:
-    """Whether the table's database can be reached and has the table: a question of its own, since Spark's first
-    connection would wait longer and fail with an error of the driver's.
+    """Check that the table's database is reachable and has the table.
 
+    Spark's first connection would wait longer and fail with an error of the driver's.
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
     database = Database(spark, table.options)
@@ -54,7 +50,7 @@ def check_jdbc_table(spark: SparkSession, table: TableFacts) -> None:
 
 
 def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Try a batch without rows.
+    """Try a batch without rows and roll it back.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
@@ -135,7 +131,7 @@ def _not_ready(target: JdbcTarget, error: JdbcError, rights: str) -> StatementEr
 
 
 def _grant_hint(target: JdbcTarget, error: JdbcError, rights: str) -> str:
-    """The statement that gives the right that is missing."""
+    """Return the statement that grants the missing privilege."""
     if error.sqlstate != _NOT_ALLOWED:
         return ""
     user = target.database.user or "the user"

@@ -25,7 +25,7 @@ from jetsql.jobs.planning.progress_tracking import tracks_beside
 
 
 class UntrackedSink:
-    """What writers have in common that keep no record of the batches that are in."""
+    """The common part of sinks that keep no record of the batches that are in the table."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -38,14 +38,14 @@ class UntrackedSink:
         return False  # it can't be told
 
     def discard(self) -> None:
-        """Nothing is staged."""
+        """Do nothing: nothing is staged."""
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept between batches."""
 
 
 class PlainAppend(UntrackedSink):
-    """Writer of one job's batches into any table that Spark can insert into."""
+    """Writes one job's batches into any table that Spark can insert into."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
@@ -55,7 +55,7 @@ class PlainAppend(UntrackedSink):
 
 
 class PartitionOverwrite(UntrackedSink):
-    """Writer of a batch job that replaces partitions: the job's own statement, run by Spark."""
+    """Replaces partitions by the statement of a batch job, run by Spark."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
@@ -65,7 +65,7 @@ class PartitionOverwrite(UntrackedSink):
 
 
 class KafkaAppend(UntrackedSink):
-    """Writer of one job's batches into a topic."""
+    """Writes one job's batches into a topic with Spark's Kafka sink."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         return self._table.encode(rows, self._context.job)
@@ -86,7 +86,7 @@ class KafkaAppend(UntrackedSink):
 
 
 class KafkaStream(UntrackedSink):
-    """A stream into one topic."""
+    """Streams rows into a topic with Spark's Kafka sink."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
         self._context.catalog.require_sink_table(self._sink)

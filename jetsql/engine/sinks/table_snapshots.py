@@ -1,10 +1,4 @@
-"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of its location.
-
-Spark's own overwrite deletes first and writes then: a reader that polls meanwhile sees no rows, or missing files. Here
-a reader sees the old result or the new one. What was replaced stays for a while for the queries that still read it, the
-folder that the table was created with too: removed at the first switch, it failed the readers of that moment. Once the
-job is dropped all of it goes, so that DROP and CREATE TABLE find the place free.
-"""
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the location."""
 
 from __future__ import annotations
 
@@ -21,7 +15,7 @@ from jetsql.jobs.model.job import Guarantee
 
 
 class TableSnapshots:
-    """Writer of one job's results, each of which replaces the one before."""
+    """Writes one job's results, each of which replaces the one before."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -70,10 +64,13 @@ class TableSnapshots:
             self._files.delete(self._folder)
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept open between batches."""
 
     def _table(self) -> TableFacts:
-        """The table, which may be at any version of this job by now. There may be hundreds, so they are not listed."""
+        """Return the table, which may show any snapshot of this job by now.
+
+        There may be hundreds of snapshots, so they are not listed.
+        """
         catalog = self._context.catalog
         table = catalog.table(self._sink.table)
         own = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
@@ -86,8 +83,10 @@ class TableSnapshots:
         return f"{job.id}-{run}{batch:09d}"
 
     def _delete_replaced(self, current: str) -> None:
-        """Delete what was replaced long enough ago, which is when the version after it came. Where folders have no time
-        of their own (object stores give the present one), a run counts from when it first saw it replaced.
+        """Delete the snapshots that were replaced long enough ago.
+
+        A snapshot was replaced when the next one was written. Where folders have no time of their own (object stores
+        return the present), a run counts from when it first saw the snapshot replaced.
         """
         replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
         for path, next_one in pairwise([*replaced, current]):
@@ -100,7 +99,7 @@ class TableSnapshots:
         return self._files.read_modification_time(path) if self._files.exists(path) else time.time()
 
     def _replaced(self, current: str, with_original: bool) -> list[str]:
-        """Oldest first."""
+        """Return the folders of replaced snapshots, the oldest first."""
         original = with_original and self._files.exists(self._sink.location)
         paths = [self._sink.location] if original else []
         paths += [f"{self._folder}/{name}" for name in self._own_snapshots()]
@@ -111,7 +110,7 @@ class TableSnapshots:
 
 
 def snapshots_folder(location: str) -> str:
-    """Where a table's versions are: a hidden folder beside the one that the table was created with."""
+    """Return the hidden folder with a table's snapshots, next to the folder that it was created with."""
     parent, _, name = location.rpartition("/")
     if parent.rpartition("/")[2].endswith(".versions"):
         return parent

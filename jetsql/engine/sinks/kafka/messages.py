@@ -1,4 +1,4 @@
-"""Rows of a job as messages for a topic, and what each of them carries for readers that drop repeats."""
+"""Encode rows of a job as messages for a topic, with the headers by which readers drop duplicates."""
 
 from __future__ import annotations
 
@@ -16,34 +16,37 @@ _HEADERS: Final = "array<struct<key: string, value: binary>>"
 
 
 class TopicTable:
-    """A table USING kafka as it is at this moment: asking the catalogue for each batch would be much of a small one."""
+    """A table USING kafka as it was when this was made: a look-up for each batch would be much of a small one."""
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
         self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
 
     def encode(self, rows: DataFrame, job: Job) -> DataFrame:
-        """With the columns that the table gives them."""
+        """Return the rows with the message columns that the table defines."""
         return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def encode_all_columns(self, rows: DataFrame, job: Job) -> DataFrame:
-        """With all columns, in the order in which parts are written: key, value, headers, topic, partition."""
+        """Return the rows with all message columns: key, value, headers, topic, partition, in this order."""
         return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def writer_options(self, in_batches: bool) -> dict[str, str]:
-        """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others. The
-        broker is asked how large batches may be."""
+        """Return the options for the connector's writer, with the values of secrets.
+
+        in_batches: messages may wait for others. Asks the broker for the greatest size of a batch of messages.
+        """
         options: dict[str, str] = json.loads(self._java.writing(in_batches))
         return options
 
 
 def delivery_headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
-    """What is added to each message of a batch, where the table asks for it."""
+    """Return the headers that are added to each message of a batch, if the table's OPTIONS ask for them."""
     asked = table.option("delivery.headers").lower() == "true"
     return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if asked else {}
 
 
 def add_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
+    """Return the messages with additional headers."""
     if not added:
         return messages
     more = sf.array(

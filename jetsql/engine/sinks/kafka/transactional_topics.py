@@ -54,24 +54,25 @@ _IN_A_TASK: Final = "JetSQL Kafka part: "  # by `PartWriter.java`, before a JSON
 
 @dataclass(frozen=True)
 class TransactionalTopic:
-    """A sink's topic at its broker, and what is asked of it. ids: what the names of this job's parts begin with there.
-    name: None where each row names its own."""
+    """A sink's topic at its broker, and the operations of exactly-once delivery."""
 
     java: Any
     server: str
     name: str | None
+    """None where each row names its own topic."""
     conf: Mapping[str, str]
     ids: str
+    """The prefix of the names of this job's transactional ids and consumer groups."""
 
     def parts(self, messages: DataFrame) -> tuple[Part, ...] | None:
-        """In the order of the tasks; None when some rows come from what may be split otherwise the next time."""
+        """Return the parts in the order of the tasks, or None when a replay may split some rows otherwise."""
         result = self.java.parts(messages._jdf)
         return None if result is None else tuple(Part(**part) for part in json.loads(result))
 
     def write(
         self, messages: DataFrame, parts: tuple[Part, ...], job: Job, batch: int, delivery_headers: dict[str, str]
     ) -> int:
-        """Returns the rows of the batch. Raises StatementError for the broker's errors."""
+        """Write a batch and return its row count. Raises StatementError for the broker's errors."""
         names, added = json.dumps([part.name for part in parts]), json.dumps(delivery_headers)
         conf, keyed = json.dumps(dict(self.conf)), job.plan.upsert
         try:
@@ -84,26 +85,26 @@ class TransactionalTopic:
         return int(json.loads(result)["rows"])
 
     def newest_batches(self, names: list[str]) -> dict[str, int]:
-        """The newest batch that is in, by part. Raises StatementError."""
+        """Return the newest committed batch by part. Raises StatementError."""
         asked = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
         newest: dict[str, int] = self._parse_answer(self.java.newest(*asked))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
-        """How long the broker keeps the offsets of a group without members. One that doesn't tell has the default."""
+        """Return how long the broker keeps offsets of a group without members, by default 7 days."""
         result = json.loads(self.java.retention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
         return float(result.get("minutes", _RETENTION_MINUTES)) * 60
 
     def fence(self, names: list[str]) -> None:
-        """From now on no attempt that is under way can bring a part of these names in. Raises StatementError."""
+        """Fence off all attempts under way at these parts. Raises StatementError."""
         self._parse_answer(self.java.fence(json.dumps(dict(self.conf)), self.ids, json.dumps(names)))
 
     def delete_groups(self) -> None:
-        """Delete what is noted of the job. Raises StatementError."""
+        """Delete the job's consumer groups. Raises StatementError."""
         self._parse_answer(self.java.forget(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
 
     def check_transactions(self) -> None:
-        """Try a transaction without rows and take it back. Raises StatementError."""
+        """Try a transaction without rows and roll it back. Raises StatementError."""
         self._parse_answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
 
     def explain(self, failure: KafkaFailure) -> StatementError:
@@ -119,7 +120,7 @@ class TransactionalTopic:
 
 
 def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> TransactionalTopic:
-    """The topic of a table as a job sees it."""
+    """Return the topic of a table for a job."""
     options = table.writer_options(in_batches=True)
     given = {key[len(_CLIENT) :]: value for key, value in options.items() if key.lower().startswith(_CLIENT)}
     server = f"Kafka {given.get('bootstrap.servers', '')}"
@@ -141,12 +142,12 @@ def _id_prefix(job_id: str) -> str:
 
 
 def check_transactions(spark: SparkSession, table: TableFacts) -> None:
-    """Try what a job needs to write a table's topic exactly once. Raises StatementError."""
+    """Check that a job could write a table's topic exactly once. Raises StatementError."""
     open_topic(spark, TopicTable(spark, table.name), f"rehearsal-{uuid4()}").check_transactions()
 
 
 class KafkaTransactions:
-    """Writer of one job's batches, each message of which is there once for who reads what is committed."""
+    """Writes one job's batches so that readers of committed messages see each message once."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -174,8 +175,10 @@ class KafkaTransactions:
         return topic.write(messages, parts, self._job, batch, delivery_headers(table, self._job, batch))
 
     def _current_table(self) -> TableFacts:
-        """The sink's table, asked for once a second: to ask takes as long as much of a small batch, which goes where
-        the one before went, whatever has become of the table."""
+        """Return the sink's table, read from the catalogue at most once a second.
+
+        The look-up takes as long as much of a small batch, which has the same target as the batch before.
+        """
         asked, table = self._cached_table
         if table is None or monotonic() - asked > _TABLE_SECONDS:
             table = self._context.catalog.require_sink_table(self._sink)
@@ -191,7 +194,10 @@ class KafkaTransactions:
         return open_topic(self._context.spark, self._table, self._job.id)
 
     def has_batch(self, batch: int) -> bool:
-        """A batch of which a part is in has to get in. No attempt at it is under way any more, but a commit may be."""
+        """Return whether a part of the batch is committed, so that the whole batch has to be.
+
+        No attempt at the batch is under way any more, but a commit may be: so its parts are fenced first.
+        """
         manifest = self._manifests.read(batch)
         self._context.catalog.require_sink_table(self._sink)
         if manifest is None:
@@ -211,7 +217,7 @@ class KafkaTransactions:
             self._context.notice(f"The job's consumer groups stay at the broker for a week: {error.message}")
 
     def close(self) -> None:
-        """Let the producers go that were kept between batches, where tasks come to; others go after five minutes."""
+        """Close the idle producers on the executors that tasks of this reach; others close after five minutes."""
         spark = self._context.spark
         if is_stopped(spark):
             return
@@ -221,18 +227,21 @@ class KafkaTransactions:
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 
     def _stage_once(self, messages: DataFrame) -> DataFrame:
-        """The rows of a batch job, as they were when it first ran: its tables may have others by now, and parts of what
-        it came to then may be in the topic. They go with the job's checkpoint, once its end is stored."""
+        """Return the rows of a batch job as its first run saw them.
+
+        Its tables may have other rows by now, and parts of the first result may be in the topic. The staged rows are
+        deleted with the job's checkpoint, after its end is stored.
+        """
         if not self._files.exists(f"{self._staging}/_SUCCESS"):
             messages.write.mode("overwrite").parquet(self._staging)
         return messages.sparkSession.read.schema(messages.schema).parquet(self._staging)
 
 
 def _split_stably(topic: TransactionalTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:
-    """Messages that are split into the same parts whenever they come, and these: as they are, or spread by what is in
-    them.
+    """Return the messages and their parts, repartitioned if a replay might split them otherwise.
 
-    Rows of a topic and of a shuffle are; files may be cut otherwise, where a member has come or a setting is another.
+    Rows of a topic and of a shuffle are split the same way in each replay. Files are not, after an executor has joined
+    or a setting has changed.
     """
     parts = topic.parts(messages)
     if parts is None:
@@ -254,7 +263,7 @@ def _failure_in(error: BaseException) -> KafkaFailure | None:
 
 
 class _FailpointListener:
-    """Takes each step of each part to the failpoints (java.util.function.BiConsumer)."""
+    """Passes each step of each part to the failpoints (java.util.function.BiConsumer)."""
 
     def accept(self, step: str, job: str) -> None:
         failpoint("kafka", job, step=step)
