@@ -1,4 +1,4 @@
-"""Reading what Spark's checkpoint of a query says: how far the query came, and the offsets of its batches."""
+"""Read Spark's checkpoint of a query: how far the query came, and the offsets of its batches."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ _BY_KIND: Final = {
     ),
     "OffsetOutOfRangeException": _LOST,
 }
-# What else the same classes mean, or can be said of them, where only Spark's connector has met them.
+# Other meanings and messages of the same classes in errors of Spark's connector.
 _IN_RUNS: Final = {
     _UNKNOWN: _TOPIC_GONE,
     "UnknownTopicIdException": _TOPIC_GONE,
@@ -199,7 +199,7 @@ _IN_PARTS: Final = {
         _TOO_LARGE, message=f"{_TOO_LARGE.message} Nothing of its part of the batch was written."
     ),
 }
-# Kafka's client tells these by words alone.
+# Kafka's client identifies these by their message only.
 _BY_MESSAGE: Final = {
     "TxnOffsetCommitResponse: Topic authorization failed": _Explanation(
         _NOT_READY,

@@ -1,8 +1,8 @@
-"""What an error of Spark, Java or a file system means for a job, and what a person can do about it: one table.
+"""What an error of Spark, Java or a file system means for a job, and what the user can do about it: one table.
 
-Such errors name a method or a temporary file and seldom what is wrong. They are recognised by Spark's condition, by the
-operating system's words, or by where in Spark they were raised: a checkpoint that can't be read has a dozen different
-errors, and only their place is the same.
+Such errors name a method or a temporary file, and seldom the problem. They are identified by Spark's condition, by the
+operating system's message, or by where in Spark they were raised: an unreadable checkpoint has a dozen different
+errors, and only the place in the code is the same.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ GONE_HINT: Final = (
 
 _NOTHING_LOST: Final = "Nothing is lost: a live job goes on with its next restart or with RESUME JOB."
 
-# A URI or path as Hadoop writes it, spaces and all: a word behind a space belongs to it when it goes on with another
-# folder.
+# A URI or path as Hadoop writes it, with spaces: a word after a space belongs to it when another folder follows.
 _PATH: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+.-]*:|(?<!\S)(?=/[^\s/]+/))/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*"
 )
@@ -83,7 +82,7 @@ DAMAGED: Final = (
 _CHECKPOINT_FRAMES: Final = re.compile(
     r"streaming\.checkpointing\.|streaming\.state\.|FileStreamSourceLog|StreamMetadata\$"
 )
-# Classes of errors that come of what a file holds or that it is not there; others may be of a network that comes back.
+# Classes of errors for missing or damaged files; others may be of a network that recovers.
 _DAMAGE_CLASSES: Final = (
     "java.lang.IllegalStateException",
     "java.lang.IllegalArgumentException",

@@ -1,6 +1,7 @@
-"""Errors of a run in words for people, and whether trying again can help: one table of Spark's conditions.
+"""Turn errors of a run into causes with a message for users, and say whether a retry can help.
 
-What is not in the table may heal: a server that is restarted, a network that comes back, a full disk that is cleared.
+One table has the conditions of Spark that come back at each retry. Every other error may go away: a server restarts,
+a network recovers, space is freed on a disk.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
 
-# Prefixes of conditions (Spark's and ours) that come back however often the job is started.
+# Prefixes of conditions (Spark's and JetSQL's) that come back at each start of the job.
 NOT_RETRYABLE: tuple[str, ...] = (
     "AMBIGUOUS_REFERENCE",
     "ARITHMETIC_OVERFLOW",
@@ -133,7 +134,7 @@ def _cause_of(error: BaseException, batch: int | None, paths: RunPaths | None) -
 
 
 def _cause_of_own_error(error: JetSQLError, batch: int | None, inner: BaseException | None = None) -> Cause:
-    # Where an error is given its place in a statement it is raised once more, which leaves what it came of as context.
+    # An error that gets its place in a statement is raised again, with the original error as its context.
     origin = next((each for each in (inner, error.__cause__, error.__context__) if isinstance(each, JdbcError)), None)
     kind = "" if origin is None else origin.error_class
     return Cause(
@@ -195,7 +196,7 @@ _WRAPPERS = frozenset(
         "INTERNAL_ERROR",
     }
 )
-# Conditions that are worth showing, with messages that leave what happened to the error within.
+# Conditions that are worth showing, whose messages do not describe the failure: that is in the error within.
 _UNSPECIFIC = frozenset({"FAILED_READ_FILE.NO_HINT", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"})
 
 

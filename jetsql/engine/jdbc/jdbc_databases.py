@@ -1,8 +1,8 @@
-"""Databases behind JDBC tables: short conversations with them, and what their errors mean for a job.
+"""Databases of JDBC tables: short transactions in them, and the errors to raise for theirs.
 
-Everything a job asks of a database itself (rows go through Spark's writers) is a list of steps in one transaction on
-one connection. An error keeps its SQLSTATE, which says the same for every database: what it is called here, and whether
-trying again can help. No message holds a password, whatever a driver put into it.
+Rows go through Spark's writers. Everything else that a job does in a database is a list of steps in one transaction
+on one connection. An error keeps its SQLSTATE, which has the same meaning in every database: JetSQL's condition for
+it, and whether a retry can help. No message has a password, whatever a driver put into it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import hide, hide_in_text
 
-NO_DRIVER: Final = "DRIVER"  # stands in place of a SQLSTATE
+NO_DRIVER: Final = "DRIVER"  # takes the place of a SQLSTATE
 
 # Prefixes of SQLSTATEs -> conditions; the first that fits holds. What is not here may heal.
 _CONDITIONS: Final = (
@@ -53,7 +53,7 @@ _DRIVER_HINT: Final = (
     f"--conf spark.jars.packages={POSTGRESQL.package} or the package of that database."
 )
 
-# Given to a driver unless the table's OPTIONS say otherwise: who can't connect in 5 s is told so.
+# Defaults for a driver that the table's OPTIONS override. A connection fails after 5 s.
 _CONNECTION_DEFAULTS: Final = {
     POSTGRESQL.scheme: {
         "driver": POSTGRESQL.class_name,
@@ -63,7 +63,7 @@ _CONNECTION_DEFAULTS: Final = {
         "ApplicationName": "JetSQL",
     },
 }
-# PostgreSQL's words around a message: how bad it is, and where in a text that the user has not written.
+# What PostgreSQL adds to a message: the severity, and the position in a statement that the user has not written.
 _NOISE: Final = re.compile(r"^(ERROR|FATAL): | Position: \d+$")
 _NOT_FOR_CONNECTIONS: Final = frozenset({"key.columns", "path", "serialization.format"})
 
@@ -120,10 +120,10 @@ class Database:
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._bridge = bridge(spark)
         named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
-        given = revealed(spark, named)
-        self._lower_case_options = {key.lower(): value for key, value in given.items()}
+        revealed_options = revealed(spark, named)
+        self._lower_case_options = {key.lower(): value for key, value in revealed_options.items()}
         more = _CONNECTION_DEFAULTS.get(self.driver.scheme, {}) if self.driver is not None else {}
-        self._options = given | {
+        self._options = revealed_options | {
             key: value for key, value in more.items() if key.lower() not in self._lower_case_options
         }
 

@@ -1,4 +1,12 @@
-"""The databases that JDBC sinks write: their drivers, and the SQL that differs between them."""
+"""The databases that JDBC sinks write: their drivers, and the SQL that differs between them.
+
+A database has a dialect when its transactions include DDL and have been tried: the staging table, the rows and the
+ledger's row are committed or rolled back together. Names of JetSQL's own tables are always quoted, so every database
+keeps them as they are.
+
+JetSQL ships no drivers: Spark fetches those that a setting names. Their versions are here only; the tests run with
+the same ones.
+"""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ def is_on_loopback(master: str) -> bool:
     return _ON_LOOPBACK.match(master) is not None
 
 
-def secret_file(given: Path | None) -> Path:
+def find_secret_file(configured: Path | None) -> Path:
     """Return the file with the secret of a cluster: the given one, or the user's own next to `config.toml`."""
-    return given or platformdirs.user_config_path("jetsql", appauthor=False) / "cluster.secret"
+    return configured or platformdirs.user_config_path("jetsql", appauthor=False) / "cluster.secret"
 
 
 def make_secret(file: Path) -> None:
@@ -55,7 +55,7 @@ def make_secret(file: Path) -> None:
         ) from error
 
 
-def driver_confs(master: str, conf: Mapping[str, str], given: Path | None) -> dict[str, str]:
+def driver_confs(master: str, conf: Mapping[str, str], configured: Path | None) -> dict[str, str]:
     """Return Spark's settings by which a driver authenticates itself and its executors.
 
     conf: the user's settings of Spark, which may name a secret of their own or turn authentication off.
@@ -70,8 +70,8 @@ def driver_confs(master: str, conf: Mapping[str, str], given: Path | None) -> di
         return {_ON: "true"}
     if not master.startswith(_STANDALONE):
         return {}
-    file = secret_file(given)
-    if given is None and not file.exists():
+    file = find_secret_file(configured)
+    if configured is None and not file.exists():
         raise EngineError(
             "ENGINE_NOT_STARTED",
             f"The secret of the cluster at {master} is missing: there is no file {file}.",

@@ -1,4 +1,8 @@
-"""Turn a body's text into an `Analysis`: Spark's analyzer resolves it, this module reads and checks the result."""
+"""Turn a body's text into an `Analysis`: Spark's analyzer resolves it, this module reads and checks the result.
+
+The text goes to Spark with everything before the body blanked out, so that positions in Spark's own errors are
+positions in the whole statement.
+"""
 
 from __future__ import annotations
 

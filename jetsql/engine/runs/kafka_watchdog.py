@@ -1,4 +1,9 @@
-"""Detect stalled runs whose Kafka broker is unreachable and report the cause."""
+"""Detect stalled runs whose Kafka broker is unreachable and report the cause.
+
+Kafka's clients wait without a log line: Spark's source for three minutes, a task of real-time mode for ever. So the
+watchdog looks up the topics of a run that has reported nothing for a while, and reports what is wrong with them as
+RunBlocked. The run continues, because a broker that restarts is back before that.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +92,8 @@ class KafkaWatchdog:
                     return
             try:
                 self.check_runs()
-            except (Py4JError, PySparkException) as error:  # Spark may be stopped in this very moment
-                _LOG.info("Runs were not looked after this time: %s", error)
+            except (Py4JError, PySparkException) as error:  # Spark may be stopped concurrently
+                _LOG.info("Stalled runs were not checked this time: %s", error)
                 if is_stopped(self._spark):
                     return
 
@@ -117,7 +122,7 @@ class KafkaWatchdog:
     def _check_topic(self, name: str, operation: KafkaOperation, checks: _CheckRound) -> Cause | None:
         table = self._catalog.table(name)
         if table is None:
-            return None  # the run will say so itself
+            return None  # the run reports that itself
         servers = KafkaTopic.of_table(table).servers
         if servers in checks.away:
             return checks.away[servers]

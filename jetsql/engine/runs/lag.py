@@ -1,4 +1,8 @@
-"""Measure how far a stream is behind its sources: in their units, and in seconds."""
+"""Measure how far a stream is behind its sources: in their units, and in seconds.
+
+Sources report their newest offset, but not when it was written. So the tracker stores the newest offsets of each
+batch: what was newest then, and is the next to be read now, has waited since then. Pure: from Spark's JSON alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-# As many batches are remembered; what waits for longer is reckoned by how fast the source grew meanwhile.
+# The number of batches that are remembered; a longer lag is extrapolated from how fast the source grew in them.
 _HISTORY_BATCHES: Final = 600
 
 _PartitionOffsets = Mapping[tuple[str, ...], int]

@@ -89,5 +89,5 @@ def _rate(progress: Mapping[str, Any], name: str) -> float | None:
 
 def _watermark(events: Mapping[str, str]) -> float | None:
     """Return the watermark, or None before the first event, when Spark's watermark is the epoch."""
-    told = parse_timestamp(events["watermark"]) if "watermark" in events else 0.0
-    return told or None
+    watermark = parse_timestamp(events["watermark"]) if "watermark" in events else 0.0
+    return watermark or None

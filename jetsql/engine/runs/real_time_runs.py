@@ -1,4 +1,9 @@
-"""Runs in Spark's real-time mode: rows are processed immediately, and a batch is a long interval of that."""
+"""Runs in Spark's real-time mode: rows are processed immediately, and a batch is a long interval of that.
+
+Spark stores its progress only at the end of such a batch, so little can wait for that: the run reports that it works,
+and its row rate, while the batch runs. When a run is stopped, its batch ends early. A batch that has not ended by the
+deadline is interrupted, and the next run writes its rows again.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
     needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
-    if cores and needed > cores - held_cores:  # without any it waits for members, and is asked about again then
+    if cores and needed > cores - held_cores:  # without any, the run waits for executors and is checked again then
         others = f", of which other jobs with this trigger hold {held_cores} for good" if held_cores else ""
         raise RetryableError(
             "TRIGGER_NOT_POSSIBLE",
@@ -48,9 +53,9 @@ class RealTimeRun(StreamingRun):
         self._read = (0, monotonic())
 
     @property
-    def tasks(self) -> int:
+    def held_cores(self) -> int:
         """Return the number of cores that the run holds; 0 before its first batch."""
-        return int(self._flow.tasks()) if self._flow is not None else 0
+        return int(self._flow.held_cores()) if self._flow is not None else 0
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)

@@ -100,7 +100,7 @@ class SparkEngine:
 
     def check_reachable(self, plan: Plan) -> None:
         """Check the external systems of a plan. Spark itself has accessed file tables during analysis."""
-        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has asked them
+        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has checked them
             self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
@@ -119,7 +119,7 @@ class SparkEngine:
                 ask_topic(self._spark, table, KafkaOperation.READ)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._check_sources(plan)  # the connector would ask for the topics' partitions for minutes
+        self._check_sources(plan)  # the connector would look up the topics' partitions for minutes
         session = self._sessions.open_for_plan(plan, {} if job is None else job.defaults)
         query = resolve_body(body, session, plan.analysis.session).query
         check_real_time_query(session, query, self._count_held_cores(but=job))
@@ -128,7 +128,7 @@ class SparkEngine:
         """Return the cores of runs that never free them, without those of one job."""
         with self._lock:
             runs = [run for id_, run in self._runs.items() if but is None or id_.job != but.id]
-        return sum(run.tasks for run in runs if isinstance(run, RealTimeRun))
+        return sum(run.held_cores for run in runs if isinstance(run, RealTimeRun))
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
@@ -148,8 +148,8 @@ class SparkEngine:
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
-            self._check_sources(job.plan)  # all that follows would wait for minutes, and a stop behind it
-            # Real-time mode would run such a batch anew, past where its end is noted.
+            self._check_sources(job.plan)  # everything below would wait for minutes, and a stop for it
+            # Real-time mode would run such a batch again, beyond its stored end.
             self._finish_pending(job, report)
         parts = self._parts(job, session, self._forget_when_ended(report))
         run = _run(parts)
@@ -189,7 +189,7 @@ class SparkEngine:
             raise
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
-        # While it is waiting to be started again a run may begin at any time, and finishes the batch itself.
+        # A job that waits for its restart may begin a run at any time, which finishes the batch itself.
         if job.status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
             self._finish_pending(job, report)
         return self._state_copies.create_snapshot(job, snapshot, self._sessions.open_for_job(job))
@@ -241,8 +241,8 @@ class SparkEngine:
     def _discard_staged_rows(self, job: Job, version: Version) -> None:
         """Delete what a version of the job has staged in a table that the job no longer writes."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
-        # What is staged and noted in a database or at a broker is the job's, whichever of its versions it was: the run
-        # that is there needs it, and drops what others left.
+        # What is staged and stored in a database or at a broker belongs to all versions of the job: the current run
+        # needs it, and drops what others left.
         if old.table != new.table and old.kind is SinkKind.FILES:
             self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
 
@@ -257,7 +257,7 @@ class SparkEngine:
         running = self._runs.get(run)
         if running is None:
             return True
-        graceful = running.stop(deadline_seconds)  # one that can't be stopped is still there for the next try
+        graceful = running.stop(deadline_seconds)  # a run that cannot be stopped stays registered for the next try
         self._forget(run)
         return graceful
 
@@ -306,12 +306,12 @@ class SparkEngine:
     def _forget_when_ended(self, report: Report) -> Report:
         """Return a listener that forgets ended runs and passes all events on."""
 
-        def told(event: EngineEvent) -> None:
+        def listen(event: EngineEvent) -> None:
             if isinstance(event, RunCompleted | RunFailed | RestartRequested):
                 self._forget(event.run)
             report(event)
 
-        return told
+        return listen
 
     def _writer(self, job: Job, session: SparkSession, report: Report) -> SinkWriter:
         run = RunId(job.id, job.run)

@@ -1,4 +1,8 @@
-"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and the events that it reports."""
+"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and the events that it reports.
+
+Events of a streaming query come from Spark's listener, so nothing polls. A run reports its end once. A run that is
+being stopped does not report its end, because the caller of `stop` knows.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +136,9 @@ class StreamingRun:
         if plan.trigger is Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
         if isinstance(self._parts.writer, StreamWriter):
-            return {"processingTime": "0 milliseconds"}  # its notes have the job's interval, not its batches
+            return {
+                "processingTime": "0 milliseconds"
+            }  # the job's interval is that of its progress tracking, not of its batches
         return {"processingTime": f"{plan.interval_millis} milliseconds"}
 
     def stop(self, deadline_seconds: float) -> bool:
@@ -146,9 +152,9 @@ class StreamingRun:
         except Exception:
             if self._ended.is_set():
                 return False
-            self._stopping.clear()  # it goes on for now, so its end will be told when it comes
+            self._stopping.clear()  # the run continues, so its end will be reported
             raise
-        # Events come in their order, so behind the end there is no batch left to be told. A dead Spark tells none.
+        # Events come in order, so all batches have been reported before the end. A stopped Spark reports none.
         if not is_stopped(self._parts.session):
             self._ended.wait(_EVENTS_SECONDS)
             if graceful:
@@ -192,10 +198,10 @@ class StreamingRun:
     def _end(self) -> None:
         self._started.wait()
         if is_stopped(self._parts.session):
-            return  # Spark was taken away under the engine: the job goes on with the next start
+            return  # Spark was stopped under the engine: the job continues with the next start
         bridge(self._parts.session).release(self._parts.session._jsparkSession, self._listener)
         query = self._query
-        # Java holds this run as its listener, and the run Java's query: together they would never be let go.
+        # Java refers to this run as its listener, and the run to Java's query: the cycle would never be collected.
         self._query = self._listener = None
         if query is not None and not self._stopping.is_set():
             self._report_end(query)
@@ -234,7 +240,7 @@ class StreamingRun:
             self._written[batch] = writer.write(rows, batch)
             failpoint("sink-written", self._parts.job.name)
         except BaseException as error:
-            # Across Java the error would lose its condition, and Spark searches through its text, however long.
+            # Through Java, the error would lose its condition, and Spark would search its text, however long.
             self._failure = (error, batch)
             raise RuntimeError(f"Batch {batch} was not written.") from None
 
@@ -298,7 +304,7 @@ class BatchRun:
             count = self._writer.write(parts.rows(), 0)
             self._writer.close()
             failpoint("sink-written", parts.job.name)
-        except Exception as error:  # whatever it is, it is the job's end and is told as such
+        except Exception as error:  # any error ends the job and is reported as its failure
             if not self._stopping:
                 parts.report(_ended(parts, cause_of(error, 0, parts.paths)))
             return
@@ -340,7 +346,7 @@ def _is_within(file: str, folder: str) -> bool:
 
 
 def _path(url: str) -> str:
-    """Return the path of a URL with one slash or with three behind its scheme."""
+    """Return the path of a URL with one slash or with three after its scheme."""
     return url.partition(":")[2].strip("/")
 
 

@@ -1,4 +1,9 @@
-"""Sessions of jobs: what a job captures of the session that creates it, and the new session that each run gets."""
+"""Sessions of jobs: what a job captures of the session that creates it, and the new session that each run gets.
+
+Like a view, a job captures catalog, schema and every runtime setting that differs from the engine's. It always
+captures time zone and ANSI mode, because Spark pins neither in its checkpoint: resumed under another zone, the same
+instant would belong to another day's group.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +30,25 @@ _NOT_CAPTURED = (
     "spark.sql.extensions",
     "spark.sql.streaming.checkpointLocation",
     "spark.sql.artifact.",
-    # Of the doors that a session came through.
+    # Set by the endpoints that opened the session.
     "spark.connect.",
     "spark.sql.datetime.java8API.enabled",
     JOB_CONF,
 )
 
-# Good for state of any size, and what snapshots and scaling rest on.
+# For state of any size; snapshots and rescaling need them.
 _STREAMING_CONFS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # Copies of a checkpoint rest on how long its files stay, see `holds`.
+    # Copies of a checkpoint depend on how long its files are kept, see `CheckpointPins`.
     "spark.sql.streaming.minBatchesToRetain": "100",
-    # An idle trigger tells so at once: CREATE JOB and WAIT FOR JOB wait for it.
+    # Report an idle trigger immediately: CREATE JOB and WAIT FOR JOB wait for it.
     "spark.sql.streaming.noDataProgressEventInterval": "0",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
-    # A forced stop that hangs in somebody else's server must not hang the engine with it.
+    # A forced stop that hangs in another server must not block the engine.
     "spark.sql.streaming.stopTimeout": "60s",
 }
 
@@ -56,10 +61,10 @@ _LOCAL_CONFS = {
     )
 }
 
-# A batch that comes again has to be split into the same parts, whatever sizes are measured while it runs.
+# A replayed batch has to be split into the same parts, whatever sizes are measured while it runs.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 
-# Batches that follow each other at once ask for new rows a hundred times a second while there are none.
+# Without a trigger interval, Spark would poll for new rows a hundred times a second.
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 

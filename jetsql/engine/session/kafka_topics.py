@@ -1,4 +1,7 @@
-"""Look up the Kafka topics of tables USING kafka, with short timeouts."""
+"""Look up the Kafka topics of tables USING kafka, with short timeouts.
+
+JetSQL uses Kafka's own client for that, because Spark's source waits for minutes without a log line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The schema `jetsql` of the session catalogue: an empty view for each relation of JetSQL."""
+"""The schema `jetsql` of the session catalogue: an empty view for each relation of JetSQL.
+
+With the views, Spark alone answers SHOW TABLES, DESCRIBE and all other questions about names and columns. A query on
+a view reads the engine's rows of that moment instead (`LiveTables.java`). In a Spark without JetSQL and with the same
+catalogue, the relations exist and are empty. JetSQL never changes an object that it has not made: a table with a
+relation's name stays and hides the relation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Spark's own endpoints in the engine's driver: Spark Connect, and Thrift for JDBC."""
+"""Spark's own endpoints in the engine's driver: Spark Connect, and Thrift for JDBC.
+
+Both are Spark's servers, unchanged. Their sessions are children of the engine's, so they understand JetSQL. JetSQL
+adds authentication: clients have to send the home's token. The token is never among the settings that Spark is
+started with, because every user of the machine can read the arguments of its process.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +85,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
     # Without the listener that the original adds: it keeps the texts of statements, for Spark's web pages.
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
     logins = class_beside(spark.sparkContext._gateway, _PASSWORDS, "thrift", "ThriftLogins")
-    # At each login the server reads Hive's settings anew, and a property of the system is the only way to these.
+    # At each login the server reads Hive's settings again, and only a system property can change those.
     java.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
     (scratch / "local").mkdir(parents=True, exist_ok=True)
     server = servers.HiveThriftServer2(spark._jsparkSession)
@@ -90,7 +95,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
         logins.limit(server, conf, plan.logins_most, int(plan.login_seconds * 1000))
         server.start()
     except Py4JJavaError as error:
-        raise cannot_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
+        raise cannot_open("The Thrift endpoint", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
     [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
     bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())
@@ -106,7 +111,7 @@ def _hive_conf(spark: Session, confs: Mapping[str, str]) -> Any:
     java: Any = spark.sparkContext._jvm
     hive_conf = java.org.apache.hadoop.hive.conf.HiveConf
     conf = hive_conf(spark.sparkContext._jsc.hadoopConfiguration(), hive_conf().getClass())
-    # Hive's own catalogue, which nobody asks here: one in memory, and not a second hand on the engine's.
+    # Hive's own catalogue, which is not used here: one in memory, so that it does not open the engine's.
     hive_utils = getattr(getattr(java.org.apache.spark.sql.hive, "HiveUtils$"), "MODULE$")
     aside = java.scala.jdk.javaapi.CollectionConverters.asJava(hive_utils.newTemporaryConfiguration(True))
     for key, value in {**aside, **confs}.items():
@@ -119,7 +124,7 @@ def _thrift_confs(plan: EndpointPlan, scratch: Path) -> dict[str, str]:
         "hive.server2.transport.mode": "binary",
         "hive.server2.thrift.bind.host": plan.host,
         "hive.server2.thrift.port": str(plan.port),
-        # A thread outlives its connection for a moment when that is closed for the next.
+        # A thread outlives its connection briefly when that is closed for the next one.
         "hive.server2.thrift.max.worker.threads": str(_THRIFT_CLIENTS + 2 * plan.logins_most),
         "hive.server2.authentication": "CUSTOM",
         # Whatever name a client gives, it is the engine that reads and writes.

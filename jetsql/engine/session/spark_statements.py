@@ -26,7 +26,7 @@ from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.live_rows import Live
 from jetsql.resultset import Column
 
-# Results that are read whole in one call; larger ones come part by part, so that memory holds one part.
+# Results that are read in one call; larger ones are read in parts, so that memory holds one part.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
 
 
@@ -105,7 +105,7 @@ def _rows_of_parts(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[A
 def _rows(frame: DataFrame) -> SparkRows:
     columns = tuple(_column(field) for field in frame.schema.fields)
     if not columns:
-        # The statement has run. Spark runs some a second time when their rows are asked for (a view over a stream).
+        # The statement has run. Spark runs some a second time when their rows are read (a view over a stream).
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
     return SparkRows(columns, _fetch(frame, small))

@@ -1,4 +1,8 @@
-"""Run the master and workers of Spark's standalone cluster from PySpark's wheel, which has no scripts for that."""
+"""Run the master and workers of Spark's standalone cluster from PySpark's wheel, which has no scripts for that.
+
+Thin on purpose: the process becomes Spark's, with its log on the terminal, and Ctrl-C or a kill reaches it directly.
+The folder for the files of a worker's executors is set here, because Spark's default is the installed package.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from typing import Final, NoReturn
 
 import pyspark
 
-from jetsql.engine.jvm.authentication import daemon_confs, is_on_loopback, make_secret, read_secret, secret_file
+from jetsql.engine.jvm.authentication import daemon_confs, find_secret_file, is_on_loopback, make_secret, read_secret
 from jetsql.engine.jvm.launch import LOOPBACK, properties
 from jetsql.engine.session.startup import check_java
 from jetsql.errors import EngineError
@@ -92,7 +96,7 @@ def become_master(start: MasterStart) -> NoReturn:
     Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be created or read.
     """
     check_java()
-    secret = secret_file(start.secret)
+    secret = find_secret_file(start.secret)
     make_secret(secret)
     settings = daemon_confs(is_on_loopback(start.url), read_secret(secret))
     settings |= {"spark.port.maxRetries": "0"}  # members know one port
@@ -114,12 +118,12 @@ def become_worker(start: WorkerStart) -> NoReturn:
     Raises EngineError ENGINE_NOT_STARTED without Java or the secret, or where the folder cannot be created.
     """
     check_java()
-    settings = daemon_confs(is_on_loopback(start.master), read_secret(secret_file(start.secret)))
+    settings = daemon_confs(is_on_loopback(start.master), read_secret(find_secret_file(start.secret)))
     folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
     _make_private(folder, "The member", "--work-dir")
     host = start.host or (LOOPBACK if is_on_loopback(start.master) else find_own_address(start.master))
-    given = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
-    arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    flags = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
+    arguments = [word for name, value in flags.items() if value is not None for word in (name, str(value))]
     _become("worker.Worker", [*arguments, start.master], Daemon(folder, settings, start.web_host))
 
 

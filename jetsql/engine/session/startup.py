@@ -243,7 +243,7 @@ def has_active_session() -> bool:
 
 
 def is_stopped(spark: Session) -> bool:
-    """Return whether the session's Spark has ended, whoever stopped it."""
+    """Return whether the session's Spark has ended, also when another program stopped it."""
     java = spark.sparkContext._jsc
     return java is None or bool(java.sc().isStopped())
 

@@ -1,4 +1,4 @@
-"""Looks: a SELECT over a stream as the doors of JetSQL answer it, without a job.
+"""Streaming selects: a SELECT over a stream that JetSQL's endpoints answer without a job.
 
 What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in `Looks.java` and
 `Look.java`. Here its batches become rows, on the thread of the statement that asked. A look ends with the statement,

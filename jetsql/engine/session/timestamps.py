@@ -1,4 +1,9 @@
-"""Convert the timestamps of Spark's rows to the session's time zone, however deep they are nested."""
+"""Convert the timestamps of Spark's rows to the session's time zone, however deep they are nested.
+
+PySpark returns a TIMESTAMP as this machine's local time without an offset, and a TIMESTAMP_NTZ, which is no point in
+time, as the same Python type. Only the schema distinguishes them. After the conversion, a value with an offset is a
+point in time, and one without is the reading of a clock.
+"""
 
 from __future__ import annotations
 

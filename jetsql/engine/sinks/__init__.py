@@ -1,4 +1,9 @@
-"""Sinks: how a batch gets into a table, one module for each kind of table."""
+"""Sinks: how a batch gets into a table, one module for each kind of table.
+
+A sink's `write` may be called again with the same batch after a crash, and leaves the table as after one call. It
+reads every row of every partition even when the batch is in the table: Spark commits a task's state when its rows
+have been read to the end, so a sink that returned early would break a stateful job for good.
+"""
 
 from __future__ import annotations
 

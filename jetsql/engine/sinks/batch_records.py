@@ -1,4 +1,7 @@
-"""One small file for each batch of a job, with what has to be known when the batch is replayed."""
+"""One small file for each batch of a job, with what has to be known when the batch is replayed.
+
+Only the newest batch can be replayed; a few older files are kept for diagnosis.
+"""
 
 from __future__ import annotations
 

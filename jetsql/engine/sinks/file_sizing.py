@@ -1,4 +1,14 @@
-"""Write batches as files of a table, a small batch as one file."""
+"""Write batches as files of a table, a small batch as one file.
+
+One file appears atomically, several appear one after the other, and many small ones slow down every reader. But one
+file has one writer. On two cores that is not noticeable up to a quarter of a megabyte; a batch of 1 MB takes a tenth
+longer with it, one of 4 MB a quarter, and one of 100 MB almost twice as long. So only batches that are expected to be
+small are written as one file.
+
+The expected size follows from the bytes that the batch reads, which is exact for files, and from the ratio of output
+to input of the batch before. Spark's own estimate is not usable: it knows the effect of neither filters nor groupings,
+and takes for every batch of a table the size of the whole table that the metastore stored at its creation.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +22,8 @@ from jetsql.engine.session.catalog import TableFacts
 # One quiet batch says little about the next: what a batch comes to is never expected to be less than this share.
 _LEAST_SHARE = 0.01
 
-# The empty file _SUCCESS, which nobody looks for: a manifest, or the table's location, says that a batch is whole. On a
-# local disk it costs two processes for its permissions.
+# No empty file _SUCCESS: a manifest, or the table's location, shows that a batch is complete. On a local disk the file
+# would cost two processes for its permissions.
 _NO_MARKER = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 

@@ -1,4 +1,12 @@
-"""File tables, exactly once: stage a batch, write its manifest, move its files."""
+"""File tables, exactly once: stage a batch, write its manifest, move its files.
+
+Rows are staged in a hidden folder of the table, on its own file system, so that a file becomes visible by a rename.
+The manifest is written before the first rename. After a crash the missing files are moved, and doing that again
+changes nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not
+used: with it, readers no longer see rows that were in the table before, nor later INSERTs of others.
+
+A small batch is written as one file (see `file_sizing`), so that readers see all of it or nothing.
+"""
 
 from __future__ import annotations
 
@@ -144,10 +152,10 @@ class StagedFiles:
 
     def _report_removed(self, manifest: Manifest) -> None:
         """Report files that a TRUNCATE removed with the table: they count as delivered and removed."""
-        gone = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
-        if gone:
+        missing = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
+        if missing:
             self._context.notice(
-                f"{len(gone)} files of batch {manifest.batch} were removed from {self._sink.table} by somebody else,"
+                f"{len(missing)} files of batch {manifest.batch} were removed from {self._sink.table} by somebody else,"
                 " for example by TRUNCATE TABLE. They are not written again."
             )
 

@@ -1,4 +1,11 @@
-"""JDBC tables: each batch is one transaction, which also writes the batch's number into a ledger table."""
+"""JDBC tables: each batch is one transaction, which also writes the batch's number into a ledger table.
+
+Spark's JDBC writer commits partition by partition, so a crash would leave half a batch. Here it fills a staging
+table, in parallel; then one transaction on one connection moves the rows, adds (job, batch) to the ledger and drops
+the staging table. A replayed batch whose number is in the ledger is read and not written. The ledger's key makes a
+second run that commits the same batch at the same time fail instead of duplicating it. The rows are counted before
+they move, because a task whose success was not reported has put its rows into the staging table twice.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +166,7 @@ class JdbcTransactions:
         try:
             target.transact([TransactionStep("ledger", target.ledger.create_ledger())])
         except JdbcError as error:
-            # Another job made it in the same moment.
+            # Another job created it at the same time.
             if error.sqlstate not in target.sql.dialect.table_exists_states:
                 raise
 

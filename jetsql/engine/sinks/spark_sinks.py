@@ -35,7 +35,7 @@ class UntrackedSink:
         self._context.catalog.require_sink_table(self._sink)
 
     def has_batch(self, batch: int) -> bool:
-        return False  # it can't be told
+        return False  # not known
 
     def discard(self) -> None:
         """Do nothing: nothing is staged."""

@@ -1,4 +1,10 @@
-"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the location."""
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the location.
+
+Spark's own overwrite deletes first and writes then, so a reader in between sees no rows, or missing files. Here a
+reader sees the old result or the new one. Replaced snapshots are kept for a while for the queries that still read
+them, and so is the folder that the table was created with. All of them are deleted after the job is dropped, so that
+DROP and CREATE TABLE find the folder free.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +56,7 @@ class TableSnapshots:
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
         if table is None and not self._sink.managed:
-            return  # DROP TABLE leaves the rows of an external table to whoever owns the folder
+            return  # DROP TABLE leaves the rows of an external table to the owner of the folder
         current = table.location if table is not None else ""
         # A table that is there but not this job's any more may have its folder where the job's table had it.
         ours = table is None or current.startswith(f"{self._folder}/")

@@ -41,8 +41,8 @@ class TopicTable:
 
 def delivery_headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
     """Return the headers that are added to each message of a batch, if the table's OPTIONS ask for them."""
-    asked = table.option("delivery.headers").lower() == "true"
-    return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if asked else {}
+    enabled = table.option("delivery.headers").lower() == "true"
+    return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if enabled else {}
 
 
 def add_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:

@@ -45,7 +45,7 @@ _QUESTION_MILLIS: Final = 15_000
 _RETENTION_MINUTES: Final = 7 * 24 * 60
 _TABLE_SECONDS: Final = 1.0
 
-# Bounds the time that writing a part may take, and how long readers wait behind a part of a job that is gone.
+# Limits how long writing a part may take, and how long readers wait for a part of a job that is gone.
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
 _CLIENT: Final = "kafka."
 _DURABLE: Final = {"acks": "all", "enable.idempotence": "true"}
@@ -86,8 +86,8 @@ class TransactionalTopic:
 
     def newest_batches(self, names: list[str]) -> dict[str, int]:
         """Return the newest committed batch by part. Raises StatementError."""
-        asked = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
-        newest: dict[str, int] = self._parse_answer(self.java.newest(*asked))["newest"]
+        arguments = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
+        newest: dict[str, int] = self._parse_answer(self.java.newest(*arguments))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
@@ -122,10 +122,10 @@ class TransactionalTopic:
 def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> TransactionalTopic:
     """Return the topic of a table for a job."""
     options = table.writer_options(in_batches=True)
-    given = {key[len(_CLIENT) :]: value for key, value in options.items() if key.lower().startswith(_CLIENT)}
-    server = f"Kafka {given.get('bootstrap.servers', '')}"
+    client_options = {key[len(_CLIENT) :]: value for key, value in options.items() if key.lower().startswith(_CLIENT)}
+    server = f"Kafka {client_options.get('bootstrap.servers', '')}"
     return TransactionalTopic(
-        _java(spark), server, options.get("topic"), {**_TIMEOUT, **given, **_DURABLE}, _id_prefix(job_id)
+        _java(spark), server, options.get("topic"), {**_TIMEOUT, **client_options, **_DURABLE}, _id_prefix(job_id)
     )
 
 
@@ -179,8 +179,8 @@ class KafkaTransactions:
 
         The look-up takes as long as much of a small batch, which has the same target as the batch before.
         """
-        asked, table = self._cached_table
-        if table is None or monotonic() - asked > _TABLE_SECONDS:
+        read_at, table = self._cached_table
+        if table is None or monotonic() - read_at > _TABLE_SECONDS:
             table = self._context.catalog.require_sink_table(self._sink)
             self._cached_table = (monotonic(), table)
         return table
@@ -223,7 +223,7 @@ class KafkaTransactions:
             return
         try:
             _java(spark).close(spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism)
-        except (PySparkException, Py4JError) as error:  # Spark may be stopped in this very moment
+        except (PySparkException, Py4JError) as error:  # Spark may be stopped concurrently
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 
     def _stage_once(self, messages: DataFrame) -> DataFrame:
