@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.faults.source import ROWS_A_FILE, Source, by_digit
+from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
 from tests.support.postgres import PASSWORD, USER
 
 Row = tuple[int, ...]
@@ -110,14 +110,14 @@ def _closed(facts: Facts) -> Iterable[Row]:
 
 
 def _digits(facts: Facts) -> Iterable[Row]:
-    return by_digit(facts.source.ids())
+    return sum_by_digit(facts.source.ids())
 
 
 def _whole(facts: Facts) -> Iterable[Row]:
     return [(len(facts.source.ids()), sum(facts.source.ids()))]
 
 
-def _lives(found: Rows, facts: Facts) -> Loss:
+def _check_lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
     newest = facts.last_lives["renewed"]
     wanted: Rows = Counter((i, newest) for i in facts.source.ids())
@@ -126,7 +126,7 @@ def _lives(found: Rows, facts: Facts) -> Loss:
     return Loss.of(wanted - found, found - wanted)
 
 
-def _once(found: Rows, facts: Facts) -> Loss:
+def _check_once(found: Rows, facts: Facts) -> Loss:
     """A batch job is made several times, and each life copies the same ten rows."""
     lives = {life for _, life in found} | {facts.last_lives["once"]}
     wanted: Rows = Counter((i, life) for life in lives for i in range(10))
@@ -368,7 +368,7 @@ RENEWED: Final = Kind(
     "renewed",
     "id, life",
     _job("renewed", f"INSERT INTO renewed SELECT id, {{life}}, id % 10 FROM {_SOURCE}"),
-    _lives,
+    _check_lives,
 )
 ONCE: Final = Kind(
     "once",
@@ -376,7 +376,7 @@ ONCE: Final = Kind(
     "once",
     "id, life",
     "CREATE JOB IF NOT EXISTS once AS INSERT INTO once SELECT id, {life}, id % 10 FROM ten",
-    _once,
+    _check_once,
     ends=True,
 )
 PASSING: Final = (RENEWED, ONCE)

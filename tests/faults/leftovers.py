@@ -12,19 +12,19 @@ from tests.support.postgres import Postgres
 _TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' AND relkind = 'r'"
 
 
-def damages(home: Path) -> list[str]:
-    """Errors in a home whose engine has just died: a death may leave something over and damages nothing."""
+def find_damage(home: Path) -> list[str]:
+    """Return the errors in a home whose engine has just crashed: a crash may leave files, but damages none."""
     return [f"{found.what} ({found.where})" for found in check(home).findings if found.severity is Severity.ERROR]
 
 
-def leftovers(home: Path, server: Postgres) -> list[str]:
-    """In words; empty when there are none."""
+def find_leftovers(home: Path, server: Postgres) -> list[str]:
+    """Return descriptions of what is left over; empty when nothing is."""
     found = [f"{found.what} ({found.where})" for found in check(home).findings if found.severity.is_problem]
     return [*found, *_versions(home), *_on_server(server)]
 
 
 def _versions(home: Path) -> Iterator[str]:
-    """An update leaves one checkpoint."""
+    """Return checkpoints of old versions: an update leaves one checkpoint."""
     for job in (home / "checkpoints").iterdir():
         versions = [path.name for path in job.glob("spark*") if path.is_dir()]
         if len(versions) > 1:

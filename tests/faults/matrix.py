@@ -17,12 +17,12 @@ from jetsql.failpoints import VARIABLE, FailPoint
 from jetsql.jobs.model.serialization import encode
 from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import SERVER_TABLES, Facts, Loss
-from tests.faults.leftovers import damages, leftovers
+from tests.faults.leftovers import find_damage, find_leftovers
 from tests.faults.program import LAST_INSERTED
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import Round, Scenario
 from tests.faults.source import Source
-from tests.faults.topics import make_topics, messages
+from tests.faults.topics import create_topics, messages
 from tests.support.kafka import Kafka
 from tests.support.postgres import Postgres
 from tools import class_archive
@@ -87,7 +87,7 @@ class Matrix:
         began = time.monotonic()
         self._server(f"DROP SCHEMA IF EXISTS crash CASCADE; {SERVER_TABLES}")
         if self._kafka is not None:
-            make_topics(self._kafka)
+            create_topics(self._kafka)
         reader = FilesReader(self._folder / "engine" / "warehouse")
         reader.start()
         try:
@@ -96,7 +96,7 @@ class Matrix:
             reader.end()
             for process in self._started:
                 _kill_group(process)
-        self._outcome.wrong += [*reader.wrong, *self._of_open_session()]
+        self._outcome.wrong += [*reader.wrong, *self._open_session_faults()]
         self._outcome.looks, self._outcome.files = reader.polls, reader.files
         self._outcome.seconds = time.monotonic() - began
         return self._outcome
@@ -118,19 +118,19 @@ class Matrix:
         self._outcome.deaths.append(Death(round, frozenset(reached), died, time.monotonic() - began))
         for place in round.armed:
             if not any(_is_at(place, where) for where in reached):
-                self._blame(place.name, f"{place.job or 'nobody'} did not come there")
+                self._add_fault(place.name, f"{place.job or 'nobody'} did not come there")
         if not died:
-            self._outcome.wrong.append(f"a start ended with {code}: {_end_of(err)}")
+            self._outcome.wrong.append(f"a start ended with {code}: {_last_lines(err)}")
             self._tell(err)
         self._inserted += round.inserted
         self._deaths.note(round)
-        for words in damages(self._folder / "engine"):
-            self._blame(round.armed[-1].name if round.places else "", words)
+        for words in find_damage(self._folder / "engine"):
+            self._add_fault(round.armed[-1].name if round.places else "", words)
 
     def _finish(self) -> None:
         code, out, err = self._start("last", "")
         if code != 0:
-            self._outcome.wrong.append(f"the last start ended with {code}: {_end_of(err)}")
+            self._outcome.wrong.append(f"the last start ended with {code}: {_last_lines(err)}")
             self._tell(err)
             return
         told = json.loads(out)
@@ -142,12 +142,12 @@ class Matrix:
                 found = Counter(messages(self._kafka, kind))
             self._outcome.losses[kind.name] = kind.check(found, facts)
         for place, words in self._deaths.wrong():
-            self._blame(place, words)
+            self._add_fault(place, words)
         self._outcome.wrong += store_faults(self._store, self._scenario.jobs)
-        self._outcome.wrong += leftovers(self._folder / "engine", self._server)
+        self._outcome.wrong += find_leftovers(self._folder / "engine", self._server)
 
     def _start(self, round: str, armed: str) -> tuple[int, str, str]:
-        """Code, standard output and error of a start of the program; with it ends whatever it started."""
+        """Return exit code, standard output and error of a start of the program, and end what it started."""
         environment = {**os.environ, **class_archive.environment(), **_SETTINGS}
         environment |= {VARIABLE: armed, "PYTHONPATH": str(_ROOT)}
         command = [sys.executable, "-m", "tests.faults.program", str(self._folder), self._server.url]
@@ -171,11 +171,11 @@ class Matrix:
             _kill_group(process)
         return process.returncode, out, err
 
-    def _of_open_session(self) -> list[str]:
+    def _open_session_faults(self) -> list[str]:
         log = self._folder / "open_session.log"
         return log.read_text().splitlines() if log.exists() else []
 
-    def _blame(self, place: str, words: str) -> None:
+    def _add_fault(self, place: str, words: str) -> None:
         self._outcome.wrong_at.setdefault(place, []).append(words)
 
 
@@ -192,6 +192,6 @@ def _is_at(place: FailPoint, where: str) -> bool:
     return name == place.name and place.job in ("", job)
 
 
-def _end_of(text: str) -> str:
+def _last_lines(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[-1] if lines else "it said nothing"

@@ -50,10 +50,10 @@ class OpenSession:
         while not self._end.wait(_PAUSE_SECONDS):
             for table in self._most:
                 if self._session.catalog.tableExists(table):
-                    self._look(table)
+                    self._check_table(table)
             self.polls += 1
 
-    def _look(self, table: str) -> None:
+    def _check_table(self, table: str) -> None:
         try:
             [(rows, different)] = self._session.sql(_QUERY[table]).collect()
         except Exception as error:  # whatever a reader meets is what is to be told here

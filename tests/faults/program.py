@@ -66,12 +66,12 @@ class Start:
 
     def finish(self, session: OpenSession) -> dict[str, object]:
         """Let all jobs read everything that is there, then more, which rests on their state."""
-        self._bring_to_life()
+        self._create_jobs()
         for more, number in enumerate(LAST_INSERTED):
             self.source.add(more)
             self._insert(number)
-            self._settle()
-            session.expect(dict(self._wanted()))
+            self._wait_until_read()
+            session.expect(dict(self._expected_rows()))
         kinds = [kind for kind in self.scenario.kinds if not kind.topic]
         found = {kind.name: self.rows(f"SELECT {kind.read} FROM {kind.table}") for kind in kinds}
         return {"found": found, "polls": session.polls, "last_lives": {kind.name: self._life(kind) for kind in PASSING}}
@@ -83,7 +83,7 @@ class Start:
         assert found is not None, text
         return int(found[1])
 
-    def _bring_to_life(self) -> None:
+    def _create_jobs(self) -> None:
         while any(status in _UNDER_WAY for _, _, status, *_ in self.rows("SHOW JOBS")):
             time.sleep(_PAUSE_SECONDS)
         for text in LAST_LIVES:
@@ -97,7 +97,7 @@ class Start:
         if "copy" in self.scenario.polled:
             self.rows(f"INSERT INTO copy VALUES ({number})")
 
-    def _settle(self) -> None:
+    def _wait_until_read(self) -> None:
         """Wait until every job has read what is there; a job that another one feeds after that."""
         self.rows("RESUME JOB now")
         fed_last = sorted(self.scenario.kinds, key=lambda kind: kind.fed)
@@ -105,7 +105,7 @@ class Start:
             until = "COMPLETED" if kind.ends else "IDLE"
             self.rows(f"WAIT FOR JOB {kind.name} UNTIL {until} TIMEOUT 120")
 
-    def _wanted(self) -> Iterator[tuple[str, int]]:
+    def _expected_rows(self) -> Iterator[tuple[str, int]]:
         """How many rows the open session has to see; the engine's own session is told to look anew for it."""
         for table in self.scenario.polled:
             self.rows(f"REFRESH TABLE {table}")

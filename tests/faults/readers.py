@@ -35,7 +35,7 @@ _KEYS = {
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFile:
     """A file as it was when it was first seen. identity: what another file under the same name would not have."""
 
     identity: tuple[int, int]
@@ -47,7 +47,7 @@ class FilesReader:
 
     def __init__(self, warehouse: Path) -> None:
         self._warehouse = warehouse
-        self._seen: dict[Path, Seen] = {}
+        self._seen: dict[Path, SeenFile] = {}
         self._rows: dict[str, Counter[object]] = {table: Counter() for table in _KEYS}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="files-reader", daemon=True)
@@ -62,20 +62,20 @@ class FilesReader:
         self._thread.start()
 
     def end(self) -> None:
-        """Look a last time, at what is there when all is done."""
+        """Poll a last time, after everything has ended."""
         self._end.set()
         self._thread.join()
-        self.look()
+        self.poll_tables()
 
     def _poll(self) -> None:
         took = 0.0
         while not self._end.wait(max(_PAUSE_SECONDS, took)):
             began = time.monotonic()
-            self.look()
+            self.poll_tables()
             took = time.monotonic() - began
 
-    def look(self) -> None:
-        """Look at all tables once."""
+    def poll_tables(self) -> None:
+        """Poll all tables once."""
         for table in _KEYS:
             self._look(table)
         self.polls += 1
@@ -98,7 +98,7 @@ class FilesReader:
         except (OSError, ArrowException) as error:
             self.wrong.append(f"{table}: {path.name} can be seen and not be read: {error}")
             return
-        self._seen[path] = Seen(identity, keys)
+        self._seen[path] = SeenFile(identity, keys)
         self._rows[table].update(keys)
 
     def _check(self, table: str) -> None:
@@ -118,11 +118,7 @@ class FilesReader:
 
 
 def visible_files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
-    """The files that Spark would list below a table's folder, each with its inode and size.
-
-    Spark leaves out names that begin with a dot or an underscore (unless a partition's: it has a `=`), and copies that
-    are under way (org.apache.spark.util.HadoopFSUtils.shouldFilterOutPathName).
-    """
+    """Return the files that Spark would list below a table's folder, each with its inode and size."""
     try:
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -139,7 +135,7 @@ def visible_files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 
 
 def read_keys(path: Path, columns: tuple[str, ...]) -> tuple[object, ...]:
-    """Read a file whole; its rows' values in these columns. Raises OSError, ArrowException for half a file."""
+    """Return the rows' values in some columns of a file. Raises OSError, ArrowException for an incomplete file."""
     if path.name.endswith(".orc"):
         table = pyarrow.orc.read_table(path)
     else:

@@ -26,22 +26,17 @@ class Source:
         return range(self.minutes * ROWS_A_FILE)
 
     def closed(self) -> list[tuple[int, int, int]]:
-        """(minute, rows, sum of ids) of all minutes but the newest, at which a watermark without delay stands."""
-        ids = [ids_of(minute) for minute in range(self.minutes - 1)]
+        """Return (minute, rows, sum of ids) of all minutes but the newest, where a watermark without delay is."""
+        ids = [ids_in_minute(minute) for minute in range(self.minutes - 1)]
         return [(minute, len(each), sum(each)) for minute, each in enumerate(ids)]
 
     def add(self, count: int) -> None:
-        """More minutes; each file appears whole.
-
-        Spark reads files by their time in milliseconds, those of one millisecond in any order; a minute that is read
-        after a later one is late. So each file is younger than the one before, and while jobs run they may only come
-        one by one, since a folder is not listed in one moment.
-        """
+        """Add minutes; each file appears atomically."""
         self.folder.mkdir(parents=True, exist_ok=True)
         newest = max((file.stat().st_mtime for file in self.folder.glob("*.json")), default=0.0)
         for minute in range(self.minutes, self.minutes + count):
             start = f"2024-01-01T{minute // 60:02d}:{minute % 60:02d}"
-            lines = [json.dumps({"id": i, "at": f"{start}:{i % 60:02d}Z"}) for i in ids_of(minute)]
+            lines = [json.dumps({"id": i, "at": f"{start}:{i % 60:02d}Z"}) for i in ids_in_minute(minute)]
             draft = self.folder / f".{minute}.draft"
             draft.write_text("\n".join(lines) + "\n")
             newest = max(time.time(), newest + _APART_SECONDS)
@@ -49,10 +44,10 @@ class Source:
             draft.rename(self.folder / f"{minute:04d}.json")
 
 
-def by_digit(ids: range) -> list[tuple[int, int, int]]:
-    """(last digit, rows, sum) of ids from 0 on."""
+def sum_by_digit(ids: range) -> list[tuple[int, int, int]]:
+    """Return (last digit, rows, sum) of ids from 0 on."""
     return [(d, len(ids[d::10]), sum(ids[d::10])) for d in range(10)]
 
 
-def ids_of(minute: int) -> range:
+def ids_in_minute(minute: int) -> range:
     return range(minute * ROWS_A_FILE, (minute + 1) * ROWS_A_FILE)

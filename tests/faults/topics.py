@@ -8,14 +8,14 @@ from tests.faults.jobs import KAFKA_KINDS, Kind, Row
 from tests.support.kafka import Kafka
 
 
-def make_topics(kafka: Kafka) -> None:
-    """Fresh ones, of three partitions; those that are keyed are compacted."""
+def create_topics(kafka: Kafka) -> None:
+    """Create new topics with three partitions; keyed ones are compacted."""
     for kind in KAFKA_KINDS:
         kafka.topic(kind.name, 3, cleanup_policy="compact" if kind.keyed else "delete")
 
 
 def messages(kafka: Kafka, kind: Kind) -> Iterable[Row]:
-    """The messages that readers of committed ones get; of a keyed topic the last with each key."""
+    """Return the committed messages; of a keyed topic the last with each key."""
     found = kafka.read(kind.name)
     if kind.keyed:
         found = list({message.key: message for message in found}.values())

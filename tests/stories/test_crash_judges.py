@@ -20,7 +20,7 @@ from tests.faults.jobs import FILE_KINDS, TOO, Facts, Loss
 from tests.faults.migration import MIGRATION, Migration
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import SCENARIOS, SINKS, STATEMENTS, Round
-from tests.faults.source import ROWS_A_FILE, Source, ids_of
+from tests.faults.source import ROWS_A_FILE, Source, ids_in_minute
 from tests.jobs.manager.test_crashes_between_steps import WRITER
 from tests.stories.test_crashes import CORE, LEFT_OUT
 from tests.support.jobs_world import world
@@ -93,8 +93,8 @@ def test_at_least_once_rows_may_come_again_and_may_not_be_wrong(facts: Facts) ->
 
 def test_a_job_made_anew_has_everything_and_its_lives_before_whole_files(facts: Facts) -> None:
     newest = [(i, 7) for i in facts.source.ids()]
-    assert judged("renewed", [*newest, *((i, 2) for i in ids_of(0))], facts) == Loss(0, 0)
-    assert judged("renewed", [*newest, *((i, 2) for i in ids_of(0)[3:])], facts) == Loss(3, 0)
+    assert judged("renewed", [*newest, *((i, 2) for i in ids_in_minute(0))], facts) == Loss(0, 0)
+    assert judged("renewed", [*newest, *((i, 2) for i in ids_in_minute(0)[3:])], facts) == Loss(3, 0)
     assert judged("renewed", newest[1:], facts) == Loss(1, 0)
     assert judged("renewed", [*newest, newest[0]], facts) == Loss(0, 1)
     assert judged("renewed", [], facts).lost == 60
@@ -120,7 +120,7 @@ class Tables:
         return path
 
     def wrong(self) -> list[str]:
-        self.reader.look()
+        self.reader.poll_tables()
         return self.reader.wrong
 
 
@@ -130,39 +130,39 @@ def tables(tmp_path: Path) -> Tables:
 
 
 def test_a_reader_is_content_with_whole_files_and_sees_no_hidden_ones(tables: Tables) -> None:
-    tables.write("copy/1.parquet", ids_of(0))
+    tables.write("copy/1.parquet", ids_in_minute(0))
     for hidden in ("copy/.jetsql/a/1.parquet", "copy/_temporary/0/1.parquet", "copy/2.parquet._COPYING_"):
-        tables.write(hidden, ids_of(0)).write_bytes(b"half")
-    tables.write("parts/_digit=3/1.parquet", ids_of(1))
+        tables.write(hidden, ids_in_minute(0)).write_bytes(b"half")
+    tables.write("parts/_digit=3/1.parquet", ids_in_minute(1))
     assert tables.wrong() == []
-    tables.write("copy/2.parquet", ids_of(1))
+    tables.write("copy/2.parquet", ids_in_minute(1))
     assert tables.wrong() == []
     assert tables.reader.files == 3
 
 
 def test_a_reader_sees_half_a_file(tables: Tables) -> None:
-    path = tables.write("copy/1.parquet", ids_of(0))
+    path = tables.write("copy/1.parquet", ids_in_minute(0))
     path.write_bytes(path.read_bytes()[:-7])
     assert "can be seen and not be read" in tables.wrong()[0]
 
 
 def test_a_reader_sees_rows_go_away(tables: Tables) -> None:
-    path = tables.write("parts/1.parquet", ids_of(0))
+    path = tables.write("parts/1.parquet", ids_in_minute(0))
     assert tables.wrong() == []
     path.unlink()
     assert "went away" in tables.wrong()[0]
 
 
 def test_a_reader_sees_a_file_replaced_by_another(tables: Tables) -> None:
-    path = tables.write("parts/1.parquet", ids_of(0))
+    path = tables.write("parts/1.parquet", ids_in_minute(0))
     assert tables.wrong() == []
     path.rename(path.with_name(".old"))
-    tables.write("parts/1.parquet", ids_of(0))
+    tables.write("parts/1.parquet", ids_in_minute(0))
     assert "became another file" in tables.wrong()[0]
 
 
 def test_a_reader_sees_a_row_twice(tables: Tables) -> None:
-    tables.write("parts/1.parquet", ids_of(0))
+    tables.write("parts/1.parquet", ids_in_minute(0))
     tables.write("parts/2.parquet", range(19, 21))
     assert tables.wrong() == ["parts: 1 rows are there twice, for example (19,)"]
 

@@ -55,7 +55,7 @@ class RealTimeRun(StreamingRun):
     @property
     def held_cores(self) -> int:
         """Return the number of cores that the run holds; 0 before its first batch."""
-        return int(self._flow.held_cores()) if self._flow is not None else 0
+        return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)

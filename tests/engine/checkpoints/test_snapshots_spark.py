@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.conftest import Sql
-from tests.faults.source import ROWS_A_FILE, Source, by_digit
+from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def make(sql: Sql, name: str, table: str, snapshot: str | None = None, more: str
 
 
 def digits(files: int) -> list[tuple[int, int, int]]:
-    return by_digit(range(files * ROWS_A_FILE))
+    return sum_by_digit(range(files * ROWS_A_FILE))
 
 
 def all_digits(sql: Sql, table: str, job: str) -> list[tuple[object, ...]]:

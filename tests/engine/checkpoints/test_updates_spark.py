@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Sql, until
-from tests.faults.source import Source, by_digit
+from tests.faults.source import Source, sum_by_digit
 
 pytestmark = pytest.mark.spark
 
@@ -48,7 +48,7 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
     [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 110', four)}")
     assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
     numbers.add(1)
-    expected = by_digit(range(110))
+    expected = sum_by_digit(range(110))
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
     facts = dict(sql("DESCRIBE JOB EXTENDED j"))
     assert facts["option spark.sql.shuffle.partitions"] == "4"
