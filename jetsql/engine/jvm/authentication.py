@@ -1,8 +1,8 @@
 """Authentication between Spark's processes: driver, executors, and the master and workers of a standalone cluster.
 
-Whoever reaches an RPC port of Spark's without a secret can run programs as the user of that process. On `local[*]`,
-YARN and Kubernetes Spark makes the secret itself; the processes of a standalone cluster share one in a file of mode
-0600, which `jetsql master` makes. Traffic that leaves the machine is encrypted.
+A client that reaches an RPC port of Spark's without a secret can run programs as the user of that process. On
+`local[*]`, YARN and Kubernetes Spark makes the secret itself; the processes of a standalone cluster share one in a
+file of mode 0600, which `jetsql master` makes. Traffic that leaves the machine is encrypted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_on_loopback(master: str) -> bool:
 
 
 def find_secret_file(configured: Path | None) -> Path:
-    """Return the file with the secret of a cluster: the given one, or the user's own next to `config.toml`."""
+    """Return the file with the secret of a cluster: the configured one, or the user's own next to `config.toml`."""
     return configured or platformdirs.user_config_path("jetsql", appauthor=False) / "cluster.secret"
 
 
@@ -59,7 +59,7 @@ def driver_confs(master: str, conf: Mapping[str, str], configured: Path | None) 
     """Return Spark's settings by which a driver authenticates itself and its executors.
 
     conf: the user's settings of Spark, which may name a secret of their own or turn authentication off.
-    given: the file with the secret of a standalone cluster, if a setting names one.
+    configured: the file with the secret of a standalone cluster, if a setting names one.
     Raises EngineError ENGINE_NOT_STARTED where a standalone cluster's secret cannot be read.
     """
     if conf.get(_ON, "true").strip().lower() != "true":

@@ -1,5 +1,6 @@
-"""Files wherever Hadoop's FileSystem reaches: every path of a job goes through here, so that checkpoints and tables can
-live on a local disk, HDFS or an object store alike.
+"""Files in any of Hadoop's file systems.
+
+Every path of a job is accessed here, so that checkpoints and tables may be on a local disk, HDFS or an object store.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Kafka topics, exactly once: each part of a batch is one transaction, in which the batch's number is noted as well.
+"""Kafka topics, exactly once: each part of a batch is one transaction, which also stores the batch's number.
 
 Spark has nothing like it. A part has a transactional producer of its own, and a consumer group of the same name, whose
-offset is the newest batch that is in: committed by the very transaction that makes the part's messages visible. When a
-batch comes again, the parts that are in are read and not written. Whoever writes a part opens its producer anew first,
-and the broker takes no commit any more from who had it before; so it does not matter how many attempts are under way.
+offset is the newest batch that is committed: the transaction that makes the part's messages visible commits it, too.
+When a batch is replayed, the committed parts are read and not written. A task that writes a part first opens its
+producer again, and then the broker accepts no commit from the producer before; so any number of attempts may be under
+way.
 
-That holds for readers with isolation.level=read_committed, and as long as a batch that comes again is split into the
-same parts (see `part_lists` and `Parts.java`) and the groups are still there: brokers delete the offsets of groups
-without members after offsets.retention.minutes (7 days, if not told otherwise).
+This holds for readers with isolation.level=read_committed, as long as a replayed batch is split into the same parts
+(see `partition_manifest` and `Parts.java`) and the groups still exist: brokers delete the offsets of groups without
+members after offsets.retention.minutes (7 days by default).
 """
 
 from __future__ import annotations
