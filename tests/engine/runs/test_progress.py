@@ -92,7 +92,7 @@ def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
 
     def seconds(time: float, end: dict[str, int], latest: dict[str, int]) -> float:
         told = {"endOffset": {"t": end}, "latestOffset": json.dumps({"t": latest})}
-        return late.seconds(time, [told], ["a.t"])["a.t"]
+        return late.measure_seconds(time, [told], ["a.t"])["a.t"]
 
     assert seconds(100.0, {"0": 10}, {"0": 10}) == 0.0
     assert seconds(110.0, {"0": 10}, {"0": 30}) == 10.0
@@ -103,10 +103,10 @@ def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
 
 def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_grew() -> None:
     late, told = LagTracker(), {"endOffset": 0, "latestOffset": 100}
-    assert late.seconds(10.0, [told], ["t"]) == {}
-    assert late.seconds(20.0, [told], ["t"]) == {"t": 10.0}
-    assert late.seconds(30.0, [{"endOffset": 50, "latestOffset": 140}], ["t"]) == {"t": 45.0}
-    assert late.seconds(40.0, [{"endOffset": 50, "latestOffset": None}], ["t"]) == {}
+    assert late.measure_seconds(10.0, [told], ["t"]) == {}
+    assert late.measure_seconds(20.0, [told], ["t"]) == {"t": 10.0}
+    assert late.measure_seconds(30.0, [{"endOffset": 50, "latestOffset": 140}], ["t"]) == {"t": 45.0}
+    assert late.measure_seconds(40.0, [{"endOffset": 50, "latestOffset": None}], ["t"]) == {}
 
 
 def test_a_batch_job_is_one_batch() -> None:
