@@ -324,4 +324,17 @@ TOPICS: Final = Scenario(
     polled=("parts",),
     slots=12,
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS, STATES, TOPICS)}
+
+# One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
+_EACH = tuple(
+    kind for kind in (*FILE_KINDS, *JDBC_KINDS, *KAFKA_KINDS) if kind.name in ("parts", "now", "j_copy", "k_numbers")
+)
+EACH_SINK: Final = Scenario(
+    "each-sink",
+    _EACH,
+    (Round(("file-moved:parts@4", "jdbc-committed:j_copy", "kafka-committed:k_numbers"), _make(_EACH), files=3),),
+    polled=("parts",),
+    java_dies=False,
+    slots=6,
+)
+SCENARIOS: Final = {scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, TOPICS)}

@@ -21,8 +21,6 @@ from tests.faults.migration import MIGRATION, Migration
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import SCENARIOS, SINKS, STATEMENTS, Round
 from tests.faults.source import ROWS_A_FILE, Source, ids_of
-from tests.jobs.manager.test_crashes_between_steps import WRITER
-from tests.stories.test_crashes import CORE, LEFT_OUT
 from tests.support.jobs_world import world
 
 KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario.kinds}
@@ -32,14 +30,6 @@ def test_every_failpoint_is_come_to() -> None:
     scenarios = (*SCENARIOS.values(), MIGRATION)
     armed = {place.name for scenario in scenarios for round in scenario.rounds for place in round.armed}
     assert armed == set(POINTS)
-
-
-def test_a_test_run_leaves_out_only_places_that_it_comes_to_without_spark() -> None:
-    for scenario in CORE:
-        assert all(kind.job in scenario.rounds[0].statements for kind in scenario.jobs)
-    armed = {place.name for scenario in CORE for round in scenario.rounds for place in round.armed}
-    assert set(POINTS) - armed == LEFT_OUT | {place.name for round in MIGRATION.rounds for place in round.armed}
-    assert {"store-made", *WRITER} >= LEFT_OUT
 
 
 def test_one_failpoint_alone_needs_no_round_before_it_but_the_one_that_makes_the_jobs() -> None:

@@ -1,7 +1,6 @@
 """Killed with -9 before a step is stored, and after it and before what it says is done: each step that has a place.
 
-Over the engine's twin in memory, so that each is a second's matter; with Spark some of them are in `test_crashes`, and
-all of them in `make faults`.
+The engine is in memory, so that each takes a second; `make faults` does the same with Spark.
 """
 
 from __future__ import annotations
