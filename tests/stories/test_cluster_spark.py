@@ -22,7 +22,7 @@ from jetsql.client.dbapi import Connection, Error
 from tests.support.kafka import Kafka, Message
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROWS = 20
 OFF = "'autoScaling' = 'false'"
