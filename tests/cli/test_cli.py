@@ -58,7 +58,7 @@ def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
 
 def test_statements_from_the_command_line(jetsql: Bench) -> None:
     ended = jetsql("-e", "SELECT a; SELECT b", "-e", "SELECT c")
-    assert (ended.exit_code, ended.stderr) == (ExitCode.FINE, "")
+    assert (ended.exit_code, ended.stderr) == (ExitCode.SUCCESS, "")
     assert ended.stdout == "c0\n--\na\n\nc0\n--\nb\n\nc0\n--\nc\n"
     assert jetsql.engine.closed == 1
 
@@ -67,7 +67,7 @@ def test_files_run_one_after_the_other(jetsql: Bench) -> None:
     Path("a.sql").write_text("\ufeffSELECT a;", encoding="utf-8")
     Path("b.sql").write_text("SELECT ${what}", encoding="utf-8")
     ended = jetsql("run", "--format", "csv", "--set", "what=b=c", "a.sql", "b.sql", "-", input="SELECT d")
-    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\na\n\nc0\nb=c\n\nc0\nd\n")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.SUCCESS, "c0\na\n\nc0\nb=c\n\nc0\nd\n")
     assert len(jetsql.engines) == 1
 
 
@@ -76,7 +76,7 @@ def test_flags_may_stand_before_the_command_and_those_behind_it_win(jetsql: Benc
         *("--home", "x", "--format", "csv", "--conf", "spark.a=1", "--set", "v=1", "run"),
         *("--home", "y", "--conf", "spark.b=2=3", "--master", "local[1]", "-e", "SELECT ${v}"),
     )
-    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\n1\n")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.SUCCESS, "c0\n1\n")
     settings = jetsql.engines[0][1]
     assert (settings.home, settings.master) == (tmp_path / "y", "local[1]")
     assert settings.spark_conf == {"spark.a": "1", "spark.b": "2=3"}
@@ -118,7 +118,7 @@ def test_a_mistake_in_a_later_file_keeps_the_earlier_from_running(jetsql: Bench)
 
 
 def test_nothing_to_run_starts_no_engine(jetsql: Bench) -> None:
-    assert jetsql("-e", "-- nothing").exit_code == ExitCode.FINE
+    assert jetsql("-e", "-- nothing").exit_code == ExitCode.SUCCESS
     assert jetsql.engines == []
 
 
@@ -166,7 +166,7 @@ def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: Bench) ->
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "c0\n--\na\n")
     assert ended.stderr.startswith("<stdin>:1:16: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
     assert jetsql("sql", "--format", "csv", input="SELECT a").stdout == "c0\na\n"
-    assert jetsql().exit_code == ExitCode.FINE
+    assert jetsql().exit_code == ExitCode.SUCCESS
 
 
 def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Bench) -> None:
@@ -179,7 +179,7 @@ def test_help_and_version(jetsql: Bench) -> None:
     assert jetsql("--version").stdout == "jetsql 0.1.0\n"
     for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
         ended = jetsql(*arguments)
-        assert ended.exit_code == ExitCode.FINE
+        assert ended.exit_code == ExitCode.SUCCESS
         assert "Examples:\n  jetsql " in ended.stdout.replace("    jetsql", "  jetsql")
         assert all(f"--{flag}" in ended.stdout for flag in ("home", "master", "conf", "format", "set", "stay"))
 
@@ -257,7 +257,7 @@ def test_only_results_reach_standard_output(start: Start, tmp_path: Path) -> Non
     process = start("--format", "json", "-e", "COUNT 3")
     out, err = process.communicate(timeout=60)
     assert [json.loads(line) for line in out.splitlines()] == [{"n": 0}, {"n": 1}, {"n": 2}]
-    assert (process.returncode, err) == (ExitCode.FINE, "")
+    assert (process.returncode, err) == (ExitCode.SUCCESS, "")
     assert (tmp_path / "closed").exists()
 
 

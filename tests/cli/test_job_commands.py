@@ -66,7 +66,7 @@ def row(*arguments: str) -> dict[str, object]:
 
 def rows(*arguments: str) -> list[dict[str, object]]:
     ended = jetsql("--format", "json", *arguments)
-    assert (ended.exit_code, ended.stderr) == (ExitCode.FINE, "")
+    assert (ended.exit_code, ended.stderr) == (ExitCode.SUCCESS, "")
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
@@ -166,7 +166,7 @@ def test_restart_all_restarts_what_runs(body: str, engine: Managed) -> None:
 
 def test_restart_all_with_nothing_to_restart(server: Server) -> None:
     ended = jetsql("restart", "--all")
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.FINE, "", "No job was restarted.\n")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.SUCCESS, "", "No job was restarted.\n")
 
 
 # --- submit ----------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_submit_reads_standard_input_and_fills_in_variables(server: Server) -> N
     ended = jetsql(
         *("submit", "-n", "orders", "--set", "table=out", "-"), input="INSERT INTO ${table} SELECT * FROM STREAM src"
     )
-    assert ended.exit_code == ExitCode.FINE
+    assert ended.exit_code == ExitCode.SUCCESS
     assert rows("describe", "orders")[-1]["value"] == "INSERT INTO out SELECT * FROM STREAM src"
 
 
@@ -249,7 +249,7 @@ COMMANDS = [name for name in cli.cli.commands]
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(name: str) -> None:
     told = jetsql(name, "--help")
-    assert told.exit_code == ExitCode.FINE
+    assert told.exit_code == ExitCode.SUCCESS
     assert f"Examples:\n    jetsql {name}" in told.stdout
     [summary] = [line for line in jetsql("--help").stdout.splitlines() if line.startswith(f"  {name} ")]
     assert summary.endswith(".") and not summary.endswith("...")
@@ -337,7 +337,7 @@ def test_a_command_makes_three_requests_and_no_session(
 def test_an_engine_of_another_version_is_told_once(noted: EngineNote, engine: Managed) -> None:
     write_note(engine.home, replace(noted, version="9.9"))
     ended = jetsql("list-jobs")
-    assert ended.exit_code == ExitCode.FINE
+    assert ended.exit_code == ExitCode.SUCCESS
     assert ended.stderr.startswith(f"The engine is JetSQL 9.9, this command is JetSQL {VERSION}.")
     assert ended.stderr.count("9.9") == 1
 

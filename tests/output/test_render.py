@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.output.render import ROWS_LOOKED_AT, Format, lines
+from jetsql.output.render import SAMPLED_ROWS, Format, render_lines
 from jetsql.output.terminal_text import width
 from jetsql.resultset import Column
 
@@ -40,7 +40,7 @@ def row(**fields: object) -> SparkRow:
 
 
 def shown(form: Format, columns: dict[str, str], *rows: tuple[object, ...]) -> list[str]:
-    return list(lines(Result(tuple(Column(name, kind) for name, kind in columns.items()), iter(rows)), form))
+    return list(render_lines(Result(tuple(Column(name, kind) for name, kind in columns.items()), iter(rows)), form))
 
 
 def one(form: Format, value: object, kind: str = "string") -> str:
@@ -86,7 +86,7 @@ def test_table_without_rows_says_so_and_without_columns_shows_nothing() -> None:
 
 def test_rows_without_columns_are_read_all_the_same() -> None:
     rows: Iterator[tuple[object, ...]] = iter([(), ()])
-    assert list(lines(Result((), rows), Format.CSV)) == []
+    assert list(render_lines(Result((), rows), Format.CSV)) == []
     assert list(rows) == []
 
 
@@ -121,20 +121,20 @@ def test_a_lone_text_keeps_its_lines() -> None:
 
 def test_table_looks_ahead_only_so_far() -> None:
     rows = counted()
-    table = lines(Result((Column("v", "int"),), rows), Format.TABLE)
+    table = render_lines(Result((Column("v", "int"),), rows), Format.TABLE)
     assert next(table).strip() == "v"
-    assert next(rows) == (ROWS_LOOKED_AT,)
+    assert next(rows) == (SAMPLED_ROWS,)
 
 
 def test_a_wider_cell_further_down_widens_its_own_line() -> None:
-    rows = [("x", 1)] * ROWS_LOOKED_AT + [("much longer", 1)]
+    rows = [("x", 1)] * SAMPLED_ROWS + [("much longer", 1)]
     assert shown(Format.TABLE, {"a": "string", "b": "int"}, *rows)[-2:] == ["x | 1", "much longer | 1"]
 
 
 @pytest.mark.parametrize("form", [Format.VERTICAL, Format.CSV, Format.JSON, Format.MARKDOWN])
 def test_the_other_formats_hold_no_rows_back(form: Format) -> None:
     rows = counted()
-    text = lines(Result((Column("v", "int"),), rows), form)
+    text = render_lines(Result((Column("v", "int"),), rows), form)
     assert len([next(text) for _ in range(4)]) == 4
     assert next(rows) <= (4,)
 
@@ -193,7 +193,7 @@ def test_json_texts_can_be_read_back_from_one_line(text: str) -> None:
 
 def test_json_names_that_come_again_get_a_number() -> None:
     kinds = [Column("id", "int"), Column("id", "int"), Column("id_2", "int"), Column("id", "int")]
-    (line,) = lines(Result(tuple(kinds), iter([(1, 2, 3, 4)])), Format.JSON)
+    (line,) = render_lines(Result(tuple(kinds), iter([(1, 2, 3, 4)])), Format.JSON)
     assert line == '{"id":1,"id_3":2,"id_2":3,"id_4":4}'
 
 
@@ -253,8 +253,8 @@ def test_members_are_written_by_their_types() -> None:
     single = 0.10000000149011612
     value = {single: [row(f=single, d=0.1, v='{"a":1}'), None]}
     expected = '{"0.1":[{"f":0.1,"d":0.1,"v":{"a":1}},null]}'
-    assert list(lines(Result((column,), iter([(value,)])), Format.JSON)) == [f'{{"c":{expected}}}']
-    assert list(lines(Result((column,), iter([(value,)])), Format.VERTICAL))[1] == f"c | {expected}"
+    assert list(render_lines(Result((column,), iter([(value,)])), Format.JSON)) == [f'{{"c":{expected}}}']
+    assert list(render_lines(Result((column,), iter([(value,)])), Format.VERTICAL))[1] == f"c | {expected}"
 
 
 def test_a_variant_is_json_already() -> None:
@@ -286,7 +286,7 @@ def test_an_error_while_rows_are_read_passes_through() -> None:
 
     for form in Format:
         with pytest.raises(OSError, match="the batch failed"):
-            list(lines(Result((Column("v", "int"),), rows()), form))
+            list(render_lines(Result((Column("v", "int"),), rows()), form))
 
 
 @pytest.mark.parametrize("form", Format)
@@ -296,4 +296,4 @@ def test_an_error_before_the_first_row_leaves_nothing_shown(form: Format) -> Non
         yield
 
     with pytest.raises(OSError, match="the batch failed"):
-        next(lines(Result((Column("v", "int"),), rows()), form))
+        next(render_lines(Result((Column("v", "int"),), rows()), form))

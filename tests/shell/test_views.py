@@ -23,7 +23,7 @@ class Waiting(Console):
     now = False
 
     @contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
+    def show_waiting(self, what: str) -> Iterator[None]:
         self.now = True
         yield
         self.now = False
@@ -50,10 +50,10 @@ class Slow:
 
 def test_who_waits_for_the_first_row_is_told_so() -> None:
     out = io.StringIO()
-    console = Waiting(out, out, terminal=False)
+    console = Waiting(out, out, is_terminal=False)
     engine = Slow(console)
     link = EngineConnection(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
-    Views(console, link, ShellSettings, Keyboard(), console.say).show(engine, "SELECT n")  # type: ignore[arg-type]
+    Views(console, link, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
 
@@ -76,7 +76,7 @@ class Watched:
 def test_the_answer_is_left_when_watching_is_over() -> None:
     out, engine = io.StringIO(), Watched()
     link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
-    console = Console(out, out, terminal=False)
-    Views(console, link, ShellSettings, Keyboard(), console.say).watch(Watch("SELECT n"))
+    console = Console(out, out, is_terminal=False)
+    Views(console, link, ShellSettings, Keyboard(), console.print_message).watch(Watch("SELECT n"))
     assert engine.left
     assert out.getvalue() == "n\n-\n1\n"

@@ -16,7 +16,7 @@ import pytest
 
 from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
-from jetsql.script import Engine, prepare, run
+from jetsql.script import StatementEngine, prepare, run
 from tests.support.paths import GOLDEN
 
 pytestmark = pytest.mark.spark
@@ -31,19 +31,19 @@ SIZES = re.compile(r"\([0-9]+ bytes\)")
 
 
 class Transcript:
-    """A surface that takes results and mistakes down in their order."""
+    """A result sink that records results and errors in their order."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def result(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.lines.append(line)
 
-    def mistake(self, text: str) -> None:
+    def show_error(self, text: str) -> None:
         self.lines += ["", *text.split("\n")]
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
+    def report_if_slow(self, what: str) -> Iterator[None]:
         yield
 
     def flush(self) -> None:
@@ -56,7 +56,7 @@ class Transcript:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])
-def test_story(story: Path, engine: Engine, tmp_path: Path) -> None:
+def test_story(story: Path, engine: StatementEngine, tmp_path: Path) -> None:
     transcript = Transcript()
     script = Script(story.name, story.read_text(encoding="utf-8"))
     run(prepare([script], {"tmp": str(tmp_path)}), engine, transcript, Format.TABLE, keep_going=True)

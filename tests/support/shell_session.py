@@ -95,7 +95,7 @@ def session(
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        console = Console(out, out, terminal=False)
+        console = Console(out, out, is_terminal=False)
         files = folder / "state" / "history", folder / "config" / "favourites"
         shell = Shell(reach, console, settings or ShellSettings(timing=False), variables or {}, *files)
         try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.output.layout import Cell, Paint, natural
+from jetsql.output.layout import Cell, Paint, natural_layout
 from jetsql.resultset import Column
 from jetsql.shell.output.result_summary import more_words
 from jetsql.shell.output.screen import Size
@@ -28,15 +28,15 @@ class InPlaceTable:
 
     def lines(self, size: Size, paint: Paint) -> list[str]:
         """No more than the screen has, none wider. size: of the screen, or the part of it that is free."""
-        layout = natural(self.columns, self.rows).fitted(size.columns)
+        layout = natural_layout(self.columns, self.rows).fit(size.columns)
         room = max(size.lines - 2, 1)
         fits = self.count <= room
         shown = self.rows if fits else self.rows[: max(room - 1, 0)]
-        lines = [*layout.head(paint), *(layout.line(row, paint) for row in shown)]
+        lines = [*layout.header_lines(paint), *(layout.row_line(row, paint) for row in shown)]
         rest = [] if fits else [self._rest_words(self.count - len(shown))]
-        if layout.hidden:
-            rest.append(more_words(layout.hidden, "column"))
-        return [*lines, paint.put(paint.dim, f"… {', '.join(rest)}")][: size.lines] if rest else lines
+        if layout.hidden_columns:
+            rest.append(more_words(layout.hidden_columns, "column"))
+        return [*lines, paint.colourize(paint.dim, f"… {', '.join(rest)}")][: size.lines] if rest else lines
 
     def _rest_words(self, rest: int) -> str:
         return f"{'' if self.counted else 'more than '}{more_words(rest, 'row')}"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Protocol
 
-from jetsql.output.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural, roomy
-from jetsql.output.render import Row, record
-from jetsql.output.terminal_text import cut
+from jetsql.output.layout import PLAIN, Cell, Layout, Paint, add_room, cells, grow_layout, natural_layout
+from jetsql.output.render import Row, vertical_lines
+from jetsql.output.terminal_text import truncate
 from jetsql.resultset import Column
 from jetsql.shell.output.in_place_table import ROWS_KEPT, InPlaceTable, Line, marked
 from jetsql.shell.output.result_summary import counted_words, duration, more_words
@@ -90,7 +90,7 @@ class Course:
         told, empty where there is nothing."""
         words = self._words(*more)
         ends = "" if self.closed else f" · {self._ender()} ends"
-        return cut(words, columns - len(ends)) + ends if columns > len(ends) else cut(words, columns)
+        return truncate(words, columns - len(ends)) + ends if columns > len(ends) else truncate(words, columns)
 
     def _words(self, *more: str) -> str:
         told = [each for each in more if each]
@@ -106,7 +106,7 @@ class Course:
 
 
 def _dim(line: str, paint: Paint) -> str:
-    return paint.put(paint.dim, line)
+    return paint.colourize(paint.dim, line)
 
 
 class Tail:
@@ -156,20 +156,20 @@ class Tail:
         if not newest and (self._headed or not self._course.closed):
             return gap
         layout = self._laid_out(newest, size)
-        lines = [layout.line(row, style.paint) for row in newest]
+        lines = [layout.row_line(row, style.paint) for row in newest]
         at = self._head_at(len(gap) + len(lines), size)
         if at is not None:
-            lines[at:at] = layout.head(style.paint)
+            lines[at:at] = layout.header_lines(style.paint)
         return [*gap, *lines]
 
     def _laid_out(self, newest: list[list[Cell]], size: Size) -> Layout:
         if self._natural is None:
-            self._natural = roomy(natural(self._columns, newest), size.columns)
+            self._natural = add_room(natural_layout(self._columns, newest), size.columns)
         else:
-            self._natural = grown(self._natural, self._columns, newest)
-        layout = self._natural.fitted(size.columns)
-        if layout.hidden != self._hidden:
-            self._hidden, self._headed = layout.hidden, None
+            self._natural = grow_layout(self._natural, self._columns, newest)
+        layout = self._natural.fit(size.columns)
+        if layout.hidden_columns != self._hidden:
+            self._hidden, self._headed = layout.hidden_columns, None
         return layout
 
     def _head_at(self, more: int, size: Size) -> int | None:
@@ -185,7 +185,7 @@ class Tail:
     def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
         newest = numbered[-max(_LINES_MOST // (len(self._columns) + 1), 1) :]
         style = self._style
-        lines = [record(self._columns, row, number, style.paint, style.null) for number, row in newest]
+        lines = [vertical_lines(self._columns, row, number, style.paint, style.null) for number, row in newest]
         return [*self._gap(numbered, len(newest)), *(line for each in lines for line in each)]
 
     def _gap(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
@@ -195,7 +195,7 @@ class Tail:
             return []
         self._skipped += skipped
         paint = self._style.paint
-        return [paint.put(paint.dim, f"… {counted_words(skipped)} not shown …")]
+        return [paint.colourize(paint.dim, f"… {counted_words(skipped)} not shown …")]
 
     def _skipped_words(self) -> list[str]:
         hidden = self._hidden

@@ -32,7 +32,7 @@ class Painter:
         self._thread = Thread(target=self._paint, name="painter", daemon=True)
 
     def check(self) -> None:
-        """Raises what kept it from drawing: SurfaceLost when nobody can see anything any more."""
+        """Raises what kept it from drawing: OutputClosed when nobody can see anything any more."""
         if self._failed is not None:
             raise self._failed
 
@@ -68,7 +68,7 @@ class Painter:
 @contextmanager
 def painted(screen: Screen, frame: Callable[[], Frame], quits: Callable[[], bool] = lambda: False) -> Iterator[Painter]:
     """While this lasts, frames are drawn; when it is over a last one is, and stays. quits: whether q was pressed, which
-    is KeyboardInterrupt on the main thread. Raises SurfaceLost."""
+    is KeyboardInterrupt on the main thread. Raises OutputClosed."""
     painter = Painter(screen, frame, quits)
     with screen.drawing():
         try:

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from typing import Final
 
 from jetsql.output import render
-from jetsql.output.layout import NULL, PLAIN, Cell, Layout, Paint, cells, natural, raw_cells
-from jetsql.output.render import ROWS_LOOKED_AT, Format, Row, Rows
+from jetsql.output.layout import NULL, PLAIN, Cell, Layout, Paint, cells, natural_layout, raw_cells
+from jetsql.output.render import SAMPLED_ROWS, Format, Row, Rows
 from jetsql.output.terminal_text import printable, printable_lines, width
 from jetsql.resultset import Column
 from jetsql.shell.output.screen import Size
@@ -55,7 +55,7 @@ class Page:
 def page(result: Rows, look: Look) -> Page:
     """A result as lines; a screenful of it is read at once. Raises whatever reading the rows raises."""
     if not result.columns or look.form not in (Format.TABLE, Format.VERTICAL):
-        return _long(map(printable_lines, render.lines(result, look.form)), look)
+        return _long(map(printable_lines, render.render_lines(result, look.form)), look)
     if look.form is Format.VERTICAL:
         return _long(_records(result.columns, result.rows, look), look)
     looked_at = list(islice(result.rows, look.room - _HEAD + 1))
@@ -76,17 +76,17 @@ def _long(lines: Iterator[str], look: Look) -> Page:
 
 def _records(columns: Sequence[Column], rows: Iterator[Row], look: Look) -> Iterator[str]:
     for number, row in enumerate(rows, start=1):
-        yield from render.record(columns, row, number, look.paint, look.null)
+        yield from render.vertical_lines(columns, row, number, look.paint, look.null)
 
 
 def _whole(columns: tuple[Column, ...], rows: list[Row], look: Look) -> Page:
     """A result that has few enough rows to be seen at once, if they are not too wide."""
-    if render.is_lone_text(columns, rows):
-        return _long(render.lone_text(columns, rows), look)
+    if render.is_single_text(columns, rows):
+        return _long(render.single_text_lines(columns, rows), look)
     raw = [raw_cells(columns, row, look.null) for row in rows]
-    wide = natural(columns, [[_widest_line(cell) for cell in row] for row in raw])
-    layout = wide.fitted(look.size.columns)
-    lines = [*layout.head(look.paint), *(line for row in raw for line in layout.wrapped(row, look.paint))]
+    wide = natural_layout(columns, [[_widest_line(cell) for cell in row] for row in raw])
+    layout = wide.fit(look.size.columns)
+    lines = [*layout.header_lines(look.paint), *(line for row in raw for line in layout.wrap_row(row, look.paint))]
     if _is_readable(layout, wide) and len(lines) <= look.room:
         return Page(iter(lines))
     records = list(_records(columns, iter(rows), look))
@@ -96,25 +96,25 @@ def _whole(columns: tuple[Column, ...], rows: list[Row], look: Look) -> Page:
 
 
 def _large(columns: tuple[Column, ...], looked_at: list[Row], rows: Iterator[Row], look: Look) -> Page:
-    looked_at.extend(islice(rows, ROWS_LOOKED_AT - len(looked_at)))
+    looked_at.extend(islice(rows, SAMPLED_ROWS - len(looked_at)))
     shown = [cells(columns, row, look.null) for row in looked_at]
-    wide = natural(columns, shown)
-    layout = wide if look.pager else wide.fitted(look.size.columns)
-    if layout.hidden:
+    wide = natural_layout(columns, shown)
+    layout = wide if look.pager else wide.fit(look.size.columns)
+    if layout.hidden_columns:
         return Page(_records(columns, chain(looked_at, rows), look))
     later = (cells(columns, row, look.null) for row in rows)
     return Page(_lines(layout, chain(shown, later), look.paint), look.pager)
 
 
 def _lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> Iterator[str]:
-    yield from layout.head(paint)
+    yield from layout.header_lines(paint)
     for row in rows:
-        yield layout.line(row, paint)
+        yield layout.row_line(row, paint)
 
 
 def _is_readable(layout: Layout, wide: Layout) -> bool:
-    narrowed = [size for size, wanted in zip(layout.sizes, wide.needed, strict=False) if size < wanted]
-    return not layout.hidden and all(size >= _READABLE for size in narrowed)
+    narrowed = [size for size, wanted in zip(layout.sizes, wide.value_sizes, strict=False) if size < wanted]
+    return not layout.hidden_columns and all(size >= _READABLE for size in narrowed)
 
 
 def _widest_line(cell: Cell) -> Cell:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from jetsql.output.layout import COLOURS, PLAIN, Paint
-from jetsql.output.result_sink import SurfaceLost
-from jetsql.output.terminal_text import cut, printable_lines
+from jetsql.output.result_sink import OutputClosed
+from jetsql.output.terminal_text import printable_lines, truncate
 
 _HIDE_CURSOR: Final = "\x1b[?25l"
 _SHOW_CURSOR: Final = "\x1b[?25h"
@@ -66,17 +66,17 @@ class Screen:
         return COLOURS if self.moves and self.coloured else PLAIN
 
     def line(self, text: str) -> None:
-        """A line of a result. Raises SurfaceLost."""
+        """A line of a result. Raises OutputClosed."""
         self._write(self._out, text + "\n")
 
     def say(self, text: str) -> None:
-        """A line about a result, at once. Raises SurfaceLost."""
+        """A line about a result, at once. Raises OutputClosed."""
         self.flush()
-        self._write(self._talk, self.paint.put(self.paint.dim, printable_lines(text)) + "\n")
+        self._write(self._talk, self.paint.colourize(self.paint.dim, printable_lines(text)) + "\n")
         self._flush(self._talk)
 
     def flush(self) -> None:
-        """Raises SurfaceLost."""
+        """Raises OutputClosed."""
         self._flush(self._out)
 
     @contextmanager
@@ -92,7 +92,7 @@ class Screen:
             self.flush()
 
     def draw(self, frame: Frame) -> None:
-        """A frame in the place of the one before. Raises SurfaceLost."""
+        """A frame in the place of the one before. Raises OutputClosed."""
         size = self.size
         stay = [cut_painted(line, size.columns) for line in frame.stay[: max(size.lines - 1, 1)]]
         lines = [*frame.scroll, *stay]
@@ -112,18 +112,18 @@ class Screen:
         try:
             stream.write(text)
         except (OSError, ValueError) as error:  # ValueError: somebody has closed it
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
 
     def _flush(self, stream: TextIO) -> None:
         try:
             stream.flush()
         except OSError as error:
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
 
 
 def cut_painted(line: str, size: int) -> str:
     """A line that may hold colours, cut to so many cells. Whoever draws with colours has fitted it already."""
-    return line if "\x1b" in line else cut(line, size)
+    return line if "\x1b" in line else truncate(line, size)
 
 
 def screen_of(out: TextIO, talk: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:

@@ -16,8 +16,8 @@ from typing import Final
 from jetsql.client.response_rows import RemoteRows
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output import render
-from jetsql.output.layout import Layout, cells, grown, natural
-from jetsql.output.render import ROWS_LOOKED_AT, Format, Row
+from jetsql.output.layout import Layout, cells, grow_layout, natural_layout
+from jetsql.output.render import SAMPLED_ROWS, Format, Row
 from jetsql.resultset import Column
 from jetsql.shell.output.live_views import Course, Replaced, Style, Tail, View
 from jetsql.shell.output.refresher import painted
@@ -86,7 +86,7 @@ def plain_lines(
     elif form is Format.TABLE:
         yield from _table_lines(columns, batches)
     else:
-        yield from render.lines(RemoteRows(columns, (row for batch in batches for row in batch.rows)), form)
+        yield from render.render_lines(RemoteRows(columns, (row for batch in batches for row in batch.rows)), form)
 
 
 def _flushing(batches: Iterator[LiveBatch], flush: Callable[[], None]) -> Iterator[LiveBatch]:
@@ -99,17 +99,17 @@ def _whole_results(columns: tuple[Column, ...], batches: Iterator[LiveBatch], fo
     for index, batch in enumerate(batches):
         if index and form is not Format.JSON:
             yield ""
-        yield from render.lines(RemoteRows(columns, batch.rows), form)
+        yield from render.render_lines(RemoteRows(columns, batch.rows), form)
 
 
 def _table_lines(columns: tuple[Column, ...], batches: Iterator[LiveBatch]) -> Iterator[str]:
     """The columns are as wide as the rows of a batch that have come, and only ever grow."""
     layout: Layout | None = None
     for batch in batches:
-        while some := [cells(columns, row) for row in islice(batch.rows, ROWS_LOOKED_AT)]:
+        while some := [cells(columns, row) for row in islice(batch.rows, SAMPLED_ROWS)]:
             if layout is None:
-                layout = natural(columns, some)
-                yield from layout.head()
+                layout = natural_layout(columns, some)
+                yield from layout.header_lines()
             else:
-                layout = grown(layout, columns, some)
-            yield from (layout.line(row) for row in some)
+                layout = grow_layout(layout, columns, some)
+            yield from (layout.row_line(row) for row in some)

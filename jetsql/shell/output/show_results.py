@@ -112,7 +112,7 @@ class Output:
         q or Ctrl-C: that is LEFT.
 
         began: when its statement was sent, by `monotonic`; else now. cancel: ends the statement; may be called on
-        another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost.
+        another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed.
         """
         self._drop_ended()
         if result.live is not None:
@@ -230,7 +230,7 @@ class Output:
     def _display(self, result: Counted, cancel: Callable[[], None]) -> None:
         screen = self.screen
         if not screen.terminal:
-            self._write(render.lines(result, self.form))
+            self._write(render.render_lines(result, self.form))
             return
         settings = self._settings()
         command = pager_command(settings.pager) if screen.moves else ""
@@ -248,7 +248,7 @@ class Output:
             self.screen.flush()
 
     def _export(self, result: Counted, outlet: OutputWriter) -> None:
-        written = render.lines(result, self.form)
+        written = render.render_lines(result, self.form)
         if self.screen.moves:
             with self.screen.drawing(keep=False):
                 self._put(outlet, written, self._progress(result))

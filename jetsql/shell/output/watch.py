@@ -16,8 +16,8 @@ from typing import Final, Protocol
 
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.layout import NULL, Paint, cells
-from jetsql.output.render import Format, Rows, lines
-from jetsql.output.terminal_text import cut, padded, printable, width
+from jetsql.output.render import Format, Rows, render_lines
+from jetsql.output.terminal_text import pad, printable, truncate, width
 from jetsql.shell.output.in_place_table import ROWS_KEPT, InPlaceTable, Line, marked
 from jetsql.shell.output.screen import Frame, Screen, Size
 from jetsql.shell.session.session_state import change
@@ -72,20 +72,20 @@ def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint, ender: str) -> Fr
     """What there is to see: what is watched and when it was seen, the rows, the error. ender: the key that ends it."""
     title = f"every {wanted.seconds:g} s until {ender}: {printable(' '.join(wanted.text.split()))}"
     room = size.columns - width(seen.time) - 1
-    head = f"{padded(cut(title, room), max(room, 0))} {seen.time}"
-    foot = [paint.put(paint.bad, cut(printable(seen.error), size.columns))] if seen.error else []
+    head = f"{pad(truncate(title, room), max(room, 0))} {seen.time}"
+    foot = [paint.colourize(paint.error, truncate(printable(seen.error), size.columns))] if seen.error else []
     free = Size(size.columns, size.lines - 2 - len(foot))
     rows = seen.sheet.lines(free, paint) if seen.sheet is not None else []
-    return Frame([paint.put(paint.dim, cut(head, size.columns)), *rows, *foot])
+    return Frame([paint.colourize(paint.dim, truncate(head, size.columns)), *rows, *foot])
 
 
 def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, keys: Keys, null: str = NULL) -> None:
     """Until q or Ctrl-C, which is KeyboardInterrupt here too: the statement that runs then is for the caller to end.
 
-    run: the statement, once. Raises what `run` raises when nobody is at a terminal, SurfaceLost.
+    run: the statement, once. Raises what `run` raises when nobody is at a terminal, OutputClosed.
     """
     if not screen.moves:
-        for line in lines(run(), Format.TABLE):
+        for line in render_lines(run(), Format.TABLE):
             screen.line(line)
         screen.flush()
         return

@@ -26,14 +26,14 @@ def run_command(shell: Shell, dot: DotCommand) -> bool:
     """Do what a command says, and tell what is wrong with it; whether it went well."""
     command = command_of(dot.word)
     if command is None:
-        shell.console.say(f"There is no command {dot.word}. {advice(dot.word)}")
+        shell.console.print_message(f"There is no command {dot.word}. {advice(dot.word)}")
         return False
     try:
         return ACTIONS[command.word](shell, dot.rest) is not False
     except (ValueError, OSError) as error:
-        shell.console.say(f"{command.word}: {_words(error)}")
+        shell.console.print_message(f"{command.word}: {_words(error)}")
     except JetSQLError as error:
-        shell.console.say(error.explanation)
+        shell.console.print_message(error.explanation)
     return False
 
 
@@ -50,7 +50,7 @@ def _help(shell: Shell, rest: str) -> bool | None:
     word = "." + rest.split()[0].lstrip(".")
     command = command_of(word)
     if command is None:
-        shell.console.say(f"There is no command {word}. {advice(word)}")
+        shell.console.print_message(f"There is no command {word}. {advice(word)}")
         return False
     shell.tell(help_of(command))
     return None
@@ -86,7 +86,7 @@ def _save(shell: Shell, rest: str) -> None:
     if not kept:
         raise ValueError("there is no statement yet.")
     shell.favourites.save(name, kept)
-    shell.console.say(f"Saved; .run {name} runs it.")
+    shell.console.print_message(f"Saved; .run {name} runs it.")
 
 
 def _run(shell: Shell, rest: str) -> bool:
@@ -100,7 +100,7 @@ def _run(shell: Shell, rest: str) -> bool:
 def _favourites(shell: Shell, rest: str) -> None:
     names = shell.favourites.names()
     if not names:
-        shell.console.say("Nothing is kept yet: .save NAME keeps the last statement.")
+        shell.console.print_message("Nothing is kept yet: .save NAME keeps the last statement.")
     size = max(map(len, names), default=0)
     shell.tell([f"{name:<{size}}  {_kept(shell, name)}" for name in names])
 
@@ -132,11 +132,11 @@ def _mode(shell: Shell, rest: str) -> None:
 
 def _timing(shell: Shell, rest: str) -> None:
     shell.set("timing", rest or ("off" if shell.settings.timing else "on"))
-    shell.console.say(f"Timing is {'on' if shell.settings.timing else 'off'}.")
+    shell.console.print_message(f"Timing is {'on' if shell.settings.timing else 'off'}.")
 
 
 def _output(shell: Shell, rest: str) -> None:
-    shell.console.say(shell.views.send_to(rest))
+    shell.console.print_message(shell.views.send_to(rest))
 
 
 def _watch(shell: Shell, rest: str) -> None:
@@ -152,9 +152,9 @@ def _top(shell: Shell, rest: str) -> None:
 def _config(shell: Shell, rest: str) -> None:
     file = config_file()
     if settings_file.add_table(file):
-        shell.console.say(f"Written: {file}. It holds every setting of the shell in a comment.")
+        shell.console.print_message(f"Written: {file}. It holds every setting of the shell in a comment.")
     else:
-        shell.console.say(f"The settings are in {file}.")
+        shell.console.print_message(f"The settings are in {file}.")
 
 
 def _errors(shell: Shell, rest: str) -> None:

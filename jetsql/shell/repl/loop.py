@@ -19,9 +19,9 @@ from jetsql import script
 from jetsql.errors import EngineError
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic, Script
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
-from jetsql.script import Step
+from jetsql.script import PreparedStatement
 from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.output import colours
@@ -90,10 +90,10 @@ class Shell:
     def run(self) -> bool:
         """Until the user leaves; False when the terminal's end, or a signal, was what ended it.
 
-        Raises SurfaceLost when there is nobody to show anything.
+        Raises OutputClosed when there is nobody to show anything.
         """
         self._take_signals()
-        self.console.say(_GREETING)
+        self.console.print_message(_GREETING)
         self._link.begin()
         self._watch.begin()
         self._names.begin()
@@ -101,7 +101,7 @@ class Shell:
             while not self._leaving:
                 self._turn()
             if self._link.state.phase is not Phase.GONE and not self._killed:
-                self.console.say(_GOODBYE if self._here else _GOODBYE_FROM_AFAR)
+                self.console.print_message(_GOODBYE if self._here else _GOODBYE_FROM_AFAR)
         finally:
             self._watch.close()
             self._names.close()
@@ -125,14 +125,14 @@ class Shell:
     def tell(self, told: Iterable[str]) -> None:
         """Lines that were asked for."""
         for line in told:
-            self.console.result(line)
+            self.console.write_line(line)
         self.console.flush()
 
     def run_text(self, text: str) -> bool:
         """Run statements that a command wrote or kept. Whether all went well."""
         return self.run_steps(script.prepare([Script("", text)], self.variables))
 
-    def run_steps(self, steps: Sequence[Step | Diagnostic], ask: bool = True) -> bool:
+    def run_steps(self, steps: Sequence[PreparedStatement | Diagnostic], ask: bool = True) -> bool:
         """Run statements; the first that fails ends it. ask: before those that take something away. Whether all went
         well."""
         for index, step in enumerate(steps):
@@ -141,28 +141,28 @@ class Shell:
                 return False
         return True
 
-    def _run_one(self, step: Step | Diagnostic) -> bool:
+    def _run_one(self, step: PreparedStatement | Diagnostic) -> bool:
         with unechoed():
             return self.statements.run(step) is Outcome.FINE
 
     def _tell_rest(self, rest: int) -> None:
         if rest:
-            self.console.say(f"{rest} more {'were' if rest > 1 else 'was'} not run.")
+            self.console.print_message(f"{rest} more {'were' if rest > 1 else 'was'} not run.")
 
-    def _agreed(self, step: Step | Diagnostic, ask: bool) -> bool:
+    def _agreed(self, step: PreparedStatement | Diagnostic, ask: bool) -> bool:
         question = None if isinstance(step, Diagnostic) or not ask else loss(step.filled.text)
         if question is None or not self.settings.ask_before_drop:
             return True
         if self._prompt.ask(question):
             return True
-        self.console.say("Not run.")
+        self.console.print_message("Not run.")
         return False
 
     def _turn(self) -> None:
         try:
             text = self._read()
             if trouble := self._prompt.trouble():
-                self.console.say(trouble)
+                self.console.print_message(trouble)
             self._do_at_any_rate(text)
         except KeyboardInterrupt:
             return
@@ -172,7 +172,7 @@ class Shell:
     def _do_at_any_rate(self, text: str) -> None:
         try:
             self._do(text)
-        except (SurfaceLost, EOFError):
+        except (OutputClosed, EOFError):
             raise
         except Exception as error:
             # The outermost frame of what was entered: a fault in one thing that is done must not cost the user the
@@ -180,15 +180,15 @@ class Shell:
             if self._link.now is not None:
                 self._link.now.leave()
             words = printable(" ".join(str(error).split()))
-            self.console.say(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
+            self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
 
     def _read(self) -> str:
-        """Raises KeyboardInterrupt, EOFError, SurfaceLost."""
+        """Raises KeyboardInterrupt, EOFError, OutputClosed."""
         self._watch.prompting(True)
         try:
             return self._prompt.read(self._next)
         except OSError as error:  # the terminal's end
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
         finally:
             self._next = ""
             self._watch.prompting(False)
@@ -196,7 +196,7 @@ class Shell:
     def _do(self, text: str) -> None:
         """Run everything in a text; the first that goes wrong ends it."""
         if unknown := _not_text(text):
-            self.console.say(unknown)
+            self.console.print_message(unknown)
             return
         found = entries(text)
         if any(isinstance(entry, Sql) for entry in found):
@@ -211,7 +211,7 @@ class Shell:
     def _run_entry(self, text: str, entry: Sql) -> bool:
         written = Script("", text)
         if entry.fragment.closed:
-            fine = self.run_steps([script.step(written, entry.fragment, self.variables)])
+            fine = self.run_steps([script.prepare_statement(written, entry.fragment, self.variables)])
             if not fine:
                 self._hint_at_command(entry)
             return fine
@@ -220,7 +220,9 @@ class Shell:
     def _hint_at_command(self, entry: Sql) -> None:
         below = None if entry.fragment.terminated else command_below(entry.fragment)
         if below is not None:
-            self.console.say(f"Line {below.line} is the command {below.word}, if the statement before it ends with ;.")
+            self.console.print_message(
+                f"Line {below.line} is the command {below.word}, if the statement before it ends with ;."
+            )
 
     def _changed(self) -> None:
         self._names.wake()
@@ -230,8 +232,8 @@ class Shell:
         self._prompt.complete_anew()
 
     def _tell_from_beside(self, words: str) -> None:
-        if not self._prompt.above(lambda: self.console.say(words)):
-            self.console.say(words)
+        if not self._prompt.above(lambda: self.console.print_message(words)):
+            self.console.print_message(words)
 
     def _take_signals(self) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever it was to whoever started this process

@@ -14,9 +14,9 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
-from jetsql.script import Step, mistake_of
+from jetsql.script import PreparedStatement, diagnose
 from jetsql.shell.repl.last_errors import Failure
 from jetsql.shell.session import session_state
 from jetsql.shell.session.engine_connection import EngineConnection
@@ -58,8 +58,8 @@ class Statements:
         self._session: RemoteEngine | None = None
         self.memory = Memory()
 
-    def run(self, step: Step | Diagnostic) -> Outcome:
-        """Run one to its end, or tell what is wrong with it. Raises SurfaceLost."""
+    def run(self, step: PreparedStatement | Diagnostic) -> Outcome:
+        """Run one to its end, or tell what is wrong with it. Raises OutputClosed."""
         if isinstance(step, Diagnostic):
             return self._mistaken(step, step.script.text, None)
         try:
@@ -69,7 +69,7 @@ class Statements:
         except JetSQLError as error:
             return self._fail(error.condition, _told(error), step.fragment.text, error.report())
 
-    def _run(self, step: Step) -> Outcome:
+    def _run(self, step: PreparedStatement) -> Outcome:
         """Raises EngineError when there is no engine to run it."""
         engine = self._engine()
         if not self._may_run(engine):
@@ -84,20 +84,20 @@ class Statements:
             return self._lost_in_the_middle(engine, step, error)
 
     def _engine(self) -> RemoteEngine:
-        with self._console.waiting("Waiting for the engine", lambda: self._link.state.doing):
+        with self._console.show_waiting("Waiting for the engine", lambda: self._link.state.doing):
             return self._link.engine()
 
-    def _answered(self, engine: RemoteEngine, step: Step) -> Outcome:
+    def _answered(self, engine: RemoteEngine, step: PreparedStatement) -> Outcome:
         text = step.text
         try:
             self._show(engine, text)
-        except (SurfaceLost, JetSQLError):
+        except (OutputClosed, JetSQLError):
             engine.leave()
             raise
         except ReportedError as error:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
                 return self._again(engine, step)
-            return self._mistaken(mistake_of(step, error.report), step.fragment.text, error.report)
+            return self._mistaken(diagnose(step, error.report), step.fragment.text, error.report)
         self._note(engine, step.fragment.text)
         return Outcome.FINE
 
@@ -108,7 +108,7 @@ class Statements:
                 self._link.in_schema(engine.schema())
         self._done(text)
 
-    def _again(self, engine: RemoteEngine, step: Step) -> Outcome:
+    def _again(self, engine: RemoteEngine, step: PreparedStatement) -> Outcome:
         """In a new session, a statement that the old one never got."""
         self._link.lost(engine)
         engine.leave()
@@ -121,12 +121,14 @@ class Statements:
         if before in (None, engine):
             return True
         touched, self.memory.touched = self.memory.touched, False
-        self._console.say(f"The engine has ended, or has closed the session: this is a new one. {_GONE}")
+        self._console.print_message(f"The engine has ended, or has closed the session: this is a new one. {_GONE}")
         if touched:
-            self._console.say("The statement was not run, for it may rest on these. Enter it again when they are back.")
+            self._console.print_message(
+                "The statement was not run, for it may rest on these. Enter it again when they are back."
+            )
         return not touched
 
-    def _lost_in_the_middle(self, engine: RemoteEngine, step: Step, error: EngineError) -> Outcome:
+    def _lost_in_the_middle(self, engine: RemoteEngine, step: PreparedStatement, error: EngineError) -> Outcome:
         self._link.lost(engine)
         self._link.begin()
         self._session, self.memory.touched = None, False
@@ -138,28 +140,28 @@ class Statements:
         )
         words = f"The engine has ended, or the connection to it broke, while this ran: {_short(text)}"
         self._fail(error.condition, f"[{error.condition}] {words}\n{fate}", text, error.report())
-        self._console.say(f"The shell connects anew. {_GONE}")
+        self._console.print_message(f"The shell connects anew. {_GONE}")
         return Outcome.FAILED
 
-    def _break_off(self, step: Step) -> Outcome:
+    def _break_off(self, step: PreparedStatement) -> Outcome:
         engine = self._link.now
         if engine is None:
-            self._console.say("Cancelled: the engine was not there yet, and the statement was not run.")
+            self._console.print_message("Cancelled: the engine was not there yet, and the statement was not run.")
             return Outcome.INTERRUPTED
         engine.leave()
         text = step.fragment.text
         more = "" if session_state.only_reads(text) else " What it had begun on a job goes on: SHOW JOBS tells."
-        self._console.say(f"Cancelled.{more}")
+        self._console.print_message(f"Cancelled.{more}")
         return Outcome.INTERRUPTED
 
     def _mistaken(self, mistake: Diagnostic, text: str, report: ErrorReport | None) -> Outcome:
-        return self._fail(mistake.condition, mistake.shown(self._console.columns), text, report, report is not None)
+        return self._fail(mistake.condition, mistake.render(self._console.columns), text, report, report is not None)
 
     def _fail(
         self, condition: str, shown: str, text: str, report: ErrorReport | None, traceable: bool = False
     ) -> Outcome:
         self.memory.failure = Failure(condition, shown, text, datetime.now(), report, traceable)
-        self._console.mistake(shown)
+        self._console.show_error(shown)
         return Outcome.FAILED
 
 

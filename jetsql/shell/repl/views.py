@@ -44,11 +44,11 @@ class Views:
     def show(self, engine: RemoteEngine, text: str) -> None:
         """Run a statement and show its rows, to their end or until nobody wants more.
 
-        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost, and KeyboardInterrupt; of a live
+        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed, and KeyboardInterrupt; of a live
         result q or Ctrl-C is the end.
         """
         began = monotonic()
-        with self._console.waiting("Running"):
+        with self._console.show_waiting("Running"):
             rows = _begun(engine.run(text, live=True))
         self._colour()
         ended = self._output.show(rows, began, engine.cancel)
@@ -84,7 +84,7 @@ class Views:
         try:
             self._output.close()
         except JetSQLError as error:
-            self._console.say(error.explanation)
+            self._console.print_message(error.explanation)
 
     def _run(self, text: str) -> RemoteRows:
         """On the engine, should one run: who watches does not start it again."""

@@ -44,17 +44,17 @@ class Talk:
 
     starts: whether an engine is to be started where none runs."""
 
-    terminal = True
+    is_terminal = True
 
     def __init__(self, link: EngineConnection, starts: bool = True) -> None:
         self._link = link
         self.starts = starts
 
-    def say(self, text: str) -> None:
+    def print_message(self, text: str) -> None:
         self._link.tell(text)
 
     @contextmanager
-    def busy(self, what: str, after: float) -> Iterator[None]:
+    def report_if_slow(self, what: str, after: float) -> Iterator[None]:
         self._link.doing(what)
         yield
 

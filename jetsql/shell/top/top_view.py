@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jetsql.output.terminal_text import cut, padded, printable, width, wrapped
+from jetsql.output.terminal_text import pad, printable, truncate, width, wrap
 from jetsql.shell.output.screen import Size
 from jetsql.shell.top.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
 from jetsql.shell.top.top_state import Mode, TopState, visible
@@ -110,11 +110,11 @@ def facts(told: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
     size = min(max((width(name) for name, _ in shown), default=0), _FACT_MOST)
     room = max(columns - size - 2, _VALUE_LEAST)
     for name, value in shown:
-        lines = [line for part in value.split("\n") for line in wrapped(printable(part), room)]
+        lines = [line for part in value.split("\n") for line in wrap(printable(part), room)]
         if width(name) > size:
             yield name
         for index, line in enumerate(lines):
-            yield f"{padded(name if index == 0 and width(name) <= size else '', size)}  {line}".rstrip()
+            yield f"{pad(name if index == 0 and width(name) <= size else '', size)}  {line}".rstrip()
 
 
 def page_lines(size: Size) -> int:
@@ -130,14 +130,14 @@ def _title(state: TopState, columns: int) -> Line:
     shown = f", with {state.filter!r}" if state.filter and state.mode is not Mode.FILTER else ""
     left = f"{told}; by {state.order.value}{shown}"
     room = columns - len(state.seen) - 1
-    return [("title", padded(cut(left, room), max(room, 0))), ("quiet", f" {state.seen}")]
+    return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.seen}")]
 
 
 def _table(state: TopState, columns: int, lines: int) -> list[Line]:
     jobs = visible(state)
     shown = _fitting(_columns(jobs), columns)
     rest = columns - sum(column.size + 2 for column in shown)
-    titles = [padded(column.title, column.size, column.right) for column in shown]
+    titles = [pad(column.title, column.size, column.right) for column in shown]
     head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _ERROR_LEAST else [])])
     ids = [job.id for job in jobs]
     at = ids.index(state.selected) if state.selected in ids else 0
@@ -161,10 +161,10 @@ def _fitting(columns: list[_Column], room: int) -> list[_Column]:
 def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> Line:
     parts: Line = []
     for column in columns:
-        text = padded(cut(column.text(job), column.size), column.size, column.right)
+        text = pad(truncate(column.text(job), column.size), column.size, column.right)
         parts += [(column.style(job), text), ("", "  ")]
     if rest >= _ERROR_LEAST:
-        parts.append(("bad" if job.status != "RUNNING" else "quiet", cut(printable(job.error), rest)))
+        parts.append(("bad" if job.status != "RUNNING" else "quiet", truncate(printable(job.error), rest)))
     used = sum(width(text) for _, text in parts)
     if selected:
         return [("selected", "".join(text for _, text in parts) + " " * (room - used))]
@@ -174,7 +174,7 @@ def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bo
 def _cut_line(line: Line, room: int) -> Line:
     shown: Line = []
     for style, text in line:
-        shown.append((style, cut(text, max(room, 0))))
+        shown.append((style, truncate(text, max(room, 0))))
         room -= width(shown[-1][1])
     return shown
 
