@@ -40,10 +40,14 @@ def connect(settings: Settings, flags: Flags, console: StartupReporter, *, sessi
 
     url = remote_url(flags)
     if url is not None:
-        return RemoteEngine(url, os.environ.get("JETSQL_TOKEN", ""), traces=flags.show_traces, sessionless=sessionless)
+        return RemoteEngine(
+            url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
+        )
     found = ensure_engine(settings, flags, console, keep_connection=True)
     note = found.note
-    return RemoteEngine(note.url, note.token, traces=flags.show_traces, sessionless=sessionless, door=found.door)
+    return RemoteEngine(
+        note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=found.client
+    )
 
 
 def remote_url(flags: Flags) -> str | None:
@@ -101,18 +105,18 @@ def ensure_engine(
     from jetsql.client import find_engine as engines
     from jetsql.errors import EngineError
 
-    found = engines.find(settings.home, keep_door=keep_connection)
+    found = engines.find_engine(settings.home, keep_connection=keep_connection)
     if found is None and flags.no_start:
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
     if found is None:
         with report_start(console):
-            found = engines.find_or_start(settings, serve_flags(settings, flags), flags.conf)
-    if not found.started:
+            found = engines.find_or_start_engine(settings, serve_flags(settings, flags), flags.conf)
+    if not found.was_started:
         try:
             _check_same_settings(found, settings, flags)
         except click.UsageError:
-            if found.door is not None:
-                found.door.close()
+            if found.client is not None:
+                found.client.close()
             raise
         _warn_of_version(found, console)
     return found

@@ -66,7 +66,7 @@ def start(context: click.Context, /, **params: Any) -> None:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
     console.write_line(
-        f"{'started' if found.started else 'runs already'}: {_location(found.note, found.about['home'])}"
+        f"{'started' if found.was_started else 'runs already'}: {_location(found.note, found.info['home'])}"
     )
     console.flush()
 
@@ -94,14 +94,14 @@ def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
     console = process_console()
     try:
         with console.report_if_slow("stopping the engine", 0.5 if console.is_terminal else 2.0):
-            outcome = find_engine.stop(home, timeout)
+            outcome = find_engine.stop_engine(home, timeout)
     except EngineError as error:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    if outcome is find_engine.StopOutcome.STILL:
+    if outcome is find_engine.StopOutcome.STILL_STOPPING:
         console.print_message(f"The engine of {home} has not ended within {timeout:g} s; it goes on stopping.")
         context.exit(ExitCode.NO_ENGINE)
-    if outcome is find_engine.StopOutcome.NONE:
+    if outcome is find_engine.StopOutcome.NOT_RUNNING:
         console.print_message(f"No engine runs on {home}.")
     else:
         console.write_line("stopped")
@@ -130,7 +130,7 @@ def status(context: click.Context, /, wait: float | None, **params: Any) -> None
     home = local_settings(flags).home
     console = process_console()
     try:
-        found = find_engine.find(home) if wait is None else find_engine.wait_until_up(home, wait)
+        found = find_engine.find_engine(home) if wait is None else find_engine.wait_for_engine(home, wait)
     except EngineError as error:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
@@ -144,20 +144,20 @@ def status(context: click.Context, /, wait: float | None, **params: Any) -> None
 def _status_fields(found: RunningEngine) -> dict[str, Any]:
     return {
         "status": "up",
-        **{name: found.about[name] for name in ("version", "spark", "home", "master", "pid")},
+        **{name: found.info[name] for name in ("version", "spark", "home", "master", "pid")},
         "url": found.note.url,
         "connect": found.note.connect or None,
         "thrift": found.note.thrift or None,
-        "jobs": found.about["jobs"],
-        "sessions": found.about["sessions"],
-        "statements": found.about["statements"],
+        "jobs": found.info["jobs"],
+        "sessions": found.info["sessions"],
+        "statements": found.info["statements"],
     }
 
 
 def _down_fields(home: Path) -> dict[str, Any]:
     from jetsql.client import find_engine
 
-    state = find_engine.state(home)
+    state = find_engine.silent_engine_state(home)
     return {
         "status": state or "down",
         "home": str(home),

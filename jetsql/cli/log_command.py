@@ -154,7 +154,7 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
     from jetsql.client import find_engine
     from jetsql.client.remote_engine import RemoteEngine
 
-    found = find_engine.find(home)
+    found = find_engine.find_engine(home)
     if found is None:
         console.print_message(
             f"No engine runs on {home}: what the log says is all there is, without the job's history."

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from jetsql.client.decoding import Struct, decoder, read_line
+from jetsql.client.decoding import Struct, create_decoder, parse_line
 from jetsql.output.values import as_json
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
@@ -101,8 +101,8 @@ TYPES = st.recursive(
 def through_the_wire(value: Any, kind: Type) -> Any:
     line = f'{{"rows":[[{as_json(value, kind.kind)}]]}}'.encode()
     assert json.loads(line)  # by every language's reader
-    [(_, [[written]])] = read_line(line)
-    return decoder(kind.kind, kind.structure)(written)
+    [(_, [[written]])] = parse_line(line)
+    return create_decoder(kind.kind, kind.structure)(written)
 
 
 def told(value: Any, structure: Any) -> Any:

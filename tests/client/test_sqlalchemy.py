@@ -13,8 +13,8 @@ from sqlalchemy.schema import CreateTable
 
 from jetsql.client import sqlalchemy as dialect
 from jetsql.client.decoding import Struct
-from jetsql.client.engine_address import Address, address
-from jetsql.client.sqlalchemy.column_types import of_json
+from jetsql.client.engine_address import EngineAddress, parse_address
+from jetsql.client.sqlalchemy.column_types import type_from_json
 from tests.support.http_server import TOKEN, serving
 from tests.support.server_engine import DoorEngine
 
@@ -141,7 +141,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("told", "text"), TOLD, ids=[text for _, text in TOLD])
 def test_types_that_spark_tells(told: dict[str, Any], text: str) -> None:
-    assert DIALECT.type_compiler.process(of_json(told)) == text
+    assert DIALECT.type_compiler.process(type_from_json(told)) == text
 
 
 def test_dictionaries_are_taken_for_structs_however_deep() -> None:
@@ -158,14 +158,14 @@ def test_dictionaries_are_taken_for_structs_however_deep() -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("jetsql:///?home=/a/b", Address(None, "", home="/a/b")),
-        ("jetsql+http://:s%40@host:80/sales", Address("http://host:80", "s@", schema="sales")),
-        ("jetsql://", Address(None, "")),
+        ("jetsql:///?home=/a/b", EngineAddress(None, "", home="/a/b")),
+        ("jetsql+http://:s%40@host:80/sales", EngineAddress("http://host:80", "s@", schema="sales")),
+        ("jetsql://", EngineAddress(None, "")),
     ],
 )
-def test_urls(url: str, expected: Address) -> None:
+def test_urls(url: str, expected: EngineAddress) -> None:
     [[given], options] = DIALECT.create_connect_args(sa.engine.make_url(url))
-    assert (address(None, given, None, None, True), options) == (expected, {})
+    assert (parse_address(None, given, None, None, True), options) == (expected, {})
 
 
 def test_a_lost_session_is_a_lost_connection() -> None:

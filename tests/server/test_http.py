@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from jetsql.client.http_client import HttpClient, NothingSent
+from jetsql.client.http_client import HttpClient, RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.home.discovery import proof
@@ -102,7 +102,7 @@ def test_a_trace_is_for_those_who_ask(server: Server) -> None:
 def test_sessions_keep_their_schema(server: Server) -> None:
     one, other = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
     list(one.run("USE sales").rows)
-    assert (one.schema(), other.schema()) == ("sales", "default")
+    assert (one.current_schema(), other.current_schema()) == ("sales", "default")
     one.close()
     other.close()
     assert len(server.door.sessions) == 0
@@ -323,7 +323,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            with pytest.raises(NothingSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
+            with pytest.raises(RequestNotSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
                 RemoteEngine(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
         finally:
             listening.shutdown()
@@ -362,15 +362,15 @@ def dying(answer: bytes) -> Iterator[str]:
 )
 def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
     with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
-        door.ask("GET", "/v1/engine")
+        door.request("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
-    assert not isinstance(lost.value, NothingSent)
+    assert not isinstance(lost.value, RequestNotSent)
 
 
 def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
     with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door:
-        lines = door.stream("/v1/sql", {})
+        lines = door.stream_lines("/v1/sql", {})
         assert next(lines) == b"{}\n"
         with pytest.raises(EngineError) as lost:
             list(lines)
@@ -379,7 +379,7 @@ def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
-    with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+    with pytest.raises(RequestNotSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
 
@@ -462,8 +462,8 @@ def test_stop_is_asked_for(server: Server) -> None:
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with pytest.raises(NothingSent) as told:
-        HttpClient(url, TOKEN).ask("GET", "/v1/engine")
+    with pytest.raises(RequestNotSent) as told:
+        HttpClient(url, TOKEN).request("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
 
 
@@ -472,13 +472,13 @@ def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.
         raise HTTPException
 
     monkeypatch.setattr(HTTPConnection, "connect", refuse)
-    with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
-        HttpClient("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
+    with pytest.raises(RequestNotSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
+        HttpClient("http://localhost:1", TOKEN).request("GET", "/v1/engine")
 
 
 def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
-    with pytest.raises(NothingSent) as told:
-        HttpClient(shared.url, "another").ask("GET", "/v1/engine")
+    with pytest.raises(RequestNotSent) as told:
+        HttpClient(shared.url, "another").request("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
 
 
@@ -486,7 +486,7 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
     with pytest.raises(EngineError) as told:
         remote.run("DIE")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
-    assert not isinstance(told.value, NothingSent)
+    assert not isinstance(told.value, RequestNotSent)
 
 
 def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
@@ -496,7 +496,7 @@ def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
         next(rows)
     remote.cancel()
     remote.close()
-    with pytest.raises(NothingSent):
+    with pytest.raises(RequestNotSent):
         remote.run("COUNT 1")
 
 

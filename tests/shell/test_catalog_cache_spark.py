@@ -49,7 +49,7 @@ def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
 
 def run(link: EngineConnection, text: str) -> None:
     list(link.engine().run(text).rows)
-    link.in_schema(link.engine().schema())
+    link.in_schema(link.engine().current_schema())
 
 
 class Typist:

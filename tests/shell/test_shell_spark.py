@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, find, stop
+from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
 from jetsql.client.http_client import HttpClient
 from jetsql.client.remote_engine import RemoteEngine
 from tests.conftest import until
@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     confs = [f'{name} = "{value}"' for name, value in CONF.items() if name != "spark.jars.packages"]
     (tmp_path / "config.toml").write_text("\n".join(['master = "local[2]"', *confs, ""]))
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
+    assert stop_engine(tmp_path / "home", 60) is not StopOutcome.STILL_STOPPING
 
 
 def test_a_sitting(tmp_path: Path, home: Path) -> None:
@@ -180,10 +180,10 @@ def clean(shell: ShellTerminal) -> None:
 
 
 def assert_nothing_is_left(home: Path) -> None:
-    found = find(home)
+    found = find_engine(home)
     assert found is not None
     door = HttpClient(found.note.url, found.note.token)
-    until(lambda: (about := door.ask("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
+    until(lambda: (about := door.request("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
     door.close()
     remote = RemoteEngine(found.note.url, found.note.token)
     assert list(remote.run("SELECT name FROM jetsql.jobs WHERE status <> 'FAILED'").rows) == []

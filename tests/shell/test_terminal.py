@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, stop, wait_until_up
+from jetsql.client.find_engine import StopOutcome, stop_engine, wait_for_engine
 from tests.support.shell_terminal import PROGRAM, environment, kill_engine, terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
@@ -18,7 +18,7 @@ CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
+    assert stop_engine(tmp_path / "home", 60) is not StopOutcome.STILL_STOPPING
 
 
 def test_a_first_session(tmp_path: Path, home: Path) -> None:
@@ -67,8 +67,8 @@ def test_an_engine_that_is_being_started_outlives_the_shell(tmp_path: Path, home
         shell.until("The engine and its jobs go on")
         assert shell.ended() == 0
     late.touch()
-    assert wait_until_up(home, 30) is not None
-    stop(home, 60)
+    assert wait_for_engine(home, 30) is not None
+    stop_engine(home, 60)
     assert "The engine ends" not in (home / "engine.log").read_text()
 
 

@@ -384,7 +384,7 @@ def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     with pytest.raises(EngineError):
         jobs.jobs()
     assert lost_engines == [remote]
-    remote.leave()
+    remote.abandon_response()
 
 
 class Described(DoorEngine):
@@ -414,7 +414,7 @@ def test_all_about_a_job_is_told_with_its_history() -> None:
             "2026-11-21 21:13:01  suspended, SUSPENDED. by user",
             "2026-11-21 21:13:01  resumed, RUNNING.",
         )
-        remote.leave()
+        remote.abandon_response()
 
 
 def test_facts_stand_beside_their_names() -> None:

@@ -63,13 +63,13 @@ class Watched:
 
     left = False
 
-    def schema(self) -> str:
+    def current_schema(self) -> str:
         return "default"
 
     def run(self, text: str) -> RemoteRows:
         return RemoteRows((Column("n", "int"),), iter([(1,)]))
 
-    def leave(self) -> None:
+    def abandon_response(self) -> None:
         self.left = True
 
 

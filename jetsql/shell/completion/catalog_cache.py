@@ -164,7 +164,7 @@ class CatalogCache:
 
 
 def _jobs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    told = engine.ask("GET", "/v1/jobs?all=true")["jobs"]
+    told = engine.request("GET", "/v1/jobs?all=true")["jobs"]
     return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in told))
 
 

@@ -111,7 +111,7 @@ class JobWatch:
             self._tell(None)
             return
         try:
-            self._tell(counted(self._beside.of(engine).ask("GET", "/v1/jobs?all=true")["jobs"]))
+            self._tell(counted(self._beside.of(engine).request("GET", "/v1/jobs?all=true")["jobs"]))
             self._beside.keep_session()
         except EngineError as error:
             if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # not one that is only busy

@@ -178,7 +178,7 @@ class Shell:
             # The outermost frame of what was entered: a fault in one thing that is done must not cost the user the
             # session with its settings and views. What reading the prompt raises is not met here: it would come again.
             if self._link.now is not None:
-                self._link.now.leave()
+                self._link.now.abandon_response()
             words = printable(" ".join(str(error).split()))
             self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
 

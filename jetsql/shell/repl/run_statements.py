@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, Protocol
 
-from jetsql.client.http_client import NothingSent
+from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.output.console import Console
@@ -76,7 +76,7 @@ class Statements:
             return Outcome.FAILED
         try:
             return self._answered(engine, step)
-        except NothingSent:
+        except RequestNotSent:
             return self._again(engine, step)
         except EngineError as error:
             if error.condition not in _LOST:
@@ -92,7 +92,7 @@ class Statements:
         try:
             self._show(engine, text)
         except (OutputClosed, JetSQLError):
-            engine.leave()
+            engine.abandon_response()
             raise
         except ReportedError as error:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
@@ -105,13 +105,13 @@ class Statements:
         self.memory.touched |= session_state.leaves_something(text)
         if session_state.may_change_schema(text):
             with suppress(EngineError, ReportedError):  # it was done all the same; the next statement meets the reason
-                self._link.in_schema(engine.schema())
+                self._link.in_schema(engine.current_schema())
         self._done(text)
 
     def _again(self, engine: RemoteEngine, step: PreparedStatement) -> Outcome:
         """In a new session, a statement that the old one never got."""
         self._link.lost(engine)
-        engine.leave()
+        engine.abandon_response()
         new = self._engine()
         return self._answered(new, step) if self._may_run(new) else Outcome.FAILED
 
@@ -148,7 +148,7 @@ class Statements:
         if engine is None:
             self._console.print_message("Cancelled: the engine was not there yet, and the statement was not run.")
             return Outcome.INTERRUPTED
-        engine.leave()
+        engine.abandon_response()
         text = step.fragment.text
         more = "" if session_state.only_reads(text) else " What it had begun on a job goes on: SHOW JOBS tells."
         self._console.print_message(f"Cancelled.{more}")

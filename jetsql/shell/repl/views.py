@@ -53,7 +53,7 @@ class Views:
         self._colour()
         ended = self._output.show(rows, began, engine.cancel)
         if ended is not Ended.DONE:
-            engine.leave()
+            engine.abandon_response()
         if ended is Ended.INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -69,7 +69,7 @@ class Views:
                 watch(lambda: self._run(wanted.text), wanted, screen, self._keyboard, self._settings().null_text)
         finally:  # also q: rows that nobody counted may be left
             if self._link.now is not None:
-                self._link.now.leave()
+                self._link.now.abandon_response()
 
     def top(self) -> None:
         """The jobs on the whole screen, until q or Ctrl-C. Raises ValueError, in words, where there is none."""

@@ -75,18 +75,18 @@ class BackgroundConnection:
         """The connection beside this engine's, made anew when it was beside another's. Raises as `RemoteEngine.ask`."""
         if self._engine is None or self.source is not source:
             self.leave()
-            self._engine, self.source, self._kept = source.beside(), source, monotonic()
+            self._engine, self.source, self._kept = source.open_parallel(), source, monotonic()
         return self._engine
 
     def keep_session(self) -> None:
         """A session that nobody uses is closed after a while: be its user now and then. Raises as `of`."""
         if self._engine is not None and monotonic() - self._kept > _KEEP_SECONDS:
-            self._engine.schema()
+            self._engine.current_schema()
             self._kept = monotonic()
 
     def leave(self) -> None:
         if self._engine is not None:
-            self._engine.leave()
+            self._engine.abandon_response()
         self.source = self._engine = None
 
 
@@ -179,7 +179,7 @@ class EngineConnection:
 
     def _in_schema(self, engine: RemoteEngine) -> str:
         """The new session's schema, which is that of the session before it where that can be."""
-        wanted, schema = self.state.schema, engine.schema()
+        wanted, schema = self.state.schema, engine.current_schema()
         if not self._had_one or wanted == schema:
             self._had_one = True
             return schema
@@ -188,7 +188,7 @@ class EngineConnection:
                 continue
         except ReportedError:
             self.tell(f"There is no schema {printable(wanted)} any more; the current one is {printable(schema)}.")
-        return engine.schema()
+        return engine.current_schema()
 
     def _set(self, state: State) -> None:
         self.state = state

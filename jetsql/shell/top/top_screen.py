@@ -57,7 +57,7 @@ class JobsOf:
     def jobs(self) -> tuple[TopJob, ...]:
         engine = self._connect()
         with self._telling_loss(engine):
-            jobs = self._asking.of(engine).ask("GET", "/v1/metrics")["jobs"]
+            jobs = self._asking.of(engine).request("GET", "/v1/metrics")["jobs"]
             self._asking.keep_session()
         return tuple(top_job(job) for job in jobs)
 
@@ -76,7 +76,7 @@ class JobsOf:
     def _beside(self) -> Iterator[RemoteEngine]:
         """A connection of its own: what a key wants done may take long, and the screen goes on."""
         engine = self._connect()
-        with self._telling_loss(engine), closing(engine.beside()) as beside:
+        with self._telling_loss(engine), closing(engine.open_parallel()) as beside:
             yield beside
 
     @contextmanager

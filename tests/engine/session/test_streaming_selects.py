@@ -221,7 +221,7 @@ def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
         answer = remote.run("SELECT id FROM STREAM numbers", live=True)
         assert len(list(next(answer.batches).rows)) == 9
         assert len(left(stream.engine)) == 1
-        remote.leave()
+        remote.abandon_response()
         until(lambda: left(stream.engine) == [] and len(server.door.running) == 0)
         remote.close()
 
