@@ -15,7 +15,7 @@ from jetsql.cli.run_scripts import execute, script_variables
 
 if TYPE_CHECKING:
     from jetsql.client.remote_engine import RemoteEngine
-    from jetsql.shell.session.engine_connection import Talk
+    from jetsql.shell.session.engine_connection import ShellStartupReporter
     from jetsql.shell.settings.shell_settings import ShellSettings
 
 _NEEDS_TERMINAL = (
@@ -47,11 +47,11 @@ def _run_shell(flags: Flags) -> ExitCode:
     )  # what is wrong is told before there is a prompt
     shell_settings, values = _shell_settings(flags), script_variables(flags)
 
-    def connect_engine(progress: Talk) -> RemoteEngine:
+    def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
         from jetsql.errors import EngineError
 
         try:
-            return connect(settings, flags if progress.starts else replace(flags, no_start=True), progress)
+            return connect(settings, flags if progress.start_engine else replace(flags, no_start=True), progress)
         except click.UsageError as error:  # which is found out when the shell is there already
             raise EngineError("INVALID_SETTING", error.message) from error
 
@@ -78,10 +78,10 @@ def _run_shell(flags: Flags) -> ExitCode:
 
 def _shell_settings(flags: Flags) -> ShellSettings:
     from jetsql.errors import EngineError
-    from jetsql.shell.settings.shell_settings import load_shell
+    from jetsql.shell.settings.shell_settings import load_shell_settings
 
     try:
-        loaded = load_shell()
+        loaded = load_shell_settings()
     except EngineError as error:
         raise click.UsageError(error.explanation) from error
     return replace(loaded, mode=flags.form) if flags.form else loaded

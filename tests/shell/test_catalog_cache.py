@@ -20,7 +20,7 @@ from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.shell.session.engine_connection import EngineConnection
 from tests.support.http_server import TOKEN, serving
 from tests.support.server_engine import DoorEngine, DoorSession
@@ -90,7 +90,7 @@ class Kept:
     def type(self, marked: str, until: Callable[[Names], object]) -> Names:
         """Type a text with | for the cursor, and wait for names."""
         before, _, behind = marked.partition("|")
-        self.keeper.want(before + behind, len(before))
+        self.keeper.request(before + behind, len(before))
         with self.news:
             assert self.news.wait_for(lambda: until(self.keeper.names), 20)
         return self.keeper.names
@@ -111,9 +111,9 @@ def keeping(engine: Catalog) -> Iterator[Kept]:
     with serving(engine) as server:
         urls = [server.url]
         link = EngineConnection(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
-        link.engine()
+        link.wait_for_engine()
         keeper = CatalogCache(link, changed, failed)
-        keeper.begin()
+        keeper.start()
         try:
             yield Kept(keeper, engine, link, news, urls)
         finally:
@@ -136,10 +136,10 @@ def test_what_the_text_needs_is_asked_for_and_no_more(kept: Kept) -> None:
         "DESCRIBE TABLE `default`.`orders`",
         "SHOW FUNCTIONS",
     ]
-    assert names.tables["default"] == (TableName("orders"), TableName("Big Orders"), TableName("recent", view=True))
-    assert names.tables[TEMPORARY] == (TableName("draft", view=True),)
+    assert names.tables["default"] == (TableName("orders"), TableName("Big Orders"), TableName("recent", is_view=True))
+    assert names.tables[TEMPORARY] == (TableName("draft", is_view=True),)
     assert names.schemas == ("default", "sales")
-    assert names.columns == {TableKey("default", "orders"): (Known("id", "bigint"), Known("day", "date"))}
+    assert names.columns == {TableKey("default", "orders"): (KnownName("id", "bigint"), KnownName("day", "date"))}
     assert [function.name for function in names.functions] == ["!=", "mine", "upper"]
 
 
@@ -165,13 +165,13 @@ def test_statements_of_jobs_ask_for_jobs_alone(kept: Kept) -> None:
 
 def test_settings_of_spark_with_the_first_sentence_of_their_meaning(kept: Kept) -> None:
     names = kept.type("SET sp|", lambda names: names.confs)
-    assert names.confs == (Known("spark.a"), Known("spark.b", "Says how"))
+    assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))
 
 
 def test_a_statement_that_may_change_names_makes_them_old_news(kept: Kept) -> None:
     kept.type("SELECT * FROM |", lambda names: names.functions)
-    kept.keeper.statement_done("SELECT 1")
-    kept.keeper.statement_done("CREATE TABLE fresh (a INT)")
+    kept.keeper.expire_names("SELECT 1")
+    kept.keeper.expire_names("CREATE TABLE fresh (a INT)")
     kept.engine.tables.append("fresh")
     asked = len(kept.engine.asked)
     names = kept.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
@@ -180,7 +180,7 @@ def test_a_statement_that_may_change_names_makes_them_old_news(kept: Kept) -> No
 
 
 def test_the_schema_is_that_of_the_session(kept: Kept) -> None:
-    kept.link.in_schema("sales")
+    kept.link.set_schema("sales")
     assert kept.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
     assert "SHOW TABLES IN `sales`" in kept.engine.asked
 
@@ -194,27 +194,27 @@ def test_a_question_that_has_no_answer_is_not_repeated(kept: Kept) -> None:
 
 def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: Kept) -> None:
     kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    old = kept.link.engine()
+    old = kept.link.wait_for_engine()
     with serving(Catalog(tables=["elsewhere"])) as server:
-        kept.link.lost(old)
+        kept.link.mark_lost(old)
         old.close()
         kept.urls.append(server.url)
-        kept.link.engine()
+        kept.link.wait_for_engine()
         names = kept.type("SELECT * FROM |", lambda names: names.functions)
     assert TableName("elsewhere") in names.tables["default"]
     assert names.jobs
 
 
 def test_without_an_engine_there_are_no_names(unreachable: CatalogCache) -> None:
-    unreachable.want("SUSPEND JOB ", 12)
-    unreachable.wake()
+    unreachable.request("SUSPEND JOB ", 12)
+    unreachable.wake_up()
     assert unreachable.names == Names()
 
 
 @pytest.fixture
 def unreachable() -> Iterator[CatalogCache]:
     keeper = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
-    keeper.begin()
+    keeper.start()
     yield keeper
     keeper.close()
 

@@ -48,8 +48,8 @@ def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
 
 
 def run(link: EngineConnection, text: str) -> None:
-    list(link.engine().run(text).rows)
-    link.in_schema(link.engine().current_schema())
+    list(link.wait_for_engine().run(text).rows)
+    link.set_schema(link.wait_for_engine().current_schema())
 
 
 class Typist:
@@ -59,7 +59,7 @@ class Typist:
         self.news = threading.Condition()
         self.failures: list[Exception] = []
         self.keeper = CatalogCache(link, self._changed, self.failures.append)
-        self.keeper.begin()
+        self.keeper.start()
 
     def _changed(self) -> None:
         with self.news:
@@ -67,7 +67,7 @@ class Typist:
 
     def offered(self, marked: str, until: Callable[[Names], object]) -> list[str]:
         before, _, behind = marked.partition("|")
-        self.keeper.want(before + behind, len(before))
+        self.keeper.request(before + behind, len(before))
         with self.news:
             assert self.news.wait_for(lambda: until(self.keeper.names), 60)
         return [each.text for each in complete(before + behind, len(before), self.keeper.names)]
@@ -101,7 +101,7 @@ def test_functions_and_settings(typist: Typist) -> None:
     assert "coalesce(" in typist.offered("SELECT coal|", lambda names: names.functions)
     found = typist.offered("SET spark.sql.shuffle.|", lambda names: names.confs)
     assert "partitions" in found
-    about = {conf.name: conf.about for conf in typist.keeper.names.confs}
+    about = {conf.name: conf.description for conf in typist.keeper.names.confs}
     assert about["spark.sql.shuffle.partitions"]
 
 

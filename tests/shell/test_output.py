@@ -18,9 +18,9 @@ from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output.render import Format
 from jetsql.shell.output.output_writers import pager_command
-from jetsql.shell.output.result_summary import Ended, Tally, duration, tally_words
-from jetsql.shell.output.screen import Frame
-from jetsql.shell.output.show_results import Output
+from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, format_duration, summary_line
+from jetsql.shell.output.screen import ScreenFrame
+from jetsql.shell.output.show_results import ResultOutput
 from tests.support.terminal import Terminal, columns, output_on
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
@@ -31,26 +31,26 @@ def numbers(count: int | None = None) -> RemoteRows:
     return RemoteRows(columns(n="int"), ((number,) for number in endless))
 
 
-def output(terminal: Terminal, **settings: object) -> Output:
+def output(terminal: Terminal, **settings: object) -> ResultOutput:
     return output_on(terminal.screen(), **settings)
 
 
 @pytest.mark.parametrize(
     ("tally", "ended", "words"),
     [
-        (Tally(2345, 0.8), Ended.DONE, "2,345 rows in 0.8 s"),
-        (Tally(1, 0.012), Ended.DONE, "1 row in 12 ms"),
-        (Tally(0, 3.21), Ended.DONE, "0 rows in 3.2 s"),
-        (Tally(0, 0.3, columns=False), Ended.DONE, "done in 0.3 s"),
-        (Tally(500, 8.1, 3.2), Ended.DONE, "500 rows in 8.1 s, the first after 3.2 s"),
-        (Tally(500, 8.1, 8.0), Ended.DONE, "500 rows in 8.1 s"),
-        (Tally(10_000_000, 75, 0.4), Ended.DONE, "10,000,000 rows in 1 min 15 s, the first after 0.4 s"),
-        (Tally(42, 7.0, 6.9), Ended.INTERRUPTED, "42 rows, interrupted after 7.0 s"),
-        (Tally(42, 7.0, 6.9), Ended.LEFT, "42 rows read"),
+        (ResultSummary(2345, 0.8), ShowOutcome.DONE, "2,345 rows in 0.8 s"),
+        (ResultSummary(1, 0.012), ShowOutcome.DONE, "1 row in 12 ms"),
+        (ResultSummary(0, 3.21), ShowOutcome.DONE, "0 rows in 3.2 s"),
+        (ResultSummary(0, 0.3, has_columns=False), ShowOutcome.DONE, "done in 0.3 s"),
+        (ResultSummary(500, 8.1, 3.2), ShowOutcome.DONE, "500 rows in 8.1 s, the first after 3.2 s"),
+        (ResultSummary(500, 8.1, 8.0), ShowOutcome.DONE, "500 rows in 8.1 s"),
+        (ResultSummary(10_000_000, 75, 0.4), ShowOutcome.DONE, "10,000,000 rows in 1 min 15 s, the first after 0.4 s"),
+        (ResultSummary(42, 7.0, 6.9), ShowOutcome.INTERRUPTED, "42 rows, interrupted after 7.0 s"),
+        (ResultSummary(42, 7.0, 6.9), ShowOutcome.ABANDONED, "42 rows read"),
     ],
 )
-def test_what_is_told_of_a_result(tally: Tally, ended: Ended, words: str) -> None:
-    assert tally_words(tally, ended) == words
+def test_what_is_told_of_a_result(tally: ResultSummary, ended: ShowOutcome, words: str) -> None:
+    assert summary_line(tally, ended) == words
 
 
 HOSTILE = "a\x1b[2J\x9b31m\x07\x1b]0;owned\x1b\\b"
@@ -92,20 +92,20 @@ def test_what_goes_through_a_pager_does_not_drive_it(
 def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
     shown = output(Terminal())
     file = tmp_path / "all.csv"
-    shown.send_to(str(file))
+    shown.redirect(str(file))
     shown.show(hostile())
     shown.close()
     assert file.read_bytes().decode() == f'n{HOSTILE}\n{HOSTILE}\n"{HOSTILE}\n{HOSTILE}"\n'
 
 
 def test_without_timing_only_the_rows_are_told() -> None:
-    assert tally_words(Tally(2, 8.1, 3.2), timing=False) == "2 rows"
-    assert tally_words(Tally(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
-    assert tally_words(Tally(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
+    assert summary_line(ResultSummary(2, 8.1, 3.2), timing=False) == "2 rows"
+    assert summary_line(ResultSummary(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
+    assert summary_line(ResultSummary(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
 
 
 def test_durations_are_told_as_people_say_them() -> None:
-    assert [duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
+    assert [format_duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
         "0 ms",
         "1.2 s",
         "59.9 s",
@@ -116,7 +116,7 @@ def test_durations_are_told_as_people_say_them() -> None:
 
 def test_a_result_on_a_terminal_has_its_tally_below() -> None:
     terminal = Terminal()
-    assert output(terminal).show(numbers(2)) is Ended.DONE
+    assert output(terminal).show(numbers(2)) is ShowOutcome.DONE
     assert terminal.shown == ["n", "-", "0", "1", "2 rows"]
 
 
@@ -132,7 +132,7 @@ def test_ctrl_c_ends_the_reading() -> None:
         raise KeyboardInterrupt
 
     terminal = Terminal(lines=60)
-    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is Ended.INTERRUPTED
+    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is ShowOutcome.INTERRUPTED
     assert terminal.shown[-1] == "30 rows, interrupted"
 
 
@@ -150,7 +150,7 @@ def test_an_error_behind_the_first_rows_comes_after_them() -> None:
 def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
     terminal = Terminal()
     seen = tmp_path / "seen"
-    assert output(terminal, pager=f"cat > {seen}").show(numbers(5000)) is Ended.DONE
+    assert output(terminal, pager=f"cat > {seen}").show(numbers(5000)) is ShowOutcome.DONE
     assert len(seen.read_text().splitlines()) == 5002
     assert terminal.shown == ["5,000 rows"]
     output(terminal, pager=f"cat > {seen}2").show(numbers(3))
@@ -159,7 +159,7 @@ def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
 
 def test_who_ends_the_pager_ends_the_statement() -> None:
     terminal = Terminal()
-    assert output(terminal, pager=LOOK).show(numbers()) is Ended.LEFT
+    assert output(terminal, pager=LOOK).show(numbers()) is ShowOutcome.ABANDONED
     assert terminal.shown[-1].endswith(" rows read")
 
 
@@ -172,7 +172,7 @@ def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
         raise ReportedError(ErrorReport("JETSQL.STATEMENT_CANCELLED", "57014", "The statement was cancelled."))
 
     shown = output(Terminal(), pager=LOOK).show(RemoteRows(columns(n="int"), rows()), cancel=cancelled.set)
-    assert shown is Ended.LEFT
+    assert shown is ShowOutcome.ABANDONED
 
 
 @pytest.mark.parametrize("pager", ["no-such-pager-anywhere", "less '", "A=b", " "])
@@ -213,11 +213,11 @@ def test_the_pager_is_that_of_the_setting_or_of_the_environment(
 def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str, content: str) -> None:
     terminal = Terminal(200)
     shows, file = output(terminal), tmp_path / name
-    assert f"{file} as " in shows.send_to(f"'{file}'")
+    assert f"{file} as " in shows.redirect(f"'{file}'")
     shows.show(numbers(2))
     shows.show(numbers(1))
     assert terminal.shown == [f"2 rows to {file}", f"1 row to {file}"]
-    assert shows.send_to("") == "Results go to the screen."
+    assert shows.redirect("") == "Results go to the screen."
     assert file.read_text() == content
     shows.show(numbers(1))
     assert terminal.shown[-1] == "1 row"
@@ -226,7 +226,7 @@ def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str,
 def test_a_file_is_written_anew_or_appended_to(tmp_path: Path) -> None:
     shows, file = output(Terminal(), mode="csv"), tmp_path / "out"
     for how in (str(file), f">> {file}", f">{file}", f">>{file}"):
-        shows.send_to(how)
+        shows.redirect(how)
         shows.show(numbers(1))
         shows.close()
     assert file.read_text() == "n\n0\nn\n0\n"
@@ -235,7 +235,7 @@ def test_a_file_is_written_anew_or_appended_to(tmp_path: Path) -> None:
 def test_results_go_to_a_command(tmp_path: Path) -> None:
     terminal = Terminal(200)
     shows = output(terminal, mode="csv")
-    shows.send_to(f"| sort -r > {tmp_path / 'sorted'}")
+    shows.redirect(f"| sort -r > {tmp_path / 'sorted'}")
     shows.show(numbers(3))
     shows.close()
     assert (tmp_path / "sorted").read_text() == "n\n2\n1\n0\n"
@@ -244,19 +244,19 @@ def test_results_go_to_a_command(tmp_path: Path) -> None:
 def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
     terminal = Terminal(120)
     shows = output(terminal)
-    shows.send_to("| head -n 1 > /dev/null")
-    assert shows.show(numbers()) is Ended.LEFT
+    shows.redirect("| head -n 1 > /dev/null")
+    assert shows.show(numbers()) is ShowOutcome.ABANDONED
     assert "`head -n 1 > /dev/null` has ended; results go to the screen." in terminal.shown
-    assert shows.show(numbers(1)) is Ended.DONE
+    assert shows.show(numbers(1)) is ShowOutcome.DONE
     assert terminal.shown[-2].strip() == "0"
 
 
 def test_a_command_that_ends_between_results_is_told_at_once() -> None:
     terminal, told = Terminal(120), Queue[str]()
     shows = output_on(terminal.screen(), told.put)
-    shows.send_to("| exit 3")
+    shows.redirect("| exit 3")
     assert told.get(timeout=60) == "`exit 3` has ended with 3; results go to the screen."
-    assert shows.show(numbers(1)) is Ended.DONE
+    assert shows.show(numbers(1)) is ShowOutcome.DONE
     assert terminal.shown[-2].strip() == "0"
     assert told.empty()
 
@@ -265,9 +265,9 @@ def test_a_command_that_ends_between_results_is_told_at_once() -> None:
 def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Path, name: str) -> None:
     terminal = Terminal(120)
     shows = output(terminal)
-    shows.send_to(str(tmp_path / "first"))
+    shows.redirect(str(tmp_path / "first"))
     with pytest.raises(JetSQLError, match=r"no name|can't be written"):
-        shows.send_to(f">{name}")
+        shows.redirect(f">{name}")
     shows.show(numbers(1))
     shows.close()
     assert terminal.shown == [f"1 row to {tmp_path / 'first'}"]
@@ -276,7 +276,7 @@ def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Pa
 def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
     terminal = Terminal()
     shows = output(terminal)
-    shows.send_to("/dev/full")
+    shows.redirect("/dev/full")
     with pytest.raises(JetSQLError, match="No space left"):
         shows.show(numbers(100_000))
     shows.show(numbers(1))
@@ -289,14 +289,14 @@ def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
 def test_a_frame_takes_the_place_of_the_one_before() -> None:
     terminal = Terminal(20, 6)
     screen = terminal.screen()
-    screen.line("before")
+    screen.write_line("before")
     with screen.drawing():
-        screen.draw(Frame(["one", "two", "three"]))
-        screen.draw(Frame(["ONE", "TWO"]))
+        screen.draw(ScreenFrame(["one", "two", "three"]))
+        screen.draw(ScreenFrame(["ONE", "TWO"]))
         assert terminal.shown == ["before", "ONE", "TWO"]
-        screen.draw(Frame(["status"], scroll=["first", "second"]))
-        screen.draw(Frame(["status 2"], scroll=["third"]))
-    screen.line("after")
+        screen.draw(ScreenFrame(["status"], scrolled_lines=["first", "second"]))
+        screen.draw(ScreenFrame(["status 2"], scrolled_lines=["third"]))
+    screen.write_line("after")
     assert terminal.shown == ["first", "second", "third", "status 2", "after"]
     assert terminal.scrolled == ["before"]
 
@@ -305,8 +305,8 @@ def test_a_frame_that_is_not_kept_leaves_nothing() -> None:
     terminal = Terminal(20, 6)
     screen = terminal.screen()
     with screen.drawing(keep=False):
-        screen.draw(Frame(["one", "two"]))
-    screen.line("after")
+        screen.draw(ScreenFrame(["one", "two"]))
+    screen.write_line("after")
     assert terminal.shown == ["after"]
 
 
@@ -315,7 +315,7 @@ def test_a_frame_is_cut_to_the_screen() -> None:
     screen = terminal.screen()
     with screen.drawing():
         for _ in range(3):
-            screen.draw(Frame(["a line that is too long", "full width", "c", "d", "e"]))
+            screen.draw(ScreenFrame(["a line that is too long", "full width", "c", "d", "e"]))
     assert terminal.shown == ["a line th…", "full width", "c"]
 
 
@@ -323,7 +323,7 @@ def test_after_a_change_of_size_the_screen_is_drawn_anew() -> None:
     terminal = Terminal(40, 6)
     screen = terminal.screen()
     with screen.drawing():
-        screen.draw(Frame(["a line of thirty characters ..", "two"]))
+        screen.draw(ScreenFrame(["a line of thirty characters ..", "two"]))
         terminal.resize(20, 6)
-        screen.draw(Frame(["one", "two"]))
+        screen.draw(ScreenFrame(["one", "two"]))
     assert terminal.shown == ["one", "two"]

@@ -101,7 +101,7 @@ def test_commands_may_be_shortened_when_it_is_clear_which_is_meant(shell: Sessio
 
 def test_the_prompt_shows_the_schema(shell: Session, server: Server) -> None:
     assert shell("USE sales;\r") == ""
-    assert shell.shell._link.state.schema == "sales"
+    assert shell.shell._connection.state.schema == "sales"
 
 
 def test_the_last_error_in_full(shell: Session) -> None:
@@ -344,14 +344,14 @@ def test_waiting_for_the_engine_can_be_given_up(server: Server, tmp_path: Path) 
         return server.url
 
     with session(url, tmp_path) as shell:
-        wait = shell.shell._link._settled.wait
+        wait = shell.shell._connection._settled.wait
 
         def interrupted(timeout: float | None = None) -> bool:
-            shell.shell._link._settled.wait = wait  # type: ignore[method-assign]
+            shell.shell._connection._settled.wait = wait  # type: ignore[method-assign]
             started.set()
             raise KeyboardInterrupt
 
-        shell.shell._link._settled.wait = interrupted  # type: ignore[method-assign]
+        shell.shell._connection._settled.wait = interrupted  # type: ignore[method-assign]
         shown = shell("SELECT a;\r", "SELECT b;\r")
     assert shown == "Cancelled: the engine was not there yet, and the statement was not run.\n" + TABLE.format("b")
 
@@ -396,14 +396,14 @@ def restarts() -> Iterator[Restarts]:
 
 def entered_then(shell: Session, first: str, between: Callable[[], None], second: str) -> str:
     """Something happens between two entries."""
-    do = shell.shell._do
+    do = shell.shell._run_input
 
     def turn(text: str) -> None:
         if text == second:
             between()
         do(text)
 
-    shell.shell._do = turn  # type: ignore[method-assign]
+    shell.shell._run_input = turn  # type: ignore[method-assign]
     return shell(first + ENTER, second + ENTER)
 
 
@@ -414,7 +414,7 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
         "The engine has ended, or has closed the session: this is a new one. Settings (SET), temporary views and "
         "variables of the old one are gone; jobs and tables are not.\n" + TABLE.format("a")
     )
-    assert shell.shell._link.state.schema == "`sales`"  # it was told to use this one again
+    assert shell.shell._connection.state.schema == "`sales`"  # it was told to use this one again
 
 
 def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: Restarts, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.output.console import Console
 from jetsql.resultset import Column
-from jetsql.shell.output.watch import Watch
+from jetsql.shell.output.watch import WatchRequest
 from jetsql.shell.repl.views import Views
 from jetsql.shell.session.engine_connection import EngineConnection
 from jetsql.shell.session.typed_ahead import Keyboard
@@ -77,6 +77,6 @@ def test_the_answer_is_left_when_watching_is_over() -> None:
     out, engine = io.StringIO(), Watched()
     link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
     console = Console(out, out, is_terminal=False)
-    Views(console, link, ShellSettings, Keyboard(), console.print_message).watch(Watch("SELECT n"))
+    Views(console, link, ShellSettings, Keyboard(), console.print_message).watch(WatchRequest("SELECT n"))
     assert engine.left
     assert out.getvalue() == "n\n-\n1\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jetsql.errors import EngineError, ErrorReport, ReportedError
-from jetsql.shell.output.watch import Watch, watch, wish
+from jetsql.shell.output.watch import WatchRequest, parse_watch, watch
 from jetsql.shell.session.typed_ahead import Keyboard
 from tests.support.stub_engine import Result
 from tests.support.terminal import Terminal, columns
@@ -16,19 +16,19 @@ from tests.support.terminal import Terminal, columns
 @pytest.mark.parametrize(
     ("argument", "wanted"),
     [
-        ("SHOW JOBS", Watch("SHOW JOBS")),
-        ("SHOW JOBS;", Watch("SHOW JOBS")),
-        ("5 SHOW JOBS", Watch("SHOW JOBS", 5.0)),
-        (".5 select 1", Watch("select 1", 0.5)),
-        ("0 select 1", Watch("select 1", 0.1)),
-        ("-- all\nSELECT 1", Watch("-- all\nSELECT 1")),
-        ("WITH a AS (SELECT 1) SELECT * FROM a", Watch("WITH a AS (SELECT 1) SELECT * FROM a")),
-        ("(SELECT 1)", Watch("(SELECT 1)")),
-        ("EXPLAIN SELECT 1", Watch("EXPLAIN SELECT 1")),
+        ("SHOW JOBS", WatchRequest("SHOW JOBS")),
+        ("SHOW JOBS;", WatchRequest("SHOW JOBS")),
+        ("5 SHOW JOBS", WatchRequest("SHOW JOBS", 5.0)),
+        (".5 select 1", WatchRequest("select 1", 0.5)),
+        ("0 select 1", WatchRequest("select 1", 0.1)),
+        ("-- all\nSELECT 1", WatchRequest("-- all\nSELECT 1")),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", WatchRequest("WITH a AS (SELECT 1) SELECT * FROM a")),
+        ("(SELECT 1)", WatchRequest("(SELECT 1)")),
+        ("EXPLAIN SELECT 1", WatchRequest("EXPLAIN SELECT 1")),
     ],
 )
-def test_what_reads_can_be_watched(argument: str, wanted: Watch) -> None:
-    assert wish(argument) == wanted
+def test_what_reads_can_be_watched(argument: str, wanted: WatchRequest) -> None:
+    assert parse_watch(argument) == wanted
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_what_reads_can_be_watched(argument: str, wanted: Watch) -> None:
 )
 def test_what_changes_something_cannot(argument: str, word: str) -> None:
     with pytest.raises(ValueError, match=f"{word} may change something"):
-        wish(argument)
+        parse_watch(argument)
 
 
 def test_a_statement_is_needed() -> None:
     for argument in ("", "  ", "5", ";"):
         with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|may change"):
-            wish(argument)
+            parse_watch(argument)
 
 
 class Person:
@@ -60,9 +60,9 @@ class Person:
     def __init__(self, terminal: Terminal, *looks: Callable[[list[str]], None]) -> None:
         self._terminal = terminal
         self._looks = list(looks)
-        self.ender = "q"
+        self.quit_key = "q"
 
-    def quits(self, seconds: float) -> bool:
+    def poll_quit(self, seconds: float) -> bool:
         self._looks.pop(0)(self._terminal.shown)
         return not self._looks
 
@@ -80,7 +80,7 @@ def statement(*answers: object) -> Callable[[], Result]:
     return run
 
 
-AT_ONCE = Watch("SELECT   *\nFROM t", 0.0)
+AT_ONCE = WatchRequest("SELECT   *\nFROM t", 0.0)
 
 
 def test_rows_take_the_place_of_those_before_until_q() -> None:

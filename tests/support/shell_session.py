@@ -18,7 +18,7 @@ from jetsql.output.console import Console
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.repl.loop import Shell
-from jetsql.shell.session.engine_connection import Talk
+from jetsql.shell.session.engine_connection import ShellStartupReporter
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.http_server import TOKEN
 from tests.support.server_engine import DoorEngine
@@ -89,7 +89,7 @@ def session(
     """url: of the engine's door at the moment; may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
-    def reach(talk: Talk) -> RemoteEngine:
+    def reach(talk: ShellStartupReporter) -> RemoteEngine:
         reached.append(url())
         return RemoteEngine(reached[-1], TOKEN)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyte
 
 from jetsql.resultset import Column
-from jetsql.shell.output.screen import Screen, Size
-from jetsql.shell.output.show_results import Output
+from jetsql.shell.output.screen import Screen, ScreenSize
+from jetsql.shell.output.show_results import ResultOutput
 from jetsql.shell.session.typed_ahead import Keyboard
 
 
@@ -25,9 +25,9 @@ class Settings:
     null_text: str = "NULL"
 
 
-def output_on(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> Output:
+def output_on(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> ResultOutput:
     """What shows results on a screen, where nobody presses a key."""
-    return Output(screen, lambda: Settings(**settings), Keyboard(), tell)
+    return ResultOutput(screen, lambda: Settings(**settings), Keyboard(), tell)
 
 
 class Terminal(io.StringIO):
@@ -35,7 +35,7 @@ class Terminal(io.StringIO):
 
     def __init__(self, columns: int = 80, lines: int = 24) -> None:
         super().__init__()
-        self.size = Size(columns, lines)
+        self.size = ScreenSize(columns, lines)
         self._screen = pyte.HistoryScreen(columns, lines, history=1000)
         self._stream = pyte.Stream(self._screen)
 
@@ -44,7 +44,7 @@ class Terminal(io.StringIO):
         return super().write(text)
 
     def resize(self, columns: int, lines: int) -> None:
-        self.size = Size(columns, lines)
+        self.size = ScreenSize(columns, lines)
         self._screen.resize(lines, columns)
 
     @property
@@ -69,7 +69,7 @@ class Terminal(io.StringIO):
         raise AssertionError(f"{text!r} is not on the screen")
 
     def screen(self, *, terminal: bool = True, moves: bool = True, coloured: bool = False) -> Screen:
-        return Screen(self, self, lambda: self.size, terminal=terminal, moves=moves, coloured=coloured)
+        return Screen(self, self, lambda: self.size, is_terminal=terminal, can_redraw=moves, is_coloured=coloured)
 
 
 def columns(**types: str) -> tuple[Column, ...]:

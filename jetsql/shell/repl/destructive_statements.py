@@ -1,4 +1,4 @@
-"""What a statement takes away for good, in the words of a question."""
+"""Detect statements that drop something, and ask before they run."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from jetsql.language.tokens import Token, tokens
 from jetsql.output.terminal_text import printable
 
 _KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
-_LOOKED_AT: Final = 64
+_MAX_TOKENS: Final = 64
 
 
-def loss(text: str) -> str | None:
-    """What is lost when the statement is run; None when it drops no job, table, view or schema."""
-    found = list(islice(tokens(text), _LOOKED_AT))
-    if not found or found[0].word != "DROP":
+def drop_question(text: str) -> str | None:
+    """Return the question before a statement that drops a job, table, view or schema; None for others."""
+    leading = list(islice(tokens(text), _MAX_TOKENS))
+    if not leading or leading[0].word != "DROP":
         return None
-    kind = found[1].word if len(found) > 1 else ""
+    kind = leading[1].word if len(leading) > 1 else ""
     if kind == "JOB":
-        return _of_job(text)
+        return _drop_job_question(text)
     if kind not in _KINDS:
         return None
-    name = printable(_name(found[2:]))
-    everything = " with everything in it" if _KINDS[kind] == "schema" and _has(found, "CASCADE") else ""
+    name = printable(_object_name(leading[2:]))
+    everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
     return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
 
 
-def _of_job(text: str) -> str | None:
+def _drop_job_question(text: str) -> str | None:
     try:
         statement = parse(text)
     except StatementError:
@@ -42,7 +42,7 @@ def _of_job(text: str) -> str | None:
     return f"Stop and drop job {printable(str(statement.name))} for good? {state}"
 
 
-def _name(found: list[Token]) -> str:
+def _object_name(found: list[Token]) -> str:
     if len(found) > 1 and found[0].word == "IF" and found[1].word == "EXISTS":
         found = found[2:]
     parts: list[str] = []
@@ -53,5 +53,5 @@ def _name(found: list[Token]) -> str:
     return "".join(parts)
 
 
-def _has(found: list[Token], word: str) -> bool:
+def _has_word(found: list[Token], word: str) -> bool:
     return any(token.word == word for token in found)

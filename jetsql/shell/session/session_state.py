@@ -1,4 +1,4 @@
-"""What a statement changes: the engine's session, which goes with the engine, or what is outside of it."""
+"""Classify statements by what they change: the engine's session, which ends with the engine, or data."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import Final
 
 from jetsql.language.tokens import tokens
 
-_SETTING: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
-_READING: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
-_WRITING: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
-_MOVING: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
+_SESSION_VERBS: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
+_READING_VERBS: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
+_WRITING_VERBS: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
+_SCHEMA_VERBS: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
 
 
-def words(text: str, most: int = 6) -> list[str]:
-    """The first words of a statement, in capitals."""
-    return [token.word or token.text for token in islice(tokens(text), most)]
+def first_words(text: str, count: int = 6) -> list[str]:
+    """Return the first words of a statement, in capitals."""
+    return [token.word or token.text for token in islice(tokens(text), count)]
 
 
-def leaves_something(text: str) -> bool:
-    """Whether the session is another after it: a setting, a temporary view, a variable."""
-    first = words(text)
+def changes_session(text: str) -> bool:
+    """Return whether a statement changes the session: a setting, a temporary view, a variable."""
+    first = first_words(text)
     made = first[:1] == ["CREATE"] and any(word in ("TEMP", "TEMPORARY") for word in first)
-    return made or (bool(first) and first[0] in _SETTING)
+    return made or (bool(first) and first[0] in _SESSION_VERBS)
 
 
-def only_reads(text: str) -> bool:
-    """Whether it can be repeated without a thought."""
-    return bool(text.split()) and not change(text)
+def is_read_only(text: str) -> bool:
+    """Return whether a statement can safely be repeated."""
+    return bool(text.split()) and not writing_word(text)
 
 
-def change(text: str) -> str:
-    """The word by which a statement, which must not be empty, is more than reading; empty when it only reads."""
+def writing_word(text: str) -> str:
+    """Return the word by which a statement (not empty) writes, or an empty string if it only reads."""
     found = [token.word for token in tokens(text)]
     first = next((word for word in found if word), "")
-    if first not in _READING:
+    if first not in _READING_VERBS:
         return first or text.split()[0]
-    writing = (word for word in found if word in _WRITING)
+    writing = (word for word in found if word in _WRITING_VERBS)
     return next(writing, "") if first in ("WITH", "FROM") else ""
 
 
 def may_change_schema(text: str) -> bool:
-    """Whether the session's current schema may be another after it."""
-    first = words(text, 1)
-    return bool(first) and first[0] in _MOVING
+    """Return whether a statement may change the session's current schema."""
+    first = first_words(text, 1)
+    return bool(first) and first[0] in _SCHEMA_VERBS
