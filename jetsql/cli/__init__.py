@@ -208,9 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         from jetsql.output.terminal_text import printable_lines
 
-        shown = io.StringIO()
-        error.show(shown)
-        click.echo(printable_lines(shown.getvalue()), err=True, nl=False)
+        text = io.StringIO()
+        error.show(text)
+        click.echo(printable_lines(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED

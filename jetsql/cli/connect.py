@@ -43,10 +43,10 @@ def connect(settings: Settings, flags: Flags, console: StartupReporter, *, sessi
         return RemoteEngine(
             url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
         )
-    found = ensure_engine(settings, flags, console, keep_connection=True)
-    note = found.note
+    engine = ensure_engine(settings, flags, console, keep_connection=True)
+    note = engine.note
     return RemoteEngine(
-        note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=found.client
+        note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=engine.client
     )
 
 
@@ -60,15 +60,17 @@ def remote_url(flags: Flags) -> str | None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
-    shown = hide_in_url(url)
+    safe_url = hide_in_url(url)
     if not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"The engine's address {shown!r} begins with neither http:// nor https://.")
-    if wrong := _address_error(url):
-        raise click.UsageError(f"The engine's address {shown!r} is no address: {wrong}. Write http://HOST:PORT.")
+        raise click.UsageError(f"The engine's address {safe_url!r} begins with neither http:// nor https://.")
+    if problem := _address_error(url):
+        raise click.UsageError(f"The engine's address {safe_url!r} is no address: {problem}. Write http://HOST:PORT.")
     local_flags = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
     for name, value in local_flags.items():
         if value:
-            raise click.UsageError(f"{name} is about an engine of this machine, and {shown} is one that runs already.")
+            raise click.UsageError(
+                f"{name} is about an engine of this machine, and {safe_url} is one that runs already."
+            )
     return url
 
 
@@ -105,27 +107,27 @@ def ensure_engine(
     from jetsql.client import find_engine as engines
     from jetsql.errors import EngineError
 
-    found = engines.find_engine(settings.home, keep_connection=keep_connection)
-    if found is None and flags.no_start:
+    engine = engines.find_engine(settings.home, keep_connection=keep_connection)
+    if engine is None and flags.no_start:
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
-    if found is None:
+    if engine is None:
         with report_start(console):
-            found = engines.find_or_start_engine(settings, serve_flags(settings, flags), flags.conf)
-    if not found.was_started:
+            engine = engines.find_or_start_engine(settings, serve_flags(settings, flags), flags.conf)
+    if not engine.was_started:
         try:
-            _check_same_settings(found, settings, flags)
+            _check_same_settings(engine, settings, flags)
         except click.UsageError:
-            if found.client is not None:
-                found.client.close()
+            if engine.client is not None:
+                engine.client.close()
             raise
-        _warn_of_version(found, console)
-    return found
+        _warn_of_version(engine, console)
+    return engine
 
 
-def _warn_of_version(found: RunningEngine, console: StartupReporter) -> None:
+def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
     from jetsql.version import VERSION
 
-    theirs = found.note.version
+    theirs = engine.note.version
     if theirs != VERSION:
         hint = "After `jetsql stop`, the next command starts an engine of its own version."
         console.print_message(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
@@ -151,13 +153,15 @@ def serve_flags(settings: Settings, flags: Flags) -> list[str]:
     return master + secret + storage + kafka + (["--thrift"] if flags.thrift else []) + port
 
 
-def _check_same_settings(found: RunningEngine, settings: Settings, flags: Flags) -> None:
+def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags) -> None:
     from jetsql.jobs.model.redaction import show
 
-    note = found.note
-    wanted: Mapping[str, str] = {key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)}
-    shown = show(wanted)
-    differing = [f"--conf {key}={shown[key]}" for key, value in wanted.items() if note.conf.get(key) != value]
+    note = engine.note
+    requested: Mapping[str, str] = {
+        key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)
+    }
+    shown = show(requested)
+    differing = [f"--conf {key}={shown[key]}" for key, value in requested.items() if note.conf.get(key) != value]
     if flags.master is not None and note.master != settings.master:
         differing.insert(0, f"--master {settings.master}")
     if flags.thrift and not note.thrift:

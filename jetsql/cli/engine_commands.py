@@ -61,12 +61,12 @@ def start(context: click.Context, /, **params: Any) -> None:
     flags = parse_flags(context, params)
     console = process_console()
     try:
-        found = ensure_engine(local_settings(flags), flags, console)
+        engine = ensure_engine(local_settings(flags), flags, console)
     except EngineError as error:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
     console.write_line(
-        f"{'started' if found.was_started else 'runs already'}: {_location(found.note, found.info['home'])}"
+        f"{'started' if engine.was_started else 'runs already'}: {_location(engine.note, engine.info['home'])}"
     )
     console.flush()
 
@@ -130,27 +130,27 @@ def status(context: click.Context, /, wait: float | None, **params: Any) -> None
     home = local_settings(flags).home
     console = process_console()
     try:
-        found = find_engine.find_engine(home) if wait is None else find_engine.wait_for_engine(home, wait)
+        engine = find_engine.find_engine(home) if wait is None else find_engine.wait_for_engine(home, wait)
     except EngineError as error:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    fields = _status_fields(found) if found is not None else _down_fields(home)
+    fields = _status_fields(engine) if engine is not None else _down_fields(home)
     for line in _field_lines(fields, flags.form):
         console.write_line(line)
     console.flush()
-    context.exit(ExitCode.SUCCESS if found is not None else ExitCode.NO_ENGINE)
+    context.exit(ExitCode.SUCCESS if engine is not None else ExitCode.NO_ENGINE)
 
 
-def _status_fields(found: RunningEngine) -> dict[str, Any]:
+def _status_fields(engine: RunningEngine) -> dict[str, Any]:
     return {
         "status": "up",
-        **{name: found.info[name] for name in ("version", "spark", "home", "master", "pid")},
-        "url": found.note.url,
-        "connect": found.note.connect or None,
-        "thrift": found.note.thrift or None,
-        "jobs": found.info["jobs"],
-        "sessions": found.info["sessions"],
-        "statements": found.info["statements"],
+        **{name: engine.info[name] for name in ("version", "spark", "home", "master", "pid")},
+        "url": engine.note.url,
+        "connect": engine.note.connect or None,
+        "thrift": engine.note.thrift or None,
+        "jobs": engine.info["jobs"],
+        "sessions": engine.info["sessions"],
+        "statements": engine.info["statements"],
     }
 
 
@@ -244,9 +244,9 @@ def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], repor
         return ExitCode.STATEMENT_FAILED
     except Exception as error:
         # The outermost frame of the program: whatever Spark, the JVM or the system raise while they start or stop.
-        words = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
+        message = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
         report.report_failure(
-            EngineError("ENGINE_NOT_STARTED", words, hint=f"More stands in its log in {settings.home}.")
+            EngineError("ENGINE_NOT_STARTED", message, hint=f"More stands in its log in {settings.home}.")
         )
     else:
         report.print_message("stopped")

@@ -154,13 +154,13 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
     from jetsql.client import find_engine
     from jetsql.client.remote_engine import RemoteEngine
 
-    found = find_engine.find_engine(home)
-    if found is None:
+    running = find_engine.find_engine(home)
+    if running is None:
         console.print_message(
             f"No engine runs on {home}: what the log says is all there is, without the job's history."
         )
         return _job_from_store(home, job)
-    engine = RemoteEngine(found.note.url, found.note.token)
+    engine = RemoteEngine(running.note.url, running.note.token)
     resources.callback(engine.close)
     described = dict(engine.run(f"DESCRIBE JOB {job_reference(job)}").rows)
     return _LoggedJob(
@@ -176,11 +176,11 @@ def _job_from_store(home: Path, job: str) -> _LoggedJob:
     from jetsql.jobs.store.store_file import StoreFile
 
     contents = StoreFile(home / "jetsql.db").contents()
-    wanted = canonical_id(job)
+    wanted_id = canonical_id(job)
     matches = [
         each
         for each in (contents.jobs if contents is not None else ())
-        if (each.id == wanted if wanted is not None else name_key(each.name) == name_key(job))
+        if (each.id == wanted_id if wanted_id is not None else name_key(each.name) == name_key(job))
     ]
     if not matches:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())

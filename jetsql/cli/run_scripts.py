@@ -166,15 +166,15 @@ def read_files(names: Sequence[str]) -> list[Script]:
 def _read(name: str) -> Script:
     from jetsql.output.diagnostics import Script
 
-    shown = "<stdin>" if name == "-" else name
+    label = "<stdin>" if name == "-" else name
     try:
         content = _read_bytes(name)
-        return Script(shown, content.decode("utf-8-sig"))
+        return Script(label, content.decode("utf-8-sig"))
     except OSError as error:
-        raise click.UsageError(f"{shown}: {error.strerror}.") from error
+        raise click.UsageError(f"{label}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise click.UsageError(f"{shown}: line {line} is not UTF-8.") from error
+        raise click.UsageError(f"{label}: line {line} is not UTF-8.") from error
 
 
 def _read_bytes(name: str) -> bytes:

@@ -76,8 +76,8 @@ def _single_statement(script: Script, steps: list[PreparedStatement | Diagnostic
         return error or steps[0]
     second = steps[1]
     assert not isinstance(second, Diagnostic)
-    words = "A file that is submitted holds one statement, and here begins another."
-    return Diagnostic(script, second.start, "", words, "Scripts of statements are run with: jetsql run FILE.sql")
+    message = "A file that is submitted holds one statement, and here begins another."
+    return Diagnostic(script, second.start, "", message, "Scripts of statements are run with: jetsql run FILE.sql")
 
 
 def _create_job(engine: RemoteEngine, console: Console, body: PreparedStatement, name: str, flags: Flags) -> ExitCode:

@@ -42,11 +42,11 @@ class EngineAddress:
         from jetsql.settings import load
 
         settings = load(home=self.home)
-        found = find_or_start_engine(settings) if self.start else find_engine(settings.home)
-        if found is None:
+        engine = find_or_start_engine(settings) if self.start else find_engine(settings.home)
+        if engine is None:
             hint = "Start it with `jetsql start`."
             raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint=hint)
-        return found.note.url, found.note.token
+        return engine.note.url, engine.note.token
 
 
 def parse_address(
@@ -89,8 +89,8 @@ def _split_url(url: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(url)
         return parts, parts.port
     except ValueError:
-        words = "An engine's URL has no port from 0 to 65535, or no address in its brackets."
-        raise ValueError(f"{words} Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.") from None
+        message = "An engine's URL has no port from 0 to 65535, or no address in its brackets."
+        raise ValueError(f"{message} Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.") from None
 
 
 def _boolean_option(options: Mapping[str, str], name: str, default: bool) -> bool:

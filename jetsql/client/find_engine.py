@@ -107,9 +107,9 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
     Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and the reason why the engine could not start.
     """
     home = make_home(settings.home)
-    found = find_engine(home)
-    if found is not None:
-        return found
+    engine = find_engine(home)
+    if engine is not None:
+        return engine
     from filelock import FileLock, Timeout  # takes its time to import, and an engine that runs needs no lock
 
     try:
@@ -117,8 +117,8 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
         with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
             return find_engine(home) or _await_owner(home) or _start_engine(home, flags, conf)
     except Timeout as error:
-        words = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
-        raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.") from error
+        message = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
+        raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.") from error
     except OSError as error:
         raise not_usable(home, error) from error
 
@@ -126,23 +126,23 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
 def wait_for_engine(home: Path, seconds: float) -> RunningEngine | None:
     """Return the engine of a home as soon as it answers, or None after `seconds`."""
     until = monotonic() + seconds
-    while (found := find_engine(home)) is None and monotonic() < until:
+    while (engine := find_engine(home)) is None and monotonic() < until:
         time.sleep(_POLL_SECONDS)
-    return found
+    return engine
 
 
 def _await_owner(home: Path) -> RunningEngine | None:
     """Wait for an owner of the home that is starting or stopping. Return the engine, or None without an owner."""
     until = monotonic() + _START_SECONDS
     while (process := owner(home)) is not None:
-        found = find_engine(home)
-        if found is not None:
-            return found
+        engine = find_engine(home)
+        if engine is not None:
+            return engine
         if not _is_service(home):
             raise _home_in_use(home, process)
         if monotonic() > until:
-            words = f"The engine on {home}, {process}, has not answered for {_START_SECONDS:g} s."
-            raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.")
+            message = f"The engine on {home}, {process}, has not answered for {_START_SECONDS:g} s."
+            raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.")
         time.sleep(_POLL_SECONDS)
     return None
 
@@ -165,18 +165,20 @@ def _is_service(home: Path) -> bool:
 def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> RunningEngine:
     report, code, last_lines = _run_until_ready(home, flags, conf)
     if not report:
-        how = f"ended with exit code {code}" if code else "was stopped while it was starting"
-        raise EngineError("ENGINE_NOT_STARTED", f"The engine {how}. {last_lines}".strip(), hint=f"See {home / LOG}.")
+        outcome = f"ended with exit code {code}" if code else "was stopped while it was starting"
+        raise EngineError(
+            "ENGINE_NOT_STARTED", f"The engine {outcome}. {last_lines}".strip(), hint=f"See {home / LOG}."
+        )
     if "error" in report:
         error = _to_engine_error(report["error"])
-        found = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
-        if found is not None:  # of a `jetsql serve` that somebody else has just called
-            return found
+        engine = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
+        if engine is not None:  # of a `jetsql serve` that somebody else has just called
+            return engine
         raise error
-    found = find_engine(home)
-    if found is None:
+    engine = find_engine(home)
+    if engine is None:
         raise EngineError("ENGINE_NOT_STARTED", "The engine started and is gone.", hint=f"See {home / LOG}.")
-    return replace(found, was_started=True)
+    return replace(engine, was_started=True)
 
 
 def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> tuple[dict[str, Any], int, str]:
@@ -242,9 +244,9 @@ def stop_engine(home: Path, seconds: float) -> StopOutcome:
         was_running = True
         if monotonic() > until:
             return StopOutcome.STILL_STOPPING
-        found = find_engine(home)
-        if found is not None:
-            _request_stop(found.note)
+        engine = find_engine(home)
+        if engine is not None:
+            _request_stop(engine.note)
         time.sleep(_POLL_SECONDS)
     return StopOutcome.STOPPED if was_running else StopOutcome.NOT_RUNNING
 

@@ -200,8 +200,8 @@ def _connection_error(url: str, condition: str, error: BaseException) -> EngineE
     if condition == "ENGINE_NOT_REACHABLE":
         return RequestNotSent(condition, f"No engine answers at {url}: {_reason(error)}.", hint="Is it running?")
     if isinstance(error, NotConnected):  # see `auto_open`
-        words = f"The connection to the engine at {url} ended before the request was sent."
-        return RequestNotSent("ENGINE_NOT_REACHABLE", words, hint="Is it running?")
+        message = f"The connection to the engine at {url} ended before the request was sent."
+        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="Is it running?")
     if isinstance(error, TimeoutError):
         return EngineError(condition, f"The engine at {url} took too long to answer.")
     return EngineError(
@@ -238,10 +238,10 @@ def _response_error(response: HTTPResponse, url: str) -> Exception:
 
 
 def _not_an_engine(url: str, status: int) -> EngineError:
-    words = (
+    message = (
         f"What answers at {hide_in_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
     )
-    return EngineError("ENGINE_NOT_REACHABLE", words)
+    return EngineError("ENGINE_NOT_REACHABLE", message)
 
 
 def to_exception(payload: Mapping[str, Any]) -> Exception:

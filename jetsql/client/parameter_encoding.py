@@ -166,5 +166,5 @@ def _typed(kind: str, value: Any) -> dict[str, Any]:
     return {"type": kind, "value": value}
 
 
-def _not_readable(words: str, hint: str = "") -> StatementError:
-    return StatementError("PARAMETER_NOT_READABLE", words, hint=hint)
+def _not_readable(message: str, hint: str = "") -> StatementError:
+    return StatementError("PARAMETER_NOT_READABLE", message, hint=hint)

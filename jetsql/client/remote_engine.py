@@ -81,10 +81,10 @@ class RemoteEngine:
         session, running = self._session, self._running
         if session is None or running is None:
             return
-        door = HttpClient(self.url, self._token)
+        client = HttpClient(self.url, self._token)
         with suppress(ReportedError, EngineError):  # it has ended meanwhile, or its engine has
-            door.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
-        door.close()
+            client.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
+        client.close()
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Send another request to the endpoint. Raises as `HttpClient.request`."""

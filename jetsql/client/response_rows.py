@@ -62,7 +62,7 @@ def _line_decoder(columns: tuple[Column, ...]) -> LineDecoder:
 
     def decode(line: bytes) -> Iterator[tuple[Any, ...]]:
         [(_, rows)] = parse_line(line)
-        return (tuple(of(value) for of, value in zip(decoders, row, strict=True)) for row in rows)
+        return (tuple(decode_value(value) for decode_value, value in zip(decoders, row, strict=True)) for row in rows)
 
     return decode
 

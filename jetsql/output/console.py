@@ -89,7 +89,7 @@ class Console:
     @contextmanager
     def report_if_slow(self, what: str, after: float = SLOW_SECONDS) -> Iterator[None]:
         """Report the operation `what` if it takes longer than `after` seconds, and then also its duration."""
-        began = time.monotonic()
+        started = time.monotonic()
         reported = threading.Event()
 
         def tell() -> None:
@@ -104,7 +104,7 @@ class Console:
         finally:
             timer.cancel()
         if reported.is_set():
-            self.print_message(f"{what}: done after {time.monotonic() - began:.1f} s")
+            self.print_message(f"{what}: done after {time.monotonic() - started:.1f} s")
 
     @contextmanager
     def show_waiting(self, what: str, detail: Callable[[], str] = lambda: "") -> Iterator[None]:
@@ -144,7 +144,7 @@ class _Ticker:
         self._messages = messages
         self._what = what
         self._timer = timer
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._shown = False
         self._stopped = False
         self._lock = threading.Lock()
@@ -172,7 +172,7 @@ class _Ticker:
             if self._stopped:
                 return
             self._shown = True
-            since = f" ... {time.monotonic() - self._began:.0f} s"
+            since = f" ... {time.monotonic() - self._started:.0f} s"
             self._write(truncate(printable(self._what()), _columns() - len(since) - 1) + since)
             self._next = self._schedule(1.0)
 
@@ -193,8 +193,8 @@ def _clear_line() -> str:
 
 def process_console() -> Console:
     """Return the console of this process. Characters outside its encoding are written as escapes."""
-    out, talk = _output_stream(sys.stdout), _output_stream(sys.stderr)
-    return Console(out, talk, is_terminal=talk.isatty())
+    out, messages = _output_stream(sys.stdout), _output_stream(sys.stderr)
+    return Console(out, messages, is_terminal=messages.isatty())
 
 
 def _output_stream(stream: TextIO | None) -> TextIO:

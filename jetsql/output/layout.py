@@ -152,8 +152,8 @@ class Layout:
         if not colour:
             return pad(text, size, self.right_aligned[index])
         blanks = " " * (size - width(text))
-        shown = paint.colourize(colour, text)
-        return blanks + shown if self.right_aligned[index] else shown + blanks
+        coloured = paint.colourize(colour, text)
+        return blanks + coloured if self.right_aligned[index] else coloured + blanks
 
 
 def natural_layout(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Layout:
@@ -175,16 +175,16 @@ def grow_layout(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequen
     sizes = tuple(
         size if more <= size else _grow(size, more) for size, more in zip(layout.sizes, wanted.sizes, strict=True)
     )
-    needed = tuple(max(pair) for pair in zip(layout.value_sizes, wanted.value_sizes, strict=True))
-    least = tuple(max(pair) for pair in zip(layout.min_sizes, wanted.min_sizes, strict=True))
-    return replace(layout, sizes=sizes, value_sizes=needed, min_sizes=least)
+    value_sizes = tuple(max(pair) for pair in zip(layout.value_sizes, wanted.value_sizes, strict=True))
+    min_sizes = tuple(max(pair) for pair in zip(layout.min_sizes, wanted.min_sizes, strict=True))
+    return replace(layout, sizes=sizes, value_sizes=value_sizes, min_sizes=min_sizes)
 
 
 def add_room(layout: Layout, max_width: int) -> Layout:
     """Widen the columns for values longer than those so far, if `max_width` cells allow it."""
     sizes = tuple(
-        _grow(size, size + 1) if right or not whole else size
-        for size, right, whole in zip(layout.sizes, layout.right_aligned, layout.uncut, strict=True)
+        _grow(size, size + 1) if right or not uncut else size
+        for size, right, uncut in zip(layout.sizes, layout.right_aligned, layout.uncut, strict=True)
     )
     wider = replace(layout, sizes=sizes)
     return wider if wider.width <= max_width else layout

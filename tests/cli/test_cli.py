@@ -60,7 +60,7 @@ def test_statements_from_the_command_line(jetsql: Bench) -> None:
     ended = jetsql("-e", "SELECT a; SELECT b", "-e", "SELECT c")
     assert (ended.exit_code, ended.stderr) == (ExitCode.SUCCESS, "")
     assert ended.stdout == "c0\n--\na\n\nc0\n--\nb\n\nc0\n--\nc\n"
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
 def test_files_run_one_after_the_other(jetsql: Bench) -> None:
@@ -92,7 +92,7 @@ def test_a_failed_statement_ends_the_run(jetsql: Bench) -> None:
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
     assert ended.stdout == "c0\n--\na\n"
     assert ended.stderr.startswith("-e:2:7: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
 def test_continue_goes_on_and_still_tells_by_the_exit_code(jetsql: Bench) -> None:
@@ -201,13 +201,13 @@ def test_no_engine(jetsql: Bench, refusal: Exception, message: str) -> None:
 def test_an_engine_that_goes_away(jetsql: Bench) -> None:
     ended = jetsql("--continue", "-e", "SELECT a; CRASH; SELECT b")
     assert ended.exit_code == ExitCode.NO_ENGINE
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
 def test_an_interrupt_closes_the_engine(jetsql: Bench) -> None:
     ended = jetsql("-e", "SELECT a; INTERRUPT; SELECT b")
     assert (ended.exit_code, ended.stdout) == (ExitCode.INTERRUPTED, "c0\n--\na\n")
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
 PROGRAM = """

@@ -18,7 +18,7 @@ from jetsql import cli
 from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.managed_engine import Managed
 from tests.support.paths import ROOT
 
@@ -37,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def running(home: Path) -> Iterator[Managed]:
     engine = Managed(home, service=True)
     try:
-        with serving(engine) as server:
+        with run_server(engine) as server:
             write_note(home, EngineNote(pid=0, url=server.url, token=TOKEN, version=VERSION, started=0.0))
             yield engine
     finally:

@@ -23,7 +23,7 @@ from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
 from jetsql.server.parameter_values import bound
 from tests.support.golden_reports import raises
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 
 
@@ -33,12 +33,12 @@ def engine() -> DoorEngine:
 
 
 @pytest.fixture
-def connection(server: Server) -> Iterator[dbapi.Connection]:
+def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
     with jetsql.connect(server.url, token=TOKEN) as connection:
         yield connection
 
 
-def test_nothing_heavy_is_imported(server: Server) -> None:
+def test_nothing_heavy_is_imported(server: RunningServer) -> None:
     program = f"""
 import sys, jetsql
 with jetsql.connect({server.url!r}, token={TOKEN!r}) as connection:
@@ -195,12 +195,12 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
 
 
-def lose_sessions(server: Server) -> None:
-    for session in list(server.door.sessions._sessions):
-        server.door.sessions.close(session)
+def lose_sessions(server: RunningServer) -> None:
+    for session in list(server.server.sessions._sessions):
+        server.server.sessions.close(session)
 
 
-def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: Server) -> None:
+def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: RunningServer) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema="sales") as connection:
         cursor, other = connection.cursor(), connection.cursor()
         cursor.execute("SELECT 1")
@@ -223,7 +223,9 @@ def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: S
         "CREATE OR REPLACE TEMP VIEW a AS SELECT 1",
     ],
 )
-def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, server: Server, statement: str) -> None:
+def test_a_lost_session_with_settings_is_told(
+    connection: dbapi.Connection, server: RunningServer, statement: str
+) -> None:
     cursor = connection.cursor()
     cursor.execute(statement)
     lose_sessions(server)
@@ -234,7 +236,7 @@ def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, serv
 
 
 def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.cursor()
         cursor.execute("ENDLESS").fetchone()
@@ -251,7 +253,7 @@ def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Conn
     assert engine.statements.texts == ["DIE"]
 
 
-def test_no_engine_and_a_wrong_token(server: Server) -> None:
+def test_no_engine_and_a_wrong_token(server: RunningServer) -> None:
     with raises(dbapi.OperationalError, match="token is wrong"):
         jetsql.connect(server.url, token="wrong")
     with raises(dbapi.OperationalError, match="No engine answers"):
@@ -289,7 +291,7 @@ def test_urls(url: str, expected: EngineAddress, monkeypatch: pytest.MonkeyPatch
         ("`a``b`", "`a``b`"),
     ],
 )
-def test_the_schema_of_a_connection_is_quoted(server: Server, schema: str, used: str) -> None:
+def test_the_schema_of_a_connection_is_quoted(server: RunningServer, schema: str, used: str) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
         assert connection.schema == used
 
@@ -507,7 +509,7 @@ def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> No
 
 
 def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.arrow_cursor()
         cursor.execute("ENDLESS")

@@ -15,7 +15,7 @@ from jetsql.client import sqlalchemy as dialect
 from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.sqlalchemy.column_types import type_from_json
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine
 
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
@@ -169,13 +169,13 @@ def test_urls(url: str, expected: EngineAddress) -> None:
 
 
 def test_a_lost_session_is_a_lost_connection() -> None:
-    with serving(DoorEngine()) as server:
+    with run_server(DoorEngine()) as server:
         url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
         connection = DIALECT.import_dbapi().connect(url)
         cursor = connection.cursor()
         cursor.execute("USE sales")
-        for session in list(server.door.sessions._sessions):
-            server.door.sessions.close(session)
+        for session in list(server.server.sessions._sessions):
+            server.server.sessions.close(session)
         with pytest.raises(connection.OperationalError) as told:
             cursor.execute("SELECT 1")
         assert DIALECT.is_disconnect(told.value, connection, cursor)

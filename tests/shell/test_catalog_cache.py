@@ -1,4 +1,4 @@
-"""The keeper of names over a real HTTP door, and the menu's side of completion."""
+"""The catalog cache over a real HTTP endpoint, and the menu of completion."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine, DoorSession
 
 Row = tuple[Any, ...]
 
 
 @dataclass
-class Catalog(DoorEngine):
-    """An engine that knows some names. asked: the questions that it got, in their order."""
+class CatalogEngine(DoorEngine):
+    """An engine that knows some names. queries: those it received, in order."""
 
-    asked: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=lambda: ["orders", "Big Orders"])
 
     def session(self) -> DoorSession:
         return CatalogSession(self)
 
     def run(self, text: str) -> StatementResult:
-        self.asked.append(text)
+        self.queries.append(text)
         columns = ("id", "name", "status", "last_error")
         return result(columns, [("01", "totals", "RUNNING", None), ("00", "old", "FAILED", "broken")])
 
 
 class CatalogSession(DoorSession):
-    engine: Catalog
+    engine: CatalogEngine
 
     def run(self, text: str, parameters: Any = None, live: Any = False) -> StatementResult:
-        self.engine.asked.append(text)
+        self.engine.queries.append(text)
         match text.split()[:2]:
             case ["SHOW", "TABLES"]:
                 tables = [("default", name, False) for name in self.engine.tables]
@@ -78,22 +78,22 @@ def result(columns: tuple[str, ...], rows: list[Row]) -> StatementResult:
 
 
 @dataclass
-class Kept:
-    """A keeper over an engine. urls: the last is where the link finds one."""
+class RunningCache:
+    """A cache over an engine. urls: the last is where the connection finds an engine."""
 
-    keeper: CatalogCache
-    engine: Catalog
+    cache: CatalogCache
+    engine: CatalogEngine
     link: EngineConnection
-    news: threading.Condition
+    changed: threading.Condition
     urls: list[str]
 
     def type(self, marked: str, until: Callable[[Names], object]) -> Names:
         """Type a text with | for the cursor, and wait for names."""
         before, _, behind = marked.partition("|")
-        self.keeper.request(before + behind, len(before))
-        with self.news:
-            assert self.news.wait_for(lambda: until(self.keeper.names), 20)
-        return self.keeper.names
+        self.cache.request(before + behind, len(before))
+        with self.changed:
+            assert self.changed.wait_for(lambda: until(self.cache.names), 20)
+        return self.cache.names
 
 
 def failed(error: Exception) -> None:
@@ -101,35 +101,35 @@ def failed(error: Exception) -> None:
 
 
 @contextmanager
-def keeping(engine: Catalog) -> Iterator[Kept]:
+def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
     news = threading.Condition()
 
     def changed() -> None:
         with news:
             news.notify_all()
 
-    with serving(engine) as server:
+    with run_server(engine) as server:
         urls = [server.url]
         link = EngineConnection(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
         link.wait_for_engine()
         keeper = CatalogCache(link, changed, failed)
         keeper.start()
         try:
-            yield Kept(keeper, engine, link, news, urls)
+            yield RunningCache(keeper, engine, link, news, urls)
         finally:
             keeper.close()
             link.close()
 
 
 @pytest.fixture
-def kept() -> Iterator[Kept]:
-    with keeping(Catalog()) as found:
+def kept() -> Iterator[RunningCache]:
+    with run_cache(CatalogEngine()) as found:
         yield found
 
 
-def test_what_the_text_needs_is_asked_for_and_no_more(kept: Kept) -> None:
+def test_what_the_text_needs_is_asked_for_and_no_more(kept: RunningCache) -> None:
     names = kept.type("SELECT o.| FROM orders o", lambda names: names.functions)
-    assert kept.engine.asked == [
+    assert kept.engine.queries == [
         "SHOW VIEWS IN `default`",
         "SHOW TABLES IN `default`",
         "SHOW SCHEMAS",
@@ -143,59 +143,59 @@ def test_what_the_text_needs_is_asked_for_and_no_more(kept: Kept) -> None:
     assert [function.name for function in names.functions] == ["!=", "mine", "upper"]
 
 
-def test_what_is_fresh_is_not_asked_for_again(kept: Kept) -> None:
+def test_what_is_fresh_is_not_asked_for_again(kept: RunningCache) -> None:
     kept.type("SELECT | FROM orders", lambda names: names.functions)
-    asked = len(kept.engine.asked)
+    asked = len(kept.engine.queries)
     kept.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
-    assert kept.engine.asked[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
+    assert kept.engine.queries[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
 
 
-def test_temporary_views_are_described_by_their_name_alone(kept: Kept) -> None:
+def test_temporary_views_are_described_by_their_name_alone(kept: RunningCache) -> None:
     kept.type("SELECT | FROM draft", lambda names: TableKey(TEMPORARY, "draft") in names.columns)
-    assert "DESCRIBE TABLE `draft`" in kept.engine.asked
+    assert "DESCRIBE TABLE `draft`" in kept.engine.queries
 
 
-def test_statements_of_jobs_ask_for_jobs_alone(kept: Kept) -> None:
+def test_statements_of_jobs_ask_for_jobs_alone(kept: RunningCache) -> None:
     names = kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    assert kept.engine.asked == ["SHOW ALL JOBS"]
+    assert kept.engine.queries == ["SHOW ALL JOBS"]
     assert names.jobs == (JobName("01", "totals", Status.RUNNING), JobName("00", "old", Status.FAILED))
     assert kept.type("DROP SNAPSHOT |", lambda names: names.snapshots).snapshots == (SnapshotName("noon", "totals"),)
-    assert kept.engine.asked == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
+    assert kept.engine.queries == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
 
 
-def test_settings_of_spark_with_the_first_sentence_of_their_meaning(kept: Kept) -> None:
+def test_settings_of_spark_with_the_first_sentence_of_their_meaning(kept: RunningCache) -> None:
     names = kept.type("SET sp|", lambda names: names.confs)
     assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))
 
 
-def test_a_statement_that_may_change_names_makes_them_old_news(kept: Kept) -> None:
+def test_a_statement_that_may_change_names_makes_them_old_news(kept: RunningCache) -> None:
     kept.type("SELECT * FROM |", lambda names: names.functions)
-    kept.keeper.expire_names("SELECT 1")
-    kept.keeper.expire_names("CREATE TABLE fresh (a INT)")
+    kept.cache.expire_names("SELECT 1")
+    kept.cache.expire_names("CREATE TABLE fresh (a INT)")
     kept.engine.tables.append("fresh")
-    asked = len(kept.engine.asked)
+    asked = len(kept.engine.queries)
     names = kept.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
-    assert kept.engine.asked[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
+    assert kept.engine.queries[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
     assert names.functions
 
 
-def test_the_schema_is_that_of_the_session(kept: Kept) -> None:
+def test_the_schema_is_that_of_the_session(kept: RunningCache) -> None:
     kept.link.set_schema("sales")
     assert kept.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
-    assert "SHOW TABLES IN `sales`" in kept.engine.asked
+    assert "SHOW TABLES IN `sales`" in kept.engine.queries
 
 
-def test_a_question_that_has_no_answer_is_not_repeated(kept: Kept) -> None:
+def test_a_question_that_has_no_answer_is_not_repeated(kept: RunningCache) -> None:
     kept.engine.tables.append("broken")
     kept.type("SELECT | FROM broken", lambda names: names.functions)
     kept.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
-    assert kept.engine.asked.count("DESCRIBE TABLE `default`.`broken`") == 1
+    assert kept.engine.queries.count("DESCRIBE TABLE `default`.`broken`") == 1
 
 
-def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: Kept) -> None:
+def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: RunningCache) -> None:
     kept.type("SUSPEND JOB |", lambda names: names.jobs)
     old = kept.link.wait_for_engine()
-    with serving(Catalog(tables=["elsewhere"])) as server:
+    with run_server(CatalogEngine(tables=["elsewhere"])) as server:
         kept.link.mark_lost(old)
         old.close()
         kept.urls.append(server.url)
@@ -230,17 +230,17 @@ def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> l
     return [(each.text, each.start_position, each.display_meta_text) for each in found]
 
 
-def test_the_menu(kept: Kept) -> None:
+def test_the_menu(kept: RunningCache) -> None:
     kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.keeper, lambda: ["best"])
+    completer = ShellCompleter(kept.cache, lambda: ["best"])
     assert offered(completer, "SELECT i| FROM orders") == [("id", -1, "column, bigint"), ("interval", -1, "")]
     assert offered(completer, "SELECT 1;\nSHOW JOBS l|") == [("like", -1, "")]
     assert offered(completer, ".run |") == [("best", 0, "favourite")]
 
 
-def test_the_menu_does_not_come_where_nobody_needs_it(kept: Kept) -> None:
+def test_the_menu_does_not_come_where_nobody_needs_it(kept: RunningCache) -> None:
     kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.keeper, lambda: [])
+    completer = ShellCompleter(kept.cache, lambda: [])
     for marked in ("|", "SELECT 1; |", "SELECT 1 |", "SELECT id| FROM orders", "SELECT 1 from|"):
         assert offered(completer, marked) == [], marked
         assert offered(completer, marked, asked=True), marked
@@ -249,9 +249,9 @@ def test_the_menu_does_not_come_where_nobody_needs_it(kept: Kept) -> None:
     assert "upper(" in [text for text, _, _ in offered(completer, "SELECT | FROM orders", asked=True)]
 
 
-def test_files_are_offered_for_commands_that_read_some(kept: Kept, tmp_path: Path) -> None:
+def test_files_are_offered_for_commands_that_read_some(kept: RunningCache, tmp_path: Path) -> None:
     (tmp_path / "one.sql").touch()
     (tmp_path / "two").mkdir()
-    completer = ShellCompleter(kept.keeper, lambda: [])
+    completer = ShellCompleter(kept.cache, lambda: [])
     assert [text for text, _, _ in offered(completer, f".read {tmp_path}/o|")] == ["ne.sql"]
     assert {text for text, _, _ in offered(completer, f".read {tmp_path}/|")} == {"one.sql", "two"}

@@ -14,7 +14,7 @@ from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +37,7 @@ CLEAN_UP = ("DROP JOB keeper_counts", "DROP SNAPSHOT keeper_noon", "USE default"
 
 @pytest.fixture(scope="module")
 def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         link = EngineConnection(lambda talk: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None)
         for text in SET_UP:
             run(link, text)

@@ -22,7 +22,7 @@ from jetsql.shell.output.live_views import ReplacedView, TailView, ViewStyle
 from jetsql.shell.output.result_summary import ShowOutcome
 from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 from jetsql.shell.output.show_live import plain_lines
-from tests.support.terminal import Terminal, columns, output_on
+from tests.support.terminal import ScreenTerminal, columns, create_output
 
 N = columns(n="bigint", text="string")
 SIZE = ScreenSize(80, 12)
@@ -224,31 +224,31 @@ def test_without_a_key_only_new_rows_are_marked() -> None:
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
 
-def shown(answer: RemoteRows, terminal: Terminal, **settings: Any) -> ShowOutcome:
-    return output_on(terminal.screen(coloured=True), **settings).show(answer)
+def shown(answer: RemoteRows, terminal: ScreenTerminal, **settings: Any) -> ShowOutcome:
+    return create_output(terminal.screen(is_coloured=True), **settings).show(answer)
 
 
 def test_after_ctrl_c_the_last_state_stays_with_its_sum() -> None:
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     assert shown(answer(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is ShowOutcome.ABANDONED
-    assert terminal.shown[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
-    assert terminal.shown[-1].startswith("3 rows in 2 batches, ")
+    assert terminal.visible_lines[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
+    assert terminal.visible_lines[-1].startswith("3 rows in 2 batches, ")
 
 
 def test_a_replaced_table_marks_what_changed() -> None:
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     assert shown(answer([[(1, "a"), (2, "b")], [(1, "a"), (2, "c")]], "replace"), terminal) is ShowOutcome.DONE
-    assert terminal.shown[:-1] == ["n | text", "--+-----", "1 | a", "2 | c"]
+    assert terminal.visible_lines[:-1] == ["n | text", "--+-----", "1 | a", "2 | c"]
     assert terminal.colours_of("c")[1]
     assert not terminal.colours_of("a")[1]
 
 
 def test_a_stream_of_any_speed_shows_its_newest_rows() -> None:
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     batches = (numbers(first, 10_000) for first in range(1, 200_000, 10_000))
     assert shown(answer(batches), terminal) is ShowOutcome.DONE
-    assert terminal.shown[-2].strip() == "200000 | x"
-    assert terminal.shown[-1].startswith("200,000 rows in 20 batches, ")
+    assert terminal.visible_lines[-2].strip() == "200000 | x"
+    assert terminal.visible_lines[-1].startswith("200,000 rows in 20 batches, ")
 
 
 def test_an_error_leaves_what_was_seen() -> None:
@@ -256,10 +256,10 @@ def test_an_error_leaves_what_was_seen() -> None:
         yield numbers(1, 1)
         raise EngineError("CONNECTION_LOST", "The engine ended.")
 
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     with pytest.raises(EngineError):
         shown(answer(batches()), terminal)
-    assert terminal.shown[2] == "   1 | x"
+    assert terminal.visible_lines[2] == "   1 | x"
     assert terminal.getvalue().endswith("\x1b[?25h")
 
 
@@ -302,18 +302,18 @@ def test_plain_whole_results_are_parted() -> None:
 
 
 def test_what_is_no_terminal_gets_every_row() -> None:
-    plain = Terminal(200, 10)
-    shows = output_on(plain.screen(terminal=False, moves=False), mode="json")
+    plain = ScreenTerminal(200, 10)
+    shows = create_output(plain.screen(is_terminal=False, can_redraw=False), mode="json")
     assert shows.show(answer(interrupted(numbers(1, 2000)))) is ShowOutcome.ABANDONED
     assert len(plain.getvalue().splitlines()) == 2000
 
 
 def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
-    terminal = Terminal(200, 10)
-    shows = output_on(terminal.screen())
+    terminal = ScreenTerminal(200, 10)
+    shows = create_output(terminal.screen())
     shows.redirect(str(tmp_path / "out.csv"))
     shows.show(answer(interrupted(numbers(1, 2))))
-    [told] = terminal.shown
+    [told] = terminal.visible_lines
     assert told.startswith("2 rows in 1 batch, ")
     assert told.endswith(f", to {tmp_path / 'out.csv'}")
     assert (tmp_path / "out.csv").read_text() == "n,text\n1,x\n2,x\n"
@@ -330,8 +330,8 @@ def test_ctrl_c_at_the_very_beginning_leaves_no_painter(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
 
     monkeypatch.setattr(refresher, "Thread", Interrupted)
-    terminal = Terminal(60, 12)
+    terminal = ScreenTerminal(60, 12)
     with pytest.raises(KeyboardInterrupt), refresher.refreshing(terminal.screen(), lambda: ScreenFrame(["last"])):
         pass
     assert not begun[0].is_alive()
-    assert terminal.shown[-1] == "last"
+    assert terminal.visible_lines[-1] == "last"

@@ -37,7 +37,7 @@ from jetsql.shell.top.top_state import (
     with_message,
 )
 from jetsql.shell.top.top_view import field_lines, render
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine, DoorSession
 from tests.support.terminal import columns
 
@@ -385,7 +385,7 @@ def pulse(name: str, **changes: object) -> JobSample:
 
 def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     engine, lost_engines = DoorEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[RemoteEngine]()
-    with serving(engine) as server:
+    with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         jobs = EngineJobSource(lambda: remote, lost_engines.append)
         orders, new = jobs.jobs()
@@ -420,7 +420,7 @@ class DescribedSession(DoorSession):
 
 
 def test_all_about_a_job_is_told_with_its_history() -> None:
-    with serving(Described()) as server:
+    with run_server(Described()) as server:
         remote = RemoteEngine(server.url, TOKEN)
         assert EngineJobSource(lambda: remote, lambda engine: None).detail("1", 80) == (
             "id  1",

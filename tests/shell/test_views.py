@@ -17,8 +17,8 @@ from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 
-class Waiting(Console):
-    """Knows whether somebody is told what is waited for."""
+class WaitingConsole(Console):
+    """A console that records whether it shows that it is waiting."""
 
     now = False
 
@@ -29,10 +29,10 @@ class Waiting(Console):
         self.now = False
 
 
-class Slow:
-    """An engine that has its columns at once, and its rows when somebody waits for them."""
+class SlowEngine:
+    """A stub engine whose columns are available immediately and whose rows take time."""
 
-    def __init__(self, console: Waiting) -> None:
+    def __init__(self, console: WaitingConsole) -> None:
         self._console = console
         self.waited: list[bool] = []
 
@@ -50,18 +50,18 @@ class Slow:
 
 def test_who_waits_for_the_first_row_is_told_so() -> None:
     out = io.StringIO()
-    console = Waiting(out, out, is_terminal=False)
-    engine = Slow(console)
+    console = WaitingConsole(out, out, is_terminal=False)
+    engine = SlowEngine(console)
     link = EngineConnection(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
     Views(console, link, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
 
 
-class Watched:
-    """An engine that has one row, and knows whether its answer was left."""
+class WatchedEngine:
+    """A stub engine with one row that records whether its response was abandoned."""
 
-    left = False
+    is_abandoned = False
 
     def current_schema(self) -> str:
         return "default"
@@ -70,13 +70,13 @@ class Watched:
         return RemoteRows((Column("n", "int"),), iter([(1,)]))
 
     def abandon_response(self) -> None:
-        self.left = True
+        self.is_abandoned = True
 
 
 def test_the_answer_is_left_when_watching_is_over() -> None:
-    out, engine = io.StringIO(), Watched()
+    out, engine = io.StringIO(), WatchedEngine()
     link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
     console = Console(out, out, is_terminal=False)
     Views(console, link, ShellSettings, Keyboard(), console.print_message).watch(WatchRequest("SELECT n"))
-    assert engine.left
+    assert engine.is_abandoned
     assert out.getvalue() == "n\n-\n1\n"

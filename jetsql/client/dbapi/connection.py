@@ -81,8 +81,8 @@ class Connection:
     def rollback(self) -> None:
         """Raise NotSupportedError: the effect of a statement cannot be undone."""
         self._check_open()
-        words = "There are no transactions: every statement has its effect when it returns."
-        raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", words))
+        message = "There are no transactions: every statement has its effect when it returns."
+        raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", message))
 
     def close(self) -> None:
         """Close the session and end its statements; the engine and its jobs go on. May be repeated."""
@@ -152,9 +152,9 @@ class Connection:
                     raise _session_lost(error) from error
                 self._session.abandon_response()
                 self._session = self._open()
-                words = "The engine was started anew, or the session idled for too long: this is a new session."
-                self.messages.append((exceptions.Warning, words))
-                _LOG.warning("%s", words)
+                message = "The engine was started anew, or the session idled for too long: this is a new session."
+                self.messages.append((exceptions.Warning, message))
+                _LOG.warning("%s", message)
             return self._session.open_parallel()
 
     def __del__(self) -> None:
@@ -179,11 +179,11 @@ def _session_gone_before_start(error: EngineError | ReportedError) -> bool:
 
 
 def _session_lost(cause: EngineError | ReportedError) -> EngineError:
-    words = (
+    message = (
         "The session is gone, and with it its settings, temporary views and current schema; the statement was not "
         f"begun. {cause.report.message if isinstance(cause, ReportedError) else cause.message}"
     )
-    return EngineError("SESSION_NOT_FOUND", words, hint="Connect again.")
+    return EngineError("SESSION_NOT_FOUND", message, hint="Connect again.")
 
 
 def _name_parts(name: str) -> list[str]:

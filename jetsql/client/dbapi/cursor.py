@@ -124,16 +124,16 @@ class Cursor(_StatementCursor):
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """Return the next rows, `size` or `arraysize` at most."""
-        wanted = self.arraysize if size is None else size
+        count = self.arraysize if size is None else size
         with translate_errors():
-            rows = list(islice(self._open_rows(), wanted))
-        return self._count(rows, ended=len(rows) < wanted)
+            rows = list(islice(self._open_rows(), count))
+        return self._count(rows, is_last=len(rows) < count)
 
     def fetchall(self) -> list[Row]:
         """Return the remaining rows."""
         with translate_errors():
             rows = list(self._open_rows())
-        return self._count(rows, ended=True)
+        return self._count(rows, is_last=True)
 
     def fetch_arrow_table(self) -> NoReturn:
         raise interface_error("The rows of this cursor are Python's.", "Use connection.arrow_cursor().")
@@ -163,9 +163,9 @@ class Cursor(_StatementCursor):
             raise interface_error(_NO_ROWS, "Execute a query first.")
         return self._rows
 
-    def _count(self, rows: list[Row], ended: bool) -> list[Row]:
+    def _count(self, rows: list[Row], is_last: bool) -> list[Row]:
         self._fetched += len(rows)
-        if ended:
+        if is_last:
             self.rowcount = self._fetched
         return rows
 

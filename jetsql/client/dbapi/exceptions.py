@@ -38,8 +38,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         place = "" if self.line is None else f" (line {self.line}, column {self.column})"
-        words = f"[{self.condition}] {f'{self.message} {self.hint}'.strip()}{place}"
-        return f"{words} SQLSTATE: {self.sqlstate}" if self.sqlstate else words
+        text = f"[{self.condition}] {f'{self.message} {self.hint}'.strip()}{place}"
+        return f"{text} SQLSTATE: {self.sqlstate}" if self.sqlstate else text
 
 
 class InterfaceError(Error):
@@ -93,9 +93,9 @@ def to_dbapi_error(report: ErrorReport) -> DatabaseError:
     return kind(report)
 
 
-def interface_error(words: str, hint: str = "") -> InterfaceError:
+def interface_error(message: str, hint: str = "") -> InterfaceError:
     """Return the exception for a wrong call, found before any request was sent."""
-    return InterfaceError(ErrorReport("JETSQL.INTERFACE", "HY010", words, hint))
+    return InterfaceError(ErrorReport("JETSQL.INTERFACE", "HY010", message, hint))
 
 
 @contextmanager

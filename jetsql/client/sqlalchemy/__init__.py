@@ -191,8 +191,8 @@ class JetSQLDialect(default.DefaultDialect):
 
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         views = set(self.get_view_names(connection, schema, **kw))
-        shown = self._list_names(connection, "TABLES", schema, **kw)
-        return [name for name, temporary in shown if not temporary and name not in views]
+        names = self._list_names(connection, "TABLES", schema, **kw)
+        return [name for name, temporary in names if not temporary and name not in views]
 
     def get_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         return [name for name, temporary in self._list_names(connection, "VIEWS", schema, **kw) if not temporary]
@@ -226,8 +226,8 @@ class JetSQLDialect(default.DefaultDialect):
 
     def get_table_options(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         described = self._describe(connection, table_name, schema, **kw)
-        found = {"using": described.get("provider"), "partitioned_by": described.get("partition_columns")}
-        return {f"jetsql_{name}": value for name, value in found.items() if value}
+        options = {"using": described.get("provider"), "partitioned_by": described.get("partition_columns")}
+        return {f"jetsql_{name}": value for name, value in options.items() if value}
 
     def get_view_definition(self, connection: Any, view_name: str, schema: str | None = None, **kw: Any) -> str:
         described = self._describe(connection, view_name, schema, **kw)
@@ -304,8 +304,8 @@ def _cached(options: dict[str, Any], key: tuple[str | None, ...], load: Callable
         return load()
     if key not in cache:
         cache[key] = load()
-    found: _T = cache[key]
-    return found
+    value: _T = cache[key]
+    return value
 
 
 def _column(described: dict[str, Any]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _map_converter(member: Converter | None) -> Converter | None:
 
 def _converter_of_struct(kind: STRUCT) -> Converter:
     names = [name for name, _ in kind.fields]
-    members = [_struct_converter(of) or (lambda value: value) for _, of in kind.fields]
+    members = [_struct_converter(member_type) or (lambda value: value) for _, member_type in kind.fields]
 
     def convert(value: Any) -> Any:
         if value is None:

@@ -108,7 +108,7 @@ class CatalogCache:
         if "FUNCTION" in first:
             topics |= {NameTopic.FUNCTIONS}
         with self._lock:
-            self._loaded_at = {fact: asked for fact, asked in self._loaded_at.items() if fact.topic not in topics}
+            self._loaded_at = {need: loaded for need, loaded in self._loaded_at.items() if need.topic not in topics}
 
     def _run(self) -> None:
         self._woken.wait(_WARM_UP_SECONDS)
@@ -185,21 +185,21 @@ def _tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     in_schema = f" IN {quoted_name(need.schema)}"
     views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{in_schema}").records}
     rows = list(engine.run(f"SHOW TABLES{in_schema}").records)
-    kept = tuple(
+    permanent = tuple(
         TableName(row["tableName"], (row["tableName"], False) in views) for row in rows if not row["isTemporary"]
     )
     temporary = tuple(TableName(row["tableName"], True) for row in rows if row["isTemporary"])
-    return replace(names, tables={**names.tables, need.schema: kept, TEMPORARY: temporary})
+    return replace(names, tables={**names.tables, need.schema: permanent, TEMPORARY: temporary})
 
 
 def _columns(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     schema = f"{quoted_name(need.schema)}." if need.schema != TEMPORARY else ""
-    found: list[KnownName] = []
+    columns: list[KnownName] = []
     for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(need.table)}").records:
         if not row["col_name"] or row["col_name"].startswith("# "):
             break  # partitions and other matters
-        found.append(KnownName(row["col_name"], row["data_type"]))
-    return replace(names, columns={**names.columns, need.table_key: tuple(found)})
+        columns.append(KnownName(row["col_name"], row["data_type"]))
+    return replace(names, columns={**names.columns, need.table_key: tuple(columns)})
 
 
 def _functions(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:

@@ -38,8 +38,8 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     """
     line, at = entry_at(text, cursor)
     if line is not None:
-        found = command_candidates(text[line.start : line.stop], cursor - line.start, names, complete)
-        return tuple(replace(each, start=each.start + line.start) for each in found)
+        candidates = command_candidates(text[line.start : line.stop], cursor - line.start, names, complete)
+        return tuple(replace(each, start=each.start + line.start) for each in candidates)
     return () if at.silent else _candidates(at, cursor, names)
 
 

@@ -51,18 +51,18 @@ def applicable_keywords(words: Iterable[str], before: Sequence[Token], names: Na
 def _job(token: Token, names: Names) -> JobName | None:
     if token.kind is Kind.STRING:
         return next((job for job in names.jobs if job.id == unquote(token.text)), None)
-    wanted = (unquote(token.text) if token.kind is Kind.QUOTED else token.text).casefold()
-    return next((job for job in _job_by_name(names.jobs) if job.name.casefold() == wanted), None)
+    name = (unquote(token.text) if token.kind is Kind.QUOTED else token.text).casefold()
+    return next((job for job in _job_by_name(names.jobs) if job.name.casefold() == name), None)
 
 
 def _job_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
     """Return the job that each name refers to: the live one, otherwise the newest."""
-    found: dict[str, JobName] = {}
+    result: dict[str, JobName] = {}
     for job in jobs:
         key = job.name.casefold()
-        if key not in found or (found[key].status.final and not job.status.final):
-            found[key] = job
-    return tuple(found.values())
+        if key not in result or (result[key].status.final and not job.status.final):
+            result[key] = job
+    return tuple(result.values())
 
 
 def add_slots(

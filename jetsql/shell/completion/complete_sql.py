@@ -100,8 +100,8 @@ def _add_tables(
     qualifier: tuple[str, ...], names: Names, collector: CandidateCollector, *, tables: bool = True, views: bool = True
 ) -> None:
     schema = qualifier[-1] if qualifier else names.schema
-    found = names.tables_in(schema) + (() if qualifier else names.tables_in(TEMPORARY))
-    for table in found:
+    candidates = names.tables_in(schema) + (() if qualifier else names.tables_in(TEMPORARY))
+    for table in candidates:
         if views if table.is_view else tables:
             collector.add_name(table.name, CandidateKind.VIEW if table.is_view else CandidateKind.TABLE)
     if not qualifier:
@@ -269,20 +269,22 @@ class _ClauseCompletion:
             collector.add_plain("*", CandidateKind.KEYWORD, "all its columns")
 
     def _find_by_parts(self, query: Query) -> QueryRelation | None:
-        wanted = tuple(part.lower() for part in self._qualifier)
-        return next((each for each in relations_in_scope(query) if tuple(map(str.lower, each.parts)) == wanted), None)
+        qualifier = tuple(part.lower() for part in self._qualifier)
+        return next(
+            (each for each in relations_in_scope(query) if tuple(map(str.lower, each.parts)) == qualifier), None
+        )
 
     def _fields(self, query: Query) -> tuple[KnownName, ...]:
         """Return the fields of a struct that is named by its column (with or without alias) and by outer fields."""
         relation = find_relation(query, self._qualifier[0]) if len(self._qualifier) > 1 else None
         path = self._qualifier[1:] if relation else self._qualifier
         for each in [relation] if relation else relations_in_scope(query):
-            found = columns_of(each, self._names)
+            fields = columns_of(each, self._names)
             for part in path:
-                kinds = [known.description for known in found if known.name.lower() == part.lower()]
-                found = struct_fields(kinds[0]) if kinds else ()
-            if found:
-                return found
+                kinds = [known.description for known in fields if known.name.lower() == part.lower()]
+                fields = struct_fields(kinds[0]) if kinds else ()
+            if fields:
+                return fields
         return ()
 
 
@@ -298,12 +300,12 @@ def struct_fields(kind: str) -> tuple[KnownName, ...]:
     """Return the fields of a type such as `struct<a:int,b:struct<c:int>>`; none for any other type."""
     if not kind.lower().startswith("struct<") or not kind.endswith(">"):
         return ()
-    found: list[KnownName] = []
+    fields: list[KnownName] = []
     depth, begin, inner = 0, 0, kind[len("struct<") : -1] + ","
     for mark in re.finditer(r"[<>(),]", inner):
         depth += {"<": 1, "(": 1, ">": -1, ")": -1, ",": 0}[mark.group()]
         if mark.group() == "," and depth == 0:
             name, _, about = inner[begin : mark.start()].partition(":")
-            found.append(KnownName(name.strip().strip("`"), about.strip()))
+            fields.append(KnownName(name.strip().strip("`"), about.strip()))
             begin = mark.end()
-    return tuple(found)
+    return tuple(fields)

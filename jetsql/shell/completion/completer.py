@@ -66,9 +66,9 @@ class ShellCompleter(Completer):
 
 def automatic_candidates(candidates: Sequence[Candidate], text: str, cursor: int) -> tuple[Candidate, ...]:
     """Return the candidates to show without a request: nothing complete, no keywords without a half-written word."""
-    begun = [each for each in candidates if each.start < cursor]
-    if begun:
-        return () if any(each.text == text[each.start : cursor] for each in begun[:1]) else tuple(begun)
+    started = [each for each in candidates if each.start < cursor]
+    if started:
+        return () if any(each.text == text[each.start : cursor] for each in started[:1]) else tuple(started)
     few = tuple(each for each in candidates if each.kind not in _MANY)
     return few if any(each.kind is not CandidateKind.KEYWORD for each in few) else ()
 

@@ -53,17 +53,17 @@ class TableKey:
 
 @dataclass(frozen=True)
 class Names:
-    """schema: the session's current one. tables: by schema in lower case, only of schemas that were asked for. columns:
-    only of tables that were asked for; none for a table that there isn't. jobs: newest first, ended ones too.
-    """
+    """The names known to completion."""
 
-    schema: str = "default"
+    schema: str = "default"  # the session's current one
     schemas: tuple[str, ...] = ()
+    # by schema in lower case; only of schemas that were loaded
     tables: Mapping[str, tuple[TableName, ...]] = field(default_factory=dict)
+    # only of tables that were loaded; none for a table that does not exist
     columns: Mapping[TableKey, tuple[KnownName, ...]] = field(default_factory=dict)
     functions: tuple[KnownName, ...] = ()
     confs: tuple[KnownName, ...] = ()
-    jobs: tuple[JobName, ...] = ()
+    jobs: tuple[JobName, ...] = ()  # newest first, with those that have ended
     snapshots: tuple[SnapshotName, ...] = ()
     favourites: tuple[KnownName, ...] = ()
 

@@ -52,9 +52,9 @@ def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
     line, at = entry_at(text, cursor)
     if line is not None:
         command, within = text[line], cursor - line.start
-        found = argument_at(command, within)
-        statement = found is not None and found[0] is ArgumentKind.STATEMENT
-        return needed_names(command[found[1] :], within - found[1], names) if found and statement else ()
+        argument = argument_at(command, within)
+        statement = argument is not None and argument[0] is ArgumentKind.STATEMENT
+        return needed_names(command[argument[1] :], within - argument[1], names) if argument and statement else ()
     if at.silent or not (at.before or at.half):
         return ()
     expected = expected_at(at.before, at.half, cursor)

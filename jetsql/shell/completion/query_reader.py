@@ -97,9 +97,9 @@ def find_position(before: Sequence[Token], at: Token, after: Sequence[Token]) ->
     marks = list(_Cache.last_read.usable_marks(before, at))
     reader = _Reader(tokens, copy_frames(marks[-1].frames) if marks else [ReadingFrame(Query(), Clause.START)])
     done = marks[-1].count if marks else 0
-    wanted = _mark_positions(len(before))
+    mark_positions = _mark_positions(len(before))
     for index in range(done, len(before)):
-        if index > done and index in wanted:
+        if index > done and index in mark_positions:
             marks.append(_Mark(index, copy_frames(reader.frames)))
         reader.take(index)
     _Cache.last_read = _LastRead(tuple(before), tuple(_thin_out(marks, len(before))))

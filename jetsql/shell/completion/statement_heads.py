@@ -106,7 +106,7 @@ class _Node:
 
 @dataclass(frozen=True)
 class ExpectedHead:
-    """What the patterns expect. clauses: the reading of clauses decides."""
+    """The words and names that the patterns expect next. clauses: the reading of clauses decides."""
 
     words: tuple[str, ...]
     slots: tuple[NameSlot, ...]
@@ -122,9 +122,9 @@ def expected_after(before: Sequence[Token]) -> ExpectedHead:
         nodes += [_root() for node in stepped if node.statement]
         if all(node.clauses and not node.words and not node.slots for node in nodes):
             break  # whatever follows
-    words = {word: None for node in nodes for word in node.words}
+    keywords = {word: None for node in nodes for word in node.words}
     slots = {slot: None for node in nodes for slot in node.slots}
-    return ExpectedHead(tuple(words), tuple(slots), any(node.clauses for node in nodes))
+    return ExpectedHead(tuple(keywords), tuple(slots), any(node.clauses for node in nodes))
 
 
 def _items(tokens: Sequence[Token]) -> Iterator[Token]:

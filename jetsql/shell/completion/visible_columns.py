@@ -24,18 +24,18 @@ def relations_in_scope(query: Query) -> Iterator[QueryRelation]:
 
 def visible_ctes(query: Query) -> tuple[QueryRelation, ...]:
     """Return the CTEs that the query can name, the nearest first."""
-    found: list[QueryRelation] = []
+    ctes: list[QueryRelation] = []
     level: Query | None = query
     while level is not None:
-        found += reversed(level.ctes)
+        ctes += reversed(level.ctes)
         level = level.outer
-    return tuple(found)
+    return tuple(ctes)
 
 
 def find_relation(query: Query, name: str) -> QueryRelation | None:
     """Return the relation that qualifies columns by this name."""
-    wanted = name.lower()
-    return next((each for each in relations_in_scope(query) if each.name.lower() == wanted), None)
+    qualifier = name.lower()
+    return next((each for each in relations_in_scope(query) if each.name.lower() == qualifier), None)
 
 
 def columns_of(relation: QueryRelation, names: Names, depth: int = _MAX_DEPTH) -> tuple[KnownName, ...]:
@@ -87,8 +87,8 @@ def _tables_of_relation(relation: QueryRelation, depth: int) -> Iterator[tuple[s
 def _cte(relation: QueryRelation) -> QueryRelation | None:
     if len(relation.parts) != 1 or relation.scope is None or relation.is_computed:
         return None
-    wanted = relation.parts[0].lower()
-    return next((cte for cte in visible_ctes(relation.scope) if cte.parts[0].lower() == wanted), None)
+    name = relation.parts[0].lower()
+    return next((cte for cte in visible_ctes(relation.scope) if cte.parts[0].lower() == name), None)
 
 
 def _cte_query(relation: QueryRelation) -> Query | None:

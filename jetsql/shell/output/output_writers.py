@@ -208,8 +208,8 @@ def _reporting_failure(name: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        words = f"{name} can't be written: {reason}."
-        raise JetSQLError("OUTPUT_NOT_WRITABLE", words, hint="Results go to the screen.") from error
+        message = f"{name} can't be written: {reason}."
+        raise JetSQLError("OUTPUT_NOT_WRITABLE", message, hint="Results go to the screen.") from error
 
 
 @contextmanager

@@ -101,13 +101,13 @@ def _short_page(columns: tuple[Column, ...], rows: list[Row], options: PageOptio
 
 def _table_page(columns: tuple[Column, ...], sampled: list[Row], rows: Iterator[Row], options: PageOptions) -> Page:
     sampled.extend(islice(rows, SAMPLED_ROWS - len(sampled)))
-    shown = [cells(columns, row, options.null) for row in sampled]
-    natural = natural_layout(columns, shown)
+    rows_shown = [cells(columns, row, options.null) for row in sampled]
+    natural = natural_layout(columns, rows_shown)
     layout = natural if options.has_pager else natural.fit(options.size.columns)
     if layout.hidden_columns:
         return Page(_records(columns, chain(sampled, rows), options))
     later = (cells(columns, row, options.null) for row in rows)
-    return Page(_table_lines(layout, chain(shown, later), options.paint), options.has_pager)
+    return Page(_table_lines(layout, chain(rows_shown, later), options.paint), options.has_pager)
 
 
 def _table_lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> Iterator[str]:
@@ -117,8 +117,8 @@ def _table_lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> It
 
 
 def _is_readable(layout: Layout, natural: Layout) -> bool:
-    narrowed = [size for size, wanted in zip(layout.sizes, natural.value_sizes, strict=False) if size < wanted]
-    return not layout.hidden_columns and all(size >= _MIN_READABLE for size in narrowed)
+    cut_sizes = [size for size, wanted in zip(layout.sizes, natural.value_sizes, strict=False) if size < wanted]
+    return not layout.hidden_columns and all(size >= _MIN_READABLE for size in cut_sizes)
 
 
 def _widest_line(cell: Cell) -> Cell:

@@ -34,7 +34,7 @@ class ScreenSize:
 
 @dataclass(frozen=True)
 class ScreenFrame:
-    """What is drawn at a time. No line is wider than the screen."""
+    """The lines that are drawn at a time. No line is wider than the screen."""
 
     lines: Sequence[str]  # replaced by the next frame; not more than the screen has
     scrolled_lines: Sequence[str] = ()  # written above, permanently
@@ -134,11 +134,11 @@ def truncate_coloured(line: str, size: int) -> str:
     return line if "\x1b" in line else truncate(line, size)
 
 
-def create_screen(out: TextIO, talk: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:
+def create_screen(out: TextIO, messages: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:
     """Return the screen for these streams."""
     terminal = out.isatty()
     moves = terminal and environ.get("TERM", "dumb") != "dumb"
-    return Screen(out, talk, _terminal_size, is_terminal=terminal, can_redraw=moves, is_coloured=moves)
+    return Screen(out, messages, _terminal_size, is_terminal=terminal, can_redraw=moves, is_coloured=moves)
 
 
 def _terminal_size() -> ScreenSize:

@@ -237,13 +237,11 @@ class ResultOutput:
             return
         settings = self._settings()
         command = pager_command(settings.pager) if screen.can_redraw else ""
-        found = layout_page(
-            result, PageOptions(self.form, screen.size, screen.paint, settings.null_text, bool(command))
-        )
-        if found.needs_pager:
-            _page_lines(found.lines, command, cancel)
+        page = layout_page(result, PageOptions(self.form, screen.size, screen.paint, settings.null_text, bool(command)))
+        if page.needs_pager:
+            _page_lines(page.lines, command, cancel)
         else:
-            self._write(found.lines)
+            self._write(page.lines)
 
     def _write(self, lines: Iterator[str]) -> None:
         try:

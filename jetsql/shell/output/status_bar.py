@@ -40,10 +40,10 @@ class JobCounts:
 def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
     """Count the jobs of `GET /v1/jobs?all=true`, newest first."""
     counts = dict.fromkeys(("running", "suspended", "suspended_by_error", "failed", "in_transition"), 0)
-    seen: set[str] = set()
+    names: set[str] = set()
     for job in jobs:
-        newest = job["name"].lower() not in seen
-        seen.add(job["name"].lower())
+        newest = job["name"].lower() not in names
+        names.add(job["name"].lower())
         kind = _category(job)
         if kind and (newest or kind != "failed"):
             counts[kind] += 1
@@ -102,13 +102,13 @@ class JobPoller:
     def _poll_and_wait(self) -> None:
         self._prompt_shown.wait()
         self._poll()
-        began = monotonic()
-        while not self._stopped.wait(POLL_SECONDS) and self._is_idle(began):
+        started = monotonic()
+        while not self._stopped.wait(POLL_SECONDS) and self._is_idle(started):
             continue
 
-    def _is_idle(self, began: float) -> bool:
+    def _is_idle(self, started: float) -> bool:
         now = monotonic()
-        return now - self._last_key > IDLE_SECONDS and now - began < IDLE_POLL_SECONDS
+        return now - self._last_key > IDLE_SECONDS and now - started < IDLE_POLL_SECONDS
 
     def _poll(self) -> None:
         engine = self._connection.current
@@ -132,13 +132,13 @@ class JobPoller:
 
 def render_bar(state: ConnectionState, jobs: JobCounts | None, hint: str) -> StyleAndTextTuples:
     """Return the text of the bar. hint: shown at its end."""
-    shown: StyleAndTextTuples = [("", " "), *_engine_text(state)]
+    text: StyleAndTextTuples = [("", " "), *_engine_text(state)]
     if jobs is not None and state.phase is ConnectionPhase.UP:
-        for words in _job_texts(jobs):
-            shown += [("class:bar.part", " · "), words]
+        for part in _job_texts(jobs):
+            text += [("class:bar.part", " · "), part]
     if hint:
-        shown += [("class:bar.part", " · "), ("class:bar.hint", hint)]
-    return shown
+        text += [("class:bar.part", " · "), ("class:bar.hint", hint)]
+    return text
 
 
 def _engine_text(state: ConnectionState) -> StyleAndTextTuples:

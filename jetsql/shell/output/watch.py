@@ -103,14 +103,17 @@ def _run_once(run: Callable[[], Rows], previous: WatchSnapshot, null: str) -> Wa
     now = f"{datetime.now():%H:%M:%S}"
     try:
         result = run()
-        kept = [cells(result.columns, row, null) for row in islice(result.rows, MAX_ROWS)]
+        rows_now = [cells(result.columns, row, null) for row in islice(result.rows, MAX_ROWS)]
         uncounted = sum(1 for _ in islice(result.rows, _MAX_COUNTED))
     except (ReportedError, JetSQLError) as error:
         return replace(previous, error=error_line(error), time=now)
     same = previous.table is not None and previous.table.columns == result.columns
-    rows = mark_changes(previous.rows, kept) if same else tuple(kept)
+    rows = mark_changes(previous.rows, rows_now) if same else tuple(rows_now)
     return WatchSnapshot(
-        InPlaceTable(result.columns, rows, len(kept) + uncounted, uncounted < _MAX_COUNTED), tuple(kept), "", now
+        InPlaceTable(result.columns, rows, len(rows_now) + uncounted, uncounted < _MAX_COUNTED),
+        tuple(rows_now),
+        "",
+        now,
     )
 
 
@@ -130,10 +133,10 @@ def error_line(error: ReportedError | JetSQLError) -> str:
 def _show_until_next(snapshot: WatchSnapshot, request: WatchRequest, screen: Screen, keys: QuitKeys) -> bool:
     """Show the snapshot until the next run, redrawn if the screen's size changes. Return whether q was pressed."""
     until = monotonic() + request.seconds
-    shown: tuple[ScreenSize, str] | None = None
-    while (remaining := until - monotonic()) > 0 or shown is None:
-        if shown != (screen.size, keys.quit_key):
-            size, quit_key = shown = screen.size, keys.quit_key
+    drawn: tuple[ScreenSize, str] | None = None
+    while (remaining := until - monotonic()) > 0 or drawn is None:
+        if drawn != (screen.size, keys.quit_key):
+            size, quit_key = drawn = screen.size, keys.quit_key
             screen.draw(render_watch(snapshot, request, size, screen.paint, quit_key))
         if keys.poll_quit(max(min(remaining, _POLL_SECONDS), 0.0)):
             return True

@@ -37,21 +37,21 @@ def _drop_job_question(text: str) -> str | None:
         return None  # the engine says what is wrong with it
     if not isinstance(statement, DropJob):
         return None
-    kept = statement.with_snapshot
-    state = "Its state is lost." if kept is None else f"Snapshot {printable(str(kept))} keeps its state."
+    snapshot = statement.with_snapshot
+    state = "Its state is lost." if snapshot is None else f"Snapshot {printable(str(snapshot))} keeps its state."
     return f"Stop and drop job {printable(str(statement.name))} for good? {state}"
 
 
-def _object_name(found: list[Token]) -> str:
-    if len(found) > 1 and found[0].word == "IF" and found[1].word == "EXISTS":
-        found = found[2:]
+def _object_name(leading: list[Token]) -> str:
+    if len(leading) > 1 and leading[0].word == "IF" and leading[1].word == "EXISTS":
+        leading = leading[2:]
     parts: list[str] = []
-    for token in found:
+    for token in leading:
         if token.text == ";" or (parts and parts[-1] != "." and token.text != "."):
             break
         parts.append(token.text)
     return "".join(parts)
 
 
-def _has_word(found: list[Token], word: str) -> bool:
-    return any(token.word == word for token in found)
+def _has_word(leading: list[Token], word: str) -> bool:
+    return any(token.word == word for token in leading)

@@ -24,7 +24,7 @@ def create_key_bindings(settings: Callable[[], ShellSettings], add_to_history: C
     """
 
     def clear(event: KeyPressEvent) -> None:
-        """A signal that comes while the prompt ends, just behind Enter, finds nothing to clear any more."""
+        """Discard the text. A signal may arrive while the prompt ends after Enter; then there is nothing to discard."""
         if not event.app.is_running or event.app.is_done:
             return
         text = event.current_buffer.text

@@ -186,8 +186,8 @@ class Shell:
             # session with its settings and views. What reading the prompt raises is not met here: it would come again.
             if self._connection.current is not None:
                 self._connection.current.abandon_response()
-            words = printable(" ".join(str(error).split()))
-            self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
+            message = printable(" ".join(str(error).split()))
+            self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {message}")
 
     def _read_input(self) -> str:
         """Read the next input. Raises KeyboardInterrupt, EOFError, OutputClosed."""

@@ -70,7 +70,7 @@ class StatementFailure:
 
 @dataclass
 class SessionMemory:
-    """What the shell remembers of its statements."""
+    """The last failure, and whether the session has state of its own."""
 
     failure: StatementFailure | None = None  # the last one
     has_session_state: bool = False  # settings, temporary views or variables

@@ -194,15 +194,15 @@ class EngineConnection:
 
     def _restore_schema(self, engine: RemoteEngine) -> str:
         """Select the schema of the previous session, if it exists, and return the current one."""
-        wanted, schema = self.state.schema, engine.current_schema()
-        if not self._had_one or wanted == schema:
+        previous, schema = self.state.schema, engine.current_schema()
+        if not self._had_one or previous == schema:
             self._had_one = True
             return schema
         try:
-            for _ in engine.run(f"USE `{wanted.replace('`', '``')}`").rows:
+            for _ in engine.run(f"USE `{previous.replace('`', '``')}`").rows:
                 continue
         except ReportedError:
-            self.notify(f"There is no schema {printable(wanted)} any more; the current one is {printable(schema)}.")
+            self.notify(f"There is no schema {printable(previous)} any more; the current one is {printable(schema)}.")
         return engine.current_schema()
 
     def _set_state(self, state: ConnectionState) -> None:

@@ -46,21 +46,21 @@ def parse_entries(text: str) -> list[SqlInput | DotCommand]:
     bare = _BARE.fullmatch(text)
     if bare is not None:
         return [DotCommand(f".{(bare[1] or bare[3]).lower()}", (bare[2] or "").strip(), stop=len(text))]
-    found: list[SqlInput | DotCommand] = []
+    parsed: list[SqlInput | DotCommand] = []
     at, statements = 0, fragments(text)
     while (token := next(tokens(text, at), None)) is not None:
         if token.text == ";":
             at = token.stop
         elif token.text.startswith(COMMAND_MARKS):
-            dot = _parse_command(text, token.start)
-            found.append(dot)
-            at = dot.stop
+            command = _parse_command(text, token.start)
+            parsed.append(command)
+            at = command.stop
             statements = fragments(text, at)
         else:
             fragment = next(statements)
-            found.append(SqlInput(fragment))
+            parsed.append(SqlInput(fragment))
             at = fragment.start + len(fragment.text)
-    return found
+    return parsed
 
 
 def is_complete(text: str) -> bool:
@@ -162,8 +162,8 @@ def _parse_command(text: str, start: int) -> DotCommand:
 
 def command_within(fragment: Fragment) -> DotCommand | None:
     """Return the first line of a statement that looks like a command: its predecessor lacks a semicolon."""
-    for found in re.finditer(r"\n[ \t]*(?=\.[a-z])", fragment.text):
-        dot = _parse_command(fragment.text, found.end())
-        if find_command(dot.word) is not None:
-            return DotCommand(dot.word, dot.argument, fragment.line + dot.line - 1)
+    for line_start in re.finditer(r"\n[ \t]*(?=\.[a-z])", fragment.text):
+        command = _parse_command(fragment.text, line_start.end())
+        if find_command(command.word) is not None:
+            return DotCommand(command.word, command.argument, fragment.line + command.line - 1)
     return None

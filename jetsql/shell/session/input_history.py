@@ -47,20 +47,20 @@ class FileHistory(History):
         if not self._is_enabled():
             return
         try:
-            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
-            if len(found) > _SHORTEN_ABOVE:
+            entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
+            if len(entries) > _SHORTEN_ABOVE:
                 self._shorten()
         except FileNotFoundError:
             return
         except OSError as error:
             self.error = error
             return
-        yield from reversed(found[-MAX_ENTRIES:])
+        yield from reversed(entries[-MAX_ENTRIES:])
 
     def append_string(self, string: str) -> None:
         """Add each statement and command of the entered text as an entry."""
-        found = split_entries(string)
-        for piece in found if 1 < len(found) <= _MAX_STATEMENTS else [string]:
+        statements = split_entries(string)
+        for piece in statements if 1 < len(statements) <= _MAX_STATEMENTS else [string]:
             self.add_entry(piece)
 
     def add_entry(self, string: str) -> None:
@@ -82,8 +82,8 @@ class FileHistory(History):
     def _shorten(self) -> None:
         """Drop old entries atomically: a process killed meanwhile leaves the file as it was."""
         with _open_locked(self._file):
-            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
-            write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in found[-MAX_ENTRIES:]))
+            entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
+            write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in entries[-MAX_ENTRIES:]))
 
 
 @contextmanager

@@ -34,72 +34,76 @@ def _redact_entry(part: str) -> str:
 
 
 def _redact_values(part: str) -> str:
-    found = list(tokens(part))
-    settings = list(_settings(part, found))
-    strings = [place for place in _strings(found) if not any(start <= place[0] < stop for start, stop in settings)]
-    shown = {**dict.fromkeys(settings, HIDDEN), **dict.fromkeys(strings, f"'{HIDDEN}'")}
-    for start, stop in sorted(shown, reverse=True):
-        part = part[:start] + shown[start, stop] + part[stop:]
+    tokens_read = list(tokens(part))
+    settings = list(_settings(part, tokens_read))
+    strings = [
+        place for place in _strings(tokens_read) if not any(start <= place[0] < stop for start, stop in settings)
+    ]
+    replacements = {**dict.fromkeys(settings, HIDDEN), **dict.fromkeys(strings, f"'{HIDDEN}'")}
+    for start, stop in sorted(replacements, reverse=True):
+        part = part[:start] + replacements[start, stop] + part[stop:]
     return hide_in_text(part)
 
 
-def _settings(part: str, found: list[Token]) -> Iterator[tuple[int, int]]:
+def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the places of the values of `SET name=value`, up to the semicolon."""
-    if found and found[0].word in _TABLE_UPDATES:
+    if tokens_read and tokens_read[0].word in _TABLE_UPDATES:
         return
     end = 0
-    for index, token in enumerate(found):
+    for index, token in enumerate(tokens_read):
         if token.word != "SET" or token.start < end:
             continue
-        statement = found[index : _statement_end(found, index)]
+        statement = tokens_read[index : _statement_end(tokens_read, index)]
         equal = next((each for each in statement if each.kind is Kind.SYMBOL and "=" in each.text), None)
         if equal is None or not is_secret(part[token.stop : equal.start].strip("` \t\r\n")):
             continue
         at = equal.start + equal.text.index("=") + 1
-        end = found[index + len(statement)].start if index + len(statement) < len(found) else len(part)
+        end = tokens_read[index + len(statement)].start if index + len(statement) < len(tokens_read) else len(part)
         value = part[at:end].lstrip()
         if value and not is_reference(value):
             yield end - len(value), end
 
 
-def _strings(found: list[Token]) -> Iterator[tuple[int, int]]:
+def _strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the places of strings that are values of secret names; Spark joins adjacent strings."""
     is_redacting = False
     declared = 0  # up to here, a secret variable is declared
-    for index, token in enumerate(found):
-        if token.word == "DECLARE" and any(map(_is_secret_name, found[index : _statement_end(found, index)])):
-            declared = _statement_end(found, index)
+    for index, token in enumerate(tokens_read):
+        if token.word == "DECLARE" and any(
+            map(_is_secret_name, tokens_read[index : _statement_end(tokens_read, index)])
+        ):
+            declared = _statement_end(tokens_read, index)
         if token.kind not in _VALUES:
             is_redacting = False
             continue
         known = is_redacting or index < declared
-        is_redacting = known or (is_secret(_name_before(found, index)) and not is_reference(_content(token)))
+        is_redacting = known or (is_secret(_name_before(tokens_read, index)) and not is_reference(_content(token)))
         if is_redacting:
             yield token.start, token.stop
 
 
-def _statement_end(found: list[Token], index: int) -> int:
+def _statement_end(tokens_read: list[Token], index: int) -> int:
     """Return the index of the next semicolon, or of the end."""
-    return next((at for at in range(index, len(found)) if found[at].text == ";"), len(found))
+    return next((at for at in range(index, len(tokens_read)) if tokens_read[at].text == ";"), len(tokens_read))
 
 
 def _is_secret_name(token: Token) -> bool:
     return token.kind in (Kind.WORD, Kind.QUOTED) and is_secret(token.text.strip("`"))
 
 
-def _name_before(found: list[Token], index: int) -> str:
+def _name_before(tokens_read: list[Token], index: int) -> str:
     """Return the option name before the string at `index`; it may have dots and be quoted."""
     at = index - 1
-    if at >= 0 and found[at].text in _EQUALS:
+    if at >= 0 and tokens_read[at].text in _EQUALS:
         at -= 1
     if at < 0:
         return ""
-    if found[at].kind in (Kind.STRING, Kind.QUOTED):
-        return unquote(found[at].text)
+    if tokens_read[at].kind in (Kind.STRING, Kind.QUOTED):
+        return unquote(tokens_read[at].text)
     parts: list[str] = []
-    while at >= 0 and (found[at].kind is Kind.WORD or found[at].text == "."):
-        parts.insert(0, found[at].text)
-        if found[at].kind is Kind.WORD and (at == 0 or found[at - 1].text != "."):
+    while at >= 0 and (tokens_read[at].kind is Kind.WORD or tokens_read[at].text == "."):
+        parts.insert(0, tokens_read[at].text)
+        if tokens_read[at].kind is Kind.WORD and (at == 0 or tokens_read[at - 1].text != "."):
             break
         at -= 1
     return "".join(parts)

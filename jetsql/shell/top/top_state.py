@@ -45,7 +45,7 @@ class ActionKind(Enum):
 
 @dataclass(frozen=True)
 class Action:
-    """What a key requests."""
+    """A request of a key that the caller carries out."""
 
     kind: ActionKind
     text: str = ""  # the statement
@@ -96,13 +96,13 @@ _KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[float, str]]]] = {
 
 def visible_jobs(state: TopState) -> tuple[TopJob, ...]:
     """Return the jobs in their order; by status, those that need attention come first."""
-    wanted = state.filter.lower()
-    shown = (job for job in state.jobs if (state.shows_ended or not job.has_ended) and _matches(job, wanted))
+    filter_text = state.filter.lower()
+    shown = (job for job in state.jobs if (state.shows_ended or not job.has_ended) and _matches(job, filter_text))
     return tuple(sorted(shown, key=_KEYS[state.sort_order]))
 
 
-def _matches(job: TopJob, wanted: str) -> bool:
-    return not wanted or any(wanted in text.lower() for text in (job.name, job.status, job.id, job.error))
+def _matches(job: TopJob, filter_text: str) -> bool:
+    return not filter_text or any(filter_text in text.lower() for text in (job.name, job.status, job.id, job.error))
 
 
 def with_jobs(state: TopState, jobs: tuple[TopJob, ...], time: str) -> TopState:
@@ -155,8 +155,8 @@ def _press_list(state: TopState, key: str, page: int) -> tuple[TopState, Action 
     if key == "d":
         action = Action(ActionKind.STATEMENT, f"DROP JOB '{job.id}'", f"dropping {job.name}", job.id)
         return replace(state, mode=ScreenMode.QUESTION, question=action), None
-    verb, words = _VERBS[key]
-    action = Action(ActionKind.STATEMENT, f"{verb} JOB '{job.id}'", f"{words} {job.name}", job.id)
+    verb, participle = _VERBS[key]
+    action = Action(ActionKind.STATEMENT, f"{verb} JOB '{job.id}'", f"{participle} {job.name}", job.id)
     return with_message(state, f"{action.description} ..."), action
 
 

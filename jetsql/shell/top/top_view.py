@@ -140,22 +140,22 @@ def _title(state: TopState, columns: int) -> StyledLine:
         return [("title", printable(state.title))]
     counts = Counter(_STATUS_WORDS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
     counts_text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no jobs"
-    shown = f", with {state.filter!r}" if state.filter and state.mode is not ScreenMode.FILTER else ""
-    left = f"{counts_text}; by {state.sort_order.value}{shown}"
+    filter_text = f", with {state.filter!r}" if state.filter and state.mode is not ScreenMode.FILTER else ""
+    left = f"{counts_text}; by {state.sort_order.value}{filter_text}"
     room = columns - len(state.updated_at) - 1
     return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.updated_at}")]
 
 
 def _table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
     jobs = visible_jobs(state)
-    shown = _fit_columns(_columns(jobs), columns)
-    rest = columns - sum(column.size + 2 for column in shown)
-    titles = [pad(column.title, column.size, column.right_aligned) for column in shown]
+    columns_shown = _fit_columns(_columns(jobs), columns)
+    rest = columns - sum(column.size + 2 for column in columns_shown)
+    titles = [pad(column.title, column.size, column.right_aligned) for column in columns_shown]
     head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _MIN_ERROR else [])])
     ids = [job.id for job in jobs]
     selected_index = ids.index(state.selected) if state.selected in ids else 0
     first = max(min(selected_index - lines // 2, len(jobs) - lines), 0)
-    rows = [_job(job, shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
+    rows = [_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
     if not jobs:
         rows = [[("quiet", "no job has these letters; Esc shows all" if state.filter else "there are no jobs")]]
     return [[("head", head)], *rows]
@@ -185,11 +185,11 @@ def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bo
 
 
 def _cut_line(line: StyledLine, room: int) -> StyledLine:
-    shown: StyledLine = []
+    parts: StyledLine = []
     for style, text in line:
-        shown.append((style, truncate(text, max(room, 0))))
-        room -= width(shown[-1][1])
-    return shown
+        parts.append((style, truncate(text, max(room, 0))))
+        room -= width(parts[-1][1])
+    return parts
 
 
 def _message(state: TopState) -> StyledLine:

@@ -18,7 +18,7 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.output.diagnostics import Script
 from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
-from tests.support.http_server import TOKEN, Server
+from tests.support.http_server import TOKEN, RunningServer
 
 pytestmark = pytest.mark.spark
 
@@ -183,7 +183,7 @@ def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text:
 
 
 @pytest.mark.parametrize("levels", [10, 95])
-def test_parameters_within_each_other(server: Server, levels: int) -> None:
+def test_parameters_within_each_other(server: RunningServer, levels: int) -> None:
     remote = RemoteEngine(server.url, TOKEN)
     value: Any = 1
     for _ in range(levels):
