@@ -100,7 +100,7 @@ def ensure_engine(
 ) -> RunningEngine:
     """Return the engine of the home, started unless the flags forbid it.
 
-    keep_connection: see `find_engine.find`.
+    keep_connection: see `find_engine.find_engine`.
     Raises EngineError, and click.UsageError for --master or --conf that the running engine was not started with: they
     would be ignored.
     """

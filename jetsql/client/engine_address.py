@@ -37,7 +37,7 @@ class EngineAddress:
         """
         if self.url is not None:
             return self.url, self.token
-        # Not needed for a URL, and not everybody who has one has what these import.
+        # Not needed for a URL, and what these import may not be installed then.
         from jetsql.client.find_engine import find_engine, find_or_start_engine
         from jetsql.settings import load
 

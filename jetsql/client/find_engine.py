@@ -113,7 +113,7 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
     from filelock import FileLock, Timeout  # takes its time to import, and an engine that runs needs no lock
 
     try:
-        # Of two that start one at the same time, the second finds the first's.
+        # Of two concurrent starts, the second finds the engine of the first.
         with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
             return find_engine(home) or _await_owner(home) or _start_engine(home, flags, conf)
     except Timeout as error:
@@ -172,7 +172,7 @@ def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> Runn
     if "error" in report:
         error = _to_engine_error(report["error"])
         engine = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
-        if engine is not None:  # of a `jetsql serve` that somebody else has just called
+        if engine is not None:  # started by another `jetsql serve` at the same time
             return engine
         raise error
     engine = find_engine(home)
@@ -206,7 +206,7 @@ def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> t
         os.close(writing)
         report = pipe.read()  # ends when it answers, or with the process
     if report:
-        process.returncode = 0  # so that nobody is warned of a process that goes on: it is meant to
+        process.returncode = 0  # no ResourceWarning: the process is meant to outlive this one
         return json.loads(report), 0, ""
     return {}, process.wait(), _log_tail(home / LOG, log_start)
 

@@ -23,17 +23,17 @@ from jetsql.jobs.model.redaction import hide_in_url
 RESPONSE_SECONDS: Final = 10.0
 """The longest time an engine may take for a request that needs no Spark."""
 
-# The engine closes a connection that nobody used for five seconds. A request on its way just then would be lost, and
-# nobody could tell whether it was done.
+# The engine closes a connection that was idle for five seconds. A request sent at that moment would be lost, and the
+# client could not tell whether it was done.
 _KEEP_ALIVE_SECONDS: Final = 3.0
 
-# What nobody vouches for yet is not read further.
+# Limit how much is read from a server that has not been authenticated.
 _HEALTH_BYTES: Final = 4096
 
 # What an engine answers to a request under a name that it is not known by.
 _FORBIDDEN: Final = 403
 
-# Not the statement's fault: the next one would meet the same.
+# Errors of the engine: every statement would fail.
 _ENGINE_CONDITIONS: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
 )
@@ -132,7 +132,7 @@ class HttpClient:
         """
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
-        connection.auto_open = 0  # `http.client` must not open another one, behind which another program may listen
+        connection.auto_open = 0  # `http.client` must not reconnect: another program may listen there by then
         response = connection.getresponse()
         content = response.read(_HEALTH_BYTES)
         if not compare_digest(_proof_in(content).encode(errors="replace"), proof(self._token, nonce).encode()):
@@ -223,7 +223,7 @@ def _is_alive(connection: HTTPConnection) -> bool:
     connection.sock.settimeout(0)
     with suppress(BlockingIOError):
         connection.sock.recv(1, socket.MSG_PEEK)
-        return False  # closed by the engine, or holding what nobody asked for
+        return False  # closed by the engine, or holding unexpected data
     connection.sock.settimeout(RESPONSE_SECONDS)
     return True
 

@@ -122,6 +122,6 @@ class RemoteEngine:
             yield
         except ReportedError:
             raise
-        except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
+        except BaseException:  # also Ctrl-C: a caller that stops waiting wants the statement to end
             self._client.close()
             raise

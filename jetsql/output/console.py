@@ -92,11 +92,11 @@ class Console:
         started = time.monotonic()
         reported = threading.Event()
 
-        def tell() -> None:
+        def report() -> None:
             reported.set()
             self.print_message(f"{what} ...")
 
-        timer = self._timer(after, tell)
+        timer = self._timer(after, report)
         timer.daemon = True
         try:
             timer.start()

@@ -79,7 +79,7 @@ def _scalar(value: object, kind: SparkType) -> str:
             return _quoted(value.isoformat())
         case timedelta():
             return _quoted(_interval(value))
-    # A variant's text is JSON already; what else Spark may hand out (user-defined types) has a text of its own.
+    # A variant's text is JSON already; other values of Spark (user-defined types) have a text of their own.
     return str(value) if kind == "variant" else _quoted(str(value))
 
 

@@ -83,7 +83,7 @@ class RunningCache:
 
     cache: CatalogCache
     engine: CatalogEngine
-    link: EngineConnection
+    connection: EngineConnection
     changed: threading.Condition
     urls: list[str]
 
@@ -110,15 +110,15 @@ def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
 
     with run_server(engine) as server:
         urls = [server.url]
-        link = EngineConnection(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
-        link.wait_for_engine()
-        keeper = CatalogCache(link, changed, failed)
-        keeper.start()
+        connection = EngineConnection(lambda progress: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
+        connection.wait_for_engine()
+        cache = CatalogCache(connection, changed, failed)
+        cache.start()
         try:
-            yield RunningCache(keeper, engine, link, news, urls)
+            yield RunningCache(cache, engine, connection, news, urls)
         finally:
-            keeper.close()
-            link.close()
+            cache.close()
+            connection.close()
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_a_statement_that_may_change_names_makes_them_old_news(kept: RunningCach
 
 
 def test_the_schema_is_that_of_the_session(kept: RunningCache) -> None:
-    kept.link.set_schema("sales")
+    kept.connection.set_schema("sales")
     assert kept.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
     assert "SHOW TABLES IN `sales`" in kept.engine.queries
 
@@ -194,12 +194,12 @@ def test_a_question_that_has_no_answer_is_not_repeated(kept: RunningCache) -> No
 
 def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: RunningCache) -> None:
     kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    old = kept.link.wait_for_engine()
+    old = kept.connection.wait_for_engine()
     with run_server(CatalogEngine(tables=["elsewhere"])) as server:
-        kept.link.mark_lost(old)
+        kept.connection.mark_lost(old)
         old.close()
         kept.urls.append(server.url)
-        kept.link.wait_for_engine()
+        kept.connection.wait_for_engine()
         names = kept.type("SELECT * FROM |", lambda names: names.functions)
     assert TableName("elsewhere") in names.tables["default"]
     assert names.jobs
@@ -213,13 +213,13 @@ def test_without_an_engine_there_are_no_names(unreachable: CatalogCache) -> None
 
 @pytest.fixture
 def unreachable() -> Iterator[CatalogCache]:
-    keeper = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
-    keeper.start()
-    yield keeper
-    keeper.close()
+    cache = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
+    cache.start()
+    yield cache
+    cache.close()
 
 
-def refuse(talk: object) -> RemoteEngine:
+def refuse(progress: object) -> RemoteEngine:
     raise AssertionError("nobody asks for an engine to be started")
 
 

@@ -6,7 +6,7 @@ from jetsql.shell.repl.keys import should_run
 from jetsql.shell.session.entries import DotCommand, SqlInput, is_complete, parse_entries
 
 
-def told(text: str) -> list[str]:
+def parsed_texts(text: str) -> list[str]:
     return [
         f"{entry.word}|{entry.argument}" if isinstance(entry, DotCommand) else entry.fragment.text
         for entry in parse_entries(text)
@@ -49,7 +49,7 @@ def told(text: str) -> list[str]:
     ],
 )
 def test_a_text_holds_statements_and_commands(text: str, expected: list[str]) -> None:
-    assert told(text) == expected
+    assert parsed_texts(text) == expected
 
 
 def test_places_count_in_the_whole_text() -> None:

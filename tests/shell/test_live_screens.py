@@ -58,7 +58,7 @@ def tail(**style: Any) -> tuple[TailView, Clock]:
     return TailView(N, ViewStyle(**style), clock), clock
 
 
-def give(view: TailView | ReplacedView, rows: Iterable[tuple[Any, ...]]) -> ScreenFrame:
+def feed(view: TailView | ReplacedView, rows: Iterable[tuple[Any, ...]]) -> ScreenFrame:
     for row in rows:
         view.add_row(row)
     view.end_batch()
@@ -71,9 +71,9 @@ def give(view: TailView | ReplacedView, rows: Iterable[tuple[Any, ...]]) -> Scre
 def test_rows_come_below_each_other_and_the_head_once() -> None:
     view, _ = tail()
     assert view.render_frame(SIZE).scrolled_lines == []
-    assert give(view, numbers(1, 2)).scrolled_lines == ["   n | text", "-----+--------", "   1 | x", "   2 | x"]
-    assert give(view, numbers(3, 1)).scrolled_lines == ["   3 | x"]
-    assert give(view, []).scrolled_lines == []
+    assert feed(view, numbers(1, 2)).scrolled_lines == ["   n | text", "-----+--------", "   1 | x", "   2 | x"]
+    assert feed(view, numbers(3, 1)).scrolled_lines == ["   3 | x"]
+    assert feed(view, []).scrolled_lines == []
 
 
 def test_rows_of_a_batch_are_seen_before_it_has_ended() -> None:
@@ -84,16 +84,16 @@ def test_rows_of_a_batch_are_seen_before_it_has_ended() -> None:
 
 def test_the_columns_grow_without_another_head() -> None:
     view, _ = tail()
-    give(view, numbers(1, 1))
-    assert give(view, [(10, "longer than the name")]).scrolled_lines == ["  10 | longer than the name"]
-    assert give(view, [(12345, "x")]).scrolled_lines == ["  12345 | x"]
+    feed(view, numbers(1, 1))
+    assert feed(view, [(10, "longer than the name")]).scrolled_lines == ["  10 | longer than the name"]
+    assert feed(view, [(12345, "x")]).scrolled_lines == ["  12345 | x"]
 
 
 def test_the_head_comes_again_with_each_screenful() -> None:
     view, _ = tail()
-    shown = [line for number in range(1, 30) for line in give(view, numbers(number, 1)).scrolled_lines]
+    shown = [line for number in range(1, 30) for line in feed(view, numbers(number, 1)).scrolled_lines]
     assert [index for index, line in enumerate(shown) if "text" in line] == [0, 11, 22, 33]
-    assert give(view, numbers(30, 30)).scrolled_lines[-11].startswith("   n | text")
+    assert feed(view, numbers(30, 30)).scrolled_lines[-11].startswith("   n | text")
     view.add_row((60, "x"))
     assert "text" in view.render_frame(ScreenSize(70, 12)).scrolled_lines[0]
 
@@ -107,12 +107,12 @@ def test_the_head_of_no_rows_comes_at_the_end() -> None:
 
 def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     view, _ = tail()
-    frame = give(view, numbers(1, 10_000))
+    frame = feed(view, numbers(1, 10_000))
     assert frame.scrolled_lines[0] == "… 9,900 rows not shown …"
     assert frame.scrolled_lines[-1] == "   10000 | x"
     assert len(frame.scrolled_lines) == 103
     assert "9,900 not shown" in frame.lines[0]
-    assert give(view, numbers(10_001, 1)).scrolled_lines[-1] == "   10001 | x"
+    assert feed(view, numbers(10_001, 1)).scrolled_lines[-1] == "   10001 | x"
 
 
 def test_a_narrow_screen_still_tells_how_it_is_ended() -> None:
@@ -126,12 +126,12 @@ def test_the_status_tells_how_it_goes() -> None:
     view, clock = tail()
     clock.now += 2
     assert view.render_frame(SIZE).lines == ["waiting for the first rows, 2 s · Ctrl-C ends"]
-    give(view, numbers(1, 500))
+    feed(view, numbers(1, 500))
     clock.now += 3
-    give(view, numbers(501, 500))
+    feed(view, numbers(501, 500))
     assert view.render_frame(SIZE).lines[0].startswith("batch 2 · 1,000 rows · 200 rows/s · 5 s")
     clock.now += 30
-    assert " · 0 rows/s · 35 s" in give(view, []).lines[0]
+    assert " · 0 rows/s · 35 s" in feed(view, []).lines[0]
     view.close()
     assert view.render_frame(SIZE).lines == ["1,000 rows in 3 batches, 35.0 s, 800 not shown"]
 
@@ -154,8 +154,8 @@ def test_a_narrow_screen_leaves_columns_out_and_tells() -> None:
 
 def test_a_vertical_tail_numbers_its_rows() -> None:
     view, _ = tail(vertical=True)
-    assert give(view, numbers(1, 1)).scrolled_lines == ["-- row 1 --", "n    | 1", "text | x"]
-    frame = give(view, numbers(2, 200))
+    assert feed(view, numbers(1, 1)).scrolled_lines == ["-- row 1 --", "n    | 1", "text | x"]
+    frame = feed(view, numbers(2, 200))
     assert frame.scrolled_lines[0] == "… 167 rows not shown …"
     assert frame.scrolled_lines[-3:] == ["-- row 201 --", "n    | 201", "text | x"]
 
@@ -165,8 +165,8 @@ def test_a_vertical_tail_numbers_its_rows() -> None:
 
 def test_each_batch_takes_the_place_of_the_one_before() -> None:
     view = ReplacedView(N, ViewStyle(), Clock())
-    assert give(view, [(1, "a")]).lines[:-1] == ["n | text", "--+-----", "1 | a"]
-    frame = give(view, [(2, "b"), (3, "c")])
+    assert feed(view, [(1, "a")]).lines[:-1] == ["n | text", "--+-----", "1 | a"]
+    frame = feed(view, [(2, "b"), (3, "c")])
     assert frame.scrolled_lines == ()
     assert frame.lines[:-1] == ["n | text", "--+-----", "2 | b", "3 | c"]
     assert frame.lines[-1] == "batch 2 · 2 rows · 0 s · Ctrl-C ends"
@@ -174,14 +174,14 @@ def test_each_batch_takes_the_place_of_the_one_before() -> None:
 
 def test_a_batch_is_seen_when_it_is_whole() -> None:
     view = ReplacedView(N, ViewStyle(), Clock())
-    give(view, [(1, "a")])
+    feed(view, [(1, "a")])
     view.add_row((2, "b"))
     assert view.render_frame(SIZE).lines[2] == "1 | a"
 
 
 def test_a_table_is_no_higher_than_the_screen() -> None:
     view = ReplacedView(N, ViewStyle(), Clock())
-    frame = give(view, numbers(1, 10_000))
+    frame = feed(view, numbers(1, 10_000))
     assert len(frame.lines) <= SIZE.lines - 1
     assert frame.lines[-2] == "… 9,993 more rows"
     assert frame.lines[-1].startswith("batch 1 · 10,000 rows")

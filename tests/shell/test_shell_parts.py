@@ -239,20 +239,20 @@ def test_what_statements_leave_and_need() -> None:
 # History
 
 
-def written(file: Path, *entries: str) -> None:
+def store_entries(file: Path, *entries: str) -> None:
     for entry in entries:
         FileHistory(file).store_string(entry)
 
 
-def kept(file: Path) -> list[str]:
+def history_entries(file: Path) -> list[str]:
     return list(FileHistory(file).load_history_strings())
 
 
 def test_the_history_keeps_whole_entries(tmp_path: Path) -> None:
     file = tmp_path / "state" / "history"
-    assert kept(file) == []
-    written(file, "SELECT\n  1;\n", "a", "a", "+ odd\n# 世界\n\u2028\nend", "b")
-    assert kept(file) == ["b", "+ odd\n# 世界\n\u2028\nend", "a", "a", "SELECT\n  1;"]
+    assert history_entries(file) == []
+    store_entries(file, "SELECT\n  1;\n", "a", "a", "+ odd\n# 世界\n\u2028\nend", "b")
+    assert history_entries(file) == ["b", "+ odd\n# 世界\n\u2028\nend", "a", "a", "SELECT\n  1;"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
@@ -260,34 +260,36 @@ def test_the_history_keeps_whole_entries(tmp_path: Path) -> None:
 def test_several_shells_write_at_the_same_time(tmp_path: Path) -> None:
     file = tmp_path / "history"
     names = [f"shell {number}\nline" for number in range(4)]
-    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
+    threads = [
+        threading.Thread(target=store_entries, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(kept(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
+    assert sorted(history_entries(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
 
 
 def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
     file = tmp_path / "history"
     entered = FileHistory(file)
     entered.append_string("-- one\nSELECT\n  1;\n.mode csv\nSELECT 2; SELECT 2; -- two")
-    assert kept(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
-    assert entered.get_strings() == kept(file)[::-1]
+    assert history_entries(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
+    assert entered.get_strings() == history_entries(file)[::-1]
     entered.append_string("SELECT 6 /* ; */; SELECT 7;")
-    assert kept(file)[:2] == ["SELECT 7;", "SELECT 6 /* ; */;"]
+    assert history_entries(file)[:2] == ["SELECT 7;", "SELECT 6 /* ; */;"]
     entered.append_string("SELECT 3; -- three")
     entered.add_entry("SELECT 4; SELECT")
     entered.append_string("SELECT 5;\n" * 101)
-    assert kept(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
+    assert history_entries(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
 
 
 def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_history, "MAX_ENTRIES", 3)
     monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 6)
     file = tmp_path / "history"
-    written(file, *map(str, range(7)))
-    assert kept(file) == ["6", "5", "4"]
+    store_entries(file, *map(str, range(7)))
+    assert history_entries(file) == ["6", "5", "4"]
     assert file.read_text().count("\n+") == 3
 
 
@@ -296,21 +298,23 @@ def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
 ) -> None:
     monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 0)  # each start cuts, to more than is written here
     file = tmp_path / "history"
-    written(file, "first")
+    store_entries(file, "first")
     names = [f"shell {number}" for number in range(4)]
-    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
-    threads += [threading.Thread(target=lambda: [kept(file) for _ in range(25)]) for _ in range(2)]
+    threads = [
+        threading.Thread(target=store_entries, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names
+    ]
+    threads += [threading.Thread(target=lambda: [history_entries(file) for _ in range(25)]) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(kept(file)) == sorted(["first", *(f"{name} {n}" for name in names for n in range(50))])
+    assert sorted(history_entries(file)) == sorted(["first", *(f"{name} {n}" for name in names for n in range(50))])
     assert [each.name for each in tmp_path.iterdir()] == ["history"]
 
 
 def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "history"
-    written(file, "a", "b")
+    store_entries(file, "a", "b")
     before = file.read_bytes()
     monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 0)
     (tmp_path / "history.new").mkdir()  # in the way
@@ -323,7 +327,7 @@ def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypat
 def test_a_damaged_history_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_bytes(b"\xff\xfe\n+a\n+b\nnonsense\n+c")
-    assert kept(file) == ["c", "a\nb"]
+    assert history_entries(file) == ["c", "a\nb"]
 
 
 def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
@@ -343,13 +347,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "config.toml"
 
 
-def shell_settings(file: Path, text: str, **environ: str) -> ShellSettings:
+def write_settings(file: Path, text: str, **environ: str) -> ShellSettings:
     file.write_text(text)
     return load_shell_settings({"JETSQL_CONFIG": str(file), **environ})
 
 
 def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
-    found = shell_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
+    found = write_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
     assert found == ShellSettings(keys="vi", timing=False, mode="csv")
     assert load(environ={"JETSQL_CONFIG": str(file)}).home == file.parent / "x"
 
@@ -367,7 +371,7 @@ def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
 )
 def test_a_wrong_setting_is_told_with_its_place(file: Path, text: str, environ: dict[str, str], told: str) -> None:
     with pytest.raises(EngineError) as caught:
-        shell_settings(file, text, **environ)
+        write_settings(file, text, **environ)
     assert caught.value.explanation.startswith(told.format(file=file))
 
 
@@ -378,7 +382,7 @@ def test_the_commented_file_says_what_holds(file: Path) -> None:
     text = file.read_text()
     assert text.startswith('master = "local[2]"\n\n')
     uncommented = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
-    assert shell_settings(file, uncommented) == ShellSettings()
+    assert write_settings(file, uncommented) == ShellSettings()
 
 
 def test_a_link_to_the_settings_stays_one(file: Path) -> None:

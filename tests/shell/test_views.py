@@ -52,8 +52,8 @@ def test_who_waits_for_the_first_row_is_told_so() -> None:
     out = io.StringIO()
     console = WaitingConsole(out, out, is_terminal=False)
     engine = SlowEngine(console)
-    link = EngineConnection(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
-    Views(console, link, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
+    connection = EngineConnection(lambda progress: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
+    Views(console, connection, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
 
@@ -75,8 +75,8 @@ class WatchedEngine:
 
 def test_the_answer_is_left_when_watching_is_over() -> None:
     out, engine = io.StringIO(), WatchedEngine()
-    link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
+    connection = EngineConnection(lambda progress: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
     console = Console(out, out, is_terminal=False)
-    Views(console, link, ShellSettings, Keyboard(), console.print_message).watch(WatchRequest("SELECT n"))
+    Views(console, connection, ShellSettings, Keyboard(), console.print_message).watch(WatchRequest("SELECT n"))
     assert engine.is_abandoned
     assert out.getvalue() == "n\n-\n1\n"

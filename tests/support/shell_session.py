@@ -88,7 +88,7 @@ def open_shell_session(
     """Open a session. url: returns the URL of the engine's endpoint at the moment; may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
-    def connect(talk: ShellStartupReporter) -> RemoteEngine:
+    def connect(progress: ShellStartupReporter) -> RemoteEngine:
         reached.append(url())
         return RemoteEngine(reached[-1], TOKEN)
 

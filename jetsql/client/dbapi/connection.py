@@ -27,7 +27,7 @@ from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-# Leave nothing behind in their session. All others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
+# These do not change their session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
 _STATELESS: Final = re.compile(
     r"\s*(SELECT|WITH|VALUES|TABLE|FROM|INSERT|SHOW|DESC|DESCRIBE|EXPLAIN|TRUNCATE|WAIT|SUSPEND|RESUME|RESTART"
     r"|(CREATE|DROP)\s+(OR\s+REPLACE\s+)?(JOB|SNAPSHOT|TABLE|SCHEMA))\b",
@@ -91,7 +91,7 @@ class Connection:
         self._closed = True
         for cursor in list(self._cursors):
             cursor.close()
-        with suppress(JetSQLError, ReportedError):  # whatever keeps the engine from closing it, it forgets it in time
+        with suppress(JetSQLError, ReportedError):  # the engine closes an idle session after a while
             self._session.close()
 
     @property
@@ -135,7 +135,7 @@ class Connection:
     def _open(self) -> RemoteEngine:
         session = RemoteEngine(*self._address.endpoint())
         try:
-            session.current_schema()  # so that a wrong address, or a wrong token, is told by `connect`
+            session.current_schema()  # so that `connect` raises for a wrong address or token
             if self._address.schema is not None:
                 name = ".".join(_quoted(part) for part in _name_parts(self._address.schema))
                 list(session.run(f"USE {name}").rows)
@@ -158,7 +158,7 @@ class Connection:
             return self._session.open_parallel()
 
     def __del__(self) -> None:
-        # One that nobody closed: the engine forgets its session in time.
+        # It was not closed: the engine closes an idle session after a while.
         if hasattr(self, "_session"):
             self._session.abandon_response()
 

@@ -79,7 +79,7 @@ class _StatementCursor:
             self._engine.abandon_response()
 
     def __del__(self) -> None:
-        self._abandon_rows()  # a cursor that nobody has any more: its connection, and the statement that may still run
+        self._abandon_rows()  # the cursor is unreachable: close its connection, which ends its statement
 
 
 class Cursor(_StatementCursor):

@@ -205,14 +205,14 @@ class JetSQLDialect(default.DefaultDialect):
         return []
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> bool:
-        def ask() -> bool:
+        def load() -> bool:
             try:
                 self._describe(connection, table_name, schema, **kw)
             except exc.NoSuchTableError:
                 return False
             return True
 
-        return _cached(kw, ("HAS", schema, table_name), ask)
+        return _cached(kw, ("HAS", schema, table_name), load)
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
         columns = [_column(described) for described in self._describe(connection, table_name, schema, **kw)["columns"]]
@@ -255,11 +255,11 @@ class JetSQLDialect(default.DefaultDialect):
     def _list_names(self, connection: Any, what: str, schema: str | None, **kw: Any) -> list[tuple[str, bool]]:
         in_schema = "" if schema is None else f" IN {self._quoted([schema])}"
 
-        def ask() -> list[tuple[str, bool]]:
+        def load() -> list[tuple[str, bool]]:
             return [(row[1], bool(row[2])) for row in connection.exec_driver_sql(f"SHOW {what}{in_schema}")]
 
         try:
-            return _cached(kw, (what, schema), ask)
+            return _cached(kw, (what, schema), load)
         except exc.DBAPIError as error:
             if getattr(error.orig, "condition", "") in _NOT_FOUND:
                 return []
@@ -269,13 +269,13 @@ class JetSQLDialect(default.DefaultDialect):
         """Return Spark's description of a table or view. Raises NoSuchTableError."""
         table = self._quoted([name] if schema is None else [schema, name])
 
-        def ask() -> dict[str, Any]:
-            [(told,)] = connection.exec_driver_sql(f"DESCRIBE TABLE EXTENDED {table} AS JSON")
-            found: dict[str, Any] = json.loads(told)
-            return found
+        def load() -> dict[str, Any]:
+            [(description,)] = connection.exec_driver_sql(f"DESCRIBE TABLE EXTENDED {table} AS JSON")
+            described: dict[str, Any] = json.loads(description)
+            return described
 
         try:
-            return _cached(kw, ("DESCRIBE", schema, name), ask)
+            return _cached(kw, ("DESCRIBE", schema, name), load)
         except exc.DBAPIError as error:
             if getattr(error.orig, "condition", "") in _NOT_FOUND:
                 raise exc.NoSuchTableError(name if schema is None else f"{schema}.{name}") from error
@@ -285,13 +285,13 @@ class JetSQLDialect(default.DefaultDialect):
         """Return the types of CHAR and VARCHAR columns, which the JSON calls strings."""
         table = self._quoted([name] if schema is None else [schema, name])
 
-        def ask() -> dict[str, Any]:
+        def load() -> dict[str, Any]:
             rows = connection.exec_driver_sql(f"DESCRIBE TABLE {table}")
             found = ((row[0], re.fullmatch(r"(char|varchar)\((\d+)\)", row[1])) for row in rows)
             kinds = {"char": types.CHAR, "varchar": types.VARCHAR}
             return {column: kinds[length[1]](int(length[2])) for column, length in found if length}
 
-        return _cached(kw, ("LENGTHS", schema, name), ask)
+        return _cached(kw, ("LENGTHS", schema, name), load)
 
     def _quoted(self, names: Iterable[str]) -> str:
         return ".".join(self.identifier_preparer.quote_identifier(name) for name in names)

@@ -50,7 +50,7 @@ class Candidate:
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Words that a parser takes for something else where a name could stand, Spark's and ours.
+# Words that Spark's or our parser reads as keywords where a name is allowed.
 _RESERVED: Final = frozenset(
     "ALL AND ANTI ANY AS BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS DISTINCT ELSE END"
     " ESCAPE EXCEPT EXISTS EXTENDED FALSE FETCH FILTER FOR FROM FULL GRANT GROUP HAVING IF IN INNER INTERSECT"

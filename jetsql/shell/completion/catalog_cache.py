@@ -25,7 +25,7 @@ from jetsql.shell.session.background_threads import FailureHandler, run_until_st
 from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
 from jetsql.shell.session.session_state import first_words
 
-# For how long an answer is good while somebody types: others have the engine too.
+# How long names stay fresh while the user types: other clients change them too.
 _FRESH_SECONDS: Final = {
     NameTopic.JOBS: 2.0,
     NameTopic.SNAPSHOTS: 5.0,
@@ -113,7 +113,7 @@ class CatalogCache:
     def _run(self) -> None:
         self._woken.wait(_WARM_UP_SECONDS)
         complete("SHOW ", 5, self._names)  # loads the grammar, before most keys need it
-        gc.freeze()  # what is loaded stays; to look through it for garbage would hold up some key for 40 ms
+        gc.freeze()  # collecting garbage among what stays loaded would delay some key by 40 ms
         run_until_stopped(self._wait_and_load, self._stopped, self._on_failure)
         self._forget()
 

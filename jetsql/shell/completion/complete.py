@@ -43,7 +43,7 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     return () if at.silent else _candidates(at, cursor, names)
 
 
-@lru_cache(maxsize=4)  # who makes the menu and who looks for names ask for the same
+@lru_cache(maxsize=4)  # the menu and the cache call it with the same text
 def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
     """Return the place of the command at the cursor, or None, and the context of the cursor."""
     at = at_cursor(text, cursor, command_end)

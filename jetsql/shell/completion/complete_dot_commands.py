@@ -16,7 +16,7 @@ from jetsql.shell.settings.shell_settings import SHELL_CHOICES, ShellSettings
 CompleteFunction = Callable[[str, int, Names], tuple[Candidate, ...]]
 
 _SWITCH_VALUES: Final = (KnownName("on"), KnownName("off"))
-# Arguments that go to the line's end, and what may stand before them: seconds, and whether a file is written anew.
+# Arguments that extend to the line's end, and what may precede them: seconds, and > or >> before a file.
 _TO_LINE_END: Final = {
     ArgumentKind.STATEMENT: re.compile(r"\s*+(?:[\d.]+\s++)?"),
     ArgumentKind.FILE: re.compile(r"\s*+(?:>>?\s*+)?"),

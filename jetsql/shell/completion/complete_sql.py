@@ -35,7 +35,7 @@ from jetsql.shell.completion.visible_columns import (
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
-# Whoever writes a query with more looks for a column by its table.
+# In a query with more tables, users qualify columns.
 _MAX_RELATIONS: Final = 50
 
 

@@ -16,7 +16,7 @@ from jetsql.shell.completion.complete_dot_commands import argument_at
 from jetsql.shell.completion.known_names import KnownName, Names
 from jetsql.shell.session.command_table import ArgumentKind
 
-# The menu is measured whole at every key, and nobody scrolls further.
+# prompt_toolkit measures the whole menu at every key, and users do not scroll further.
 _MAX_ITEMS: Final = 300
 # Their explanation says all.
 _SAYING: Final = frozenset(

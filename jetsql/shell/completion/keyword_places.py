@@ -13,7 +13,7 @@ TYPES: Final = tuple(
     " ARRAY MAP STRUCT INTERVAL".split()
 )
 
-# Behind these words nothing else makes sense.
+# After these words nothing else makes sense.
 FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "GROUP": ("BY",),
     "ORDER": ("BY",),
@@ -45,7 +45,7 @@ MERGE_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "THEN": ("UPDATE SET", "INSERT", "DELETE"),
 }
 
-# An expression is not complete behind them: an operand has to come.
+# An expression is not complete after these: an operand must follow.
 BEFORE_OPERAND: Final = frozenset(
     "SELECT DISTINCT ALL WHERE ON AND OR NOT HAVING QUALIFY BY WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IN"
     " EXISTS LIMIT OFFSET SET VALUES DIV ESCAPE INTERVAL FILTER WATERMARK USING FROM".split()

@@ -29,7 +29,7 @@ class Clause(Enum):
     LIMIT = auto()
     WINDOW = auto()
     VALUES = auto()
-    TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table behind
+    TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table after it
     SET = auto()  # assignments of UPDATE and MERGE
     NAMES = auto()  # a list in which new names are given
     COLUMNS = auto()  # a list of the target's columns

@@ -9,7 +9,7 @@ from jetsql.language.tokens import Kind, Token
 from jetsql.shell.completion.known_names import KnownName, Names
 from jetsql.shell.completion.query_scope import Query, QueryRelation, unquoted_name
 
-# Subqueries within subqueries, and CTEs that name themselves: nobody reads deeper.
+# Of nested subqueries, and of CTEs that name themselves.
 _MAX_DEPTH: Final = 8
 _NO_NAMES: Final = frozenset({"END", "NULL", "TRUE", "FALSE", "DISTINCT", "ALL", "SELECT", "FROM"})
 

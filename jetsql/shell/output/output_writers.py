@@ -69,7 +69,7 @@ class FileWriter:
             with _reporting_failure(self._name):
                 yield
         except JetSQLError:
-            with suppress(OSError):  # what it fails at now is what was told
+            with suppress(OSError):  # the same failure, which is raised already
                 self._file.close()
             raise
 
@@ -90,7 +90,7 @@ class CommandWriter:
     ) -> None:
         with (
             _ignoring_interrupts() if ignores_interrupt else nullcontext()
-        ):  # what is ignored when a process begins, it ignores too
+        ):  # a process inherits what is ignored when it starts
             self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
         self._ignores_interrupt = ignores_interrupt
         assert self._process.stdin is not None
@@ -133,7 +133,7 @@ class CommandWriter:
 
     def close_input(self) -> None:
         """Send the end of the input, without waiting."""
-        with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
+        with suppress(OSError):  # it has ended without reading the rest
             self._stdin.close()
 
     def _wait(self) -> None:

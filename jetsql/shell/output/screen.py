@@ -119,7 +119,7 @@ class Screen:
     def _write(self, stream: TextIO, text: str) -> None:
         try:
             stream.write(text)
-        except (OSError, ValueError) as error:  # ValueError: somebody has closed it
+        except (OSError, ValueError) as error:  # ValueError: it is closed
             raise OutputClosed(error) from error
 
     def _flush(self, stream: TextIO) -> None:

@@ -190,7 +190,7 @@ class ResultOutput:
 
     def _on_command_exit(self) -> None:
         """Handle the exit of the command that receives the results, on a thread of its own."""
-        if not self._is_writing:  # who writes to it meets its end
+        if not self._is_writing:  # otherwise the writing thread gets the error
             self._drop_ended_command()
 
     def _drop_ended_command(self) -> None:

@@ -85,7 +85,7 @@ def _edit(shell: Shell, argument: str) -> None:
 def _edit_text(text: str) -> str:
     """Return the text after the user has edited it with $VISUAL, $EDITOR or vi. Raises OSError, ValueError."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory(prefix="jetsql-") as folder:  # nobody else's to read
+    with tempfile.TemporaryDirectory(prefix="jetsql-") as folder:  # private
         file = Path(folder) / "statement.sql"
         file.write_text(text, encoding="utf-8")
         with _ignoring_interrupts():

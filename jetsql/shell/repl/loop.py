@@ -243,7 +243,7 @@ class Shell:
             self.console.print_message(message)
 
     def _install_signal_handlers(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever it was to whoever started this process
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the starting process may have ignored it
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._terminate)
 

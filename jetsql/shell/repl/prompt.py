@@ -77,7 +77,7 @@ class Prompt:
             reserve_space_for_menu=_MENU_LINES,
             include_default_pygments_style=False,
         )
-        # That a terminal does not tell where its cursor is, is nothing to warn of: the bar then stands below the text.
+        # No warning if the terminal does not report its cursor: the bar is below the text then.
         self._session.app.renderer.cpr_not_supported_callback = None
         self._session.app.before_render += self._fit_menu
         self._typed = ""
@@ -133,7 +133,7 @@ class Prompt:
         if self._settings().completion != "typing" or self._typed != buffer.text or buffer.completer is None:
             return
         if menu is not None and menu.current_completion is not None:
-            return  # somebody is choosing
+            return  # the user is choosing
         event = CompleteEvent(text_inserted=True)
         offered = [each.text for each in buffer.completer.get_completions(buffer.document, event)]
         if offered != ([each.text for each in menu.completions] if menu is not None else []):

@@ -22,7 +22,7 @@ from jetsql.shell.session.engine_connection import EngineConnection
 
 _MAX_LINE: Final = 70
 
-# Also an engine whose Spark has died tells that it is not reachable, and by then it may have done the statement.
+# An engine whose Spark has died also reports that it is not reachable; it may have run the statement by then.
 _CONNECTION_LOST: Final = frozenset({"JETSQL.CONNECTION_LOST", "JETSQL.ENGINE_NOT_REACHABLE"})
 
 

@@ -73,7 +73,7 @@ class Views:
                     self._keyboard,
                     self._settings().null_text,
                 )
-        finally:  # also q: rows that nobody counted may be left
+        finally:  # also after q: unread rows may be left
             if self._connection.current is not None:
                 self._connection.current.abandon_response()
 

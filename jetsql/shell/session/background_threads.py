@@ -72,6 +72,6 @@ def run_until_stopped(
     while not stopped.is_set():
         try:
             action()
-        except Exception as error:  # the outermost frame of a thread that somebody relies on
+        except Exception as error:  # the outermost frame of a thread that must not end
             on_failure(error)
             stopped.wait(pause)

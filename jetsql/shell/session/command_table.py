@@ -156,7 +156,7 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
     ),
 )
 
-# What people who come from other shells type, and what does it here.
+# Commands of other shells, and what replaces them here.
 _FOREIGN_COMMANDS: Final = {
     r"\q": ".quit",
     r"\?": ".help",

@@ -125,7 +125,7 @@ class EngineConnection:
             self._settled.clear()
             self._failure = None
         self._set_state(ConnectionState(ConnectionPhase.STARTING, "looking for the engine", self.state.schema))
-        threading.Thread(target=self._search, args=(start_engine,), name="link", daemon=True).start()
+        threading.Thread(target=self._search, args=(start_engine,), name="connect", daemon=True).start()
 
     def wait_for_engine(self, start_engine: bool = True) -> RemoteEngine:
         """Wait for the engine and return it. start_engine: if none runs.
@@ -182,7 +182,7 @@ class EngineConnection:
             self._engine = engine
             self._set_state(ConnectionState(ConnectionPhase.UP, "", schema))
         except Exception as error:
-            # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
+            # The outermost frame of this thread: code that waits for the engine raises the error.
             self._failure = _to_jetsql_error(error)
             self._set_state(
                 ConnectionState(ConnectionPhase.GONE, _GONE if self._had_one else _NO_ENGINE, self.state.schema)

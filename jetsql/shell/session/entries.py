@@ -16,7 +16,7 @@ from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
 from jetsql.shell.session.command_table import ArgumentKind, StatementPosition, find_command
 
-# Nobody who types these alone means SQL. With words behind them it is a statement: CLEAR CACHE.
+# These words alone are never SQL. With words after them they are statements: CLEAR CACHE.
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
 _ONE_WORD_ARGUMENTS: Final = (ArgumentKind.NONE, ArgumentKind.COMMAND, ArgumentKind.MODE, ArgumentKind.SWITCH)
 COMMAND_MARKS: Final = (".", "\\", "?")
@@ -72,7 +72,7 @@ def split_entries(text: str) -> list[str]:
     """Return the statements and commands of a text as written, comments with what they precede."""
     stops = [_stop(text, entry) for entry in parse_entries(text)]
     starts = [0, *stops[:-1]]
-    stops[-1:] = [len(text)]  # a comment behind the last one is its own
+    stops[-1:] = [len(text)]  # a comment after the last entry belongs to it
     return [text[start:stop].strip() for start, stop in zip(starts, stops, strict=False)]
 
 
@@ -128,7 +128,7 @@ def _read_argument(text: str, start: int, at: int) -> _StatementArgument:
     for token in tokens(text, at):
         if token.start > stop and not _continues(text, stop, token.start, depth > 0 or comma):
             break
-        if token.kind is Kind.OPEN:  # what it opens is ended by the line, unless somebody is still writing it
+        if token.kind is Kind.OPEN:  # the line ends it, unless the user is still typing it
             return _StatementArgument(_line_end(text, token.start), is_incomplete=True)
         stop = max(stop, _line_end(text, token.stop - 1))
         depth += {"(": 1, ")": -1}.get(token.text, 0)

@@ -26,7 +26,7 @@ MAX_ENTRIES: Final = 5000
 """Entries that are kept."""
 
 _SHORTEN_ABOVE: Final = 2 * MAX_ENTRIES
-# What has more statements was never typed; each by itself would push everything else out.
+# A text with more statements was pasted; as entries they would push everything else out.
 _MAX_STATEMENTS: Final = 100
 
 
@@ -91,7 +91,7 @@ def _open_locked(path: Path) -> Iterator[BinaryIO]:
     """Open the file for appending, under an exclusive lock."""
     while True:
         with append_private(path) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # let go when it is closed
+            fcntl.flock(file, fcntl.LOCK_EX)  # released by close
             if _is_current(path, file):
                 yield file
                 return

@@ -18,7 +18,7 @@ from jetsql.shell.session.entries import DotCommand, command_end, parse_entries
 
 _VALUES: Final = (Kind.STRING, Kind.OPEN)
 _EQUALS: Final = ("=", "==", "=>")
-_TABLE_UPDATES: Final = ("UPDATE", "MERGE", "ALTER")  # their SET is no setting, and more than a value stands behind it
+_TABLE_UPDATES: Final = ("UPDATE", "MERGE", "ALTER")  # their SET is no setting, and is followed by more than a value
 
 
 def redact_statements(text: str) -> str:

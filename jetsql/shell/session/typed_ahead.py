@@ -35,7 +35,7 @@ class Keyboard:
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
         keys = os.read(sys.stdin.fileno(), _CHUNK) if ready else b""
         if ready and not keys:
-            sleep(seconds)  # the terminal's end, which a signal tells
+            sleep(seconds)  # the end of the terminal, which a signal reports
         if keys in _QUIT_KEYS and not self._typed:
             return True
         self._typed += keys

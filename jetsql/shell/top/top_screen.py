@@ -136,7 +136,7 @@ class TopScreen:
             input=keys,
             output=screen,
         )
-        self._app.ttimeoutlen = 0.05  # Esc alone is told from the keys that begin with it by how long nothing follows
+        self._app.ttimeoutlen = 0.05  # Esc alone differs from keys that begin with it only by the pause after it
         self._app.timeoutlen = 0.05
 
     def run(self) -> None:
@@ -183,7 +183,7 @@ class TopScreen:
     def _run_action(self, action: Action) -> None:
         try:
             change = self._result_of(action)
-        except Exception as error:  # the outermost frame of this thread: who pressed the key is told
+        except Exception as error:  # the outermost frame of this thread: the user gets the message
             message = _error_text(error)
             self._update(lambda state: with_message(state, message, is_error=True))
         else:
