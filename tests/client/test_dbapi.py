@@ -15,7 +15,8 @@ from uuid import UUID
 import pytest
 
 import jetsql
-from jetsql.client import dbapi, insert_batches
+from jetsql.client import dbapi
+from jetsql.client.dbapi.cursor import batch_statements
 from jetsql.client.dbapi.exceptions import to_dbapi_error
 from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
@@ -457,14 +458,14 @@ def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: 
 
 def test_many_rows_go_in_few_statements() -> None:
     rows = [encode_parameters(row) for row in [(1, "a"), (2, "b"), (None, "c"), (3, None)]]
-    found = list(insert_batches.batch_statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
+    found = list(batch_statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
     assert found == [
         ("INSERT INTO t (a, b) VALUES (?, ?), (?, ?)", [1, "a", 2, "b"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [None, "c"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [3, None]),
     ]
     named = [encode_parameters(row) for row in [{"a": 1, "b": 2}, {"a": 3, "b": 4}]]
-    assert list(insert_batches.batch_statements("insert into t values (:b, :a);", named)) == [
+    assert list(batch_statements("insert into t values (:b, :a);", named)) == [
         ("insert into t values (?, ?), (?, ?)", [2, 1, 4, 3])
     ]
 
@@ -475,7 +476,7 @@ def test_many_rows_go_in_few_statements() -> None:
      "INSERT OVERWRITE t VALUES (?)", "INSERT INTO t VALUES (?, ?)"],
 )  # fmt: skip
 def test_other_statements_run_once_a_row(text: str) -> None:
-    assert list(insert_batches.batch_statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
+    assert list(batch_statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
 
 
 def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection) -> None:

@@ -24,11 +24,9 @@ from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings import load
-from jetsql.shell.completion.keywords import KEYWORDS
 from jetsql.shell.output import colours
-from jetsql.shell.output.highlighting import SqlLexer
+from jetsql.shell.output.highlighting import KEYWORDS, SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
-from jetsql.shell.repl.destructive_statements import drop_question
 from jetsql.shell.repl.dot_commands import ACTIONS
 from jetsql.shell.repl.keys import create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
@@ -37,7 +35,7 @@ from jetsql.shell.session.command_table import COMMANDS, find_command, suggest_c
 from jetsql.shell.session.engine_connection import ConnectionPhase, ConnectionState
 from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.session.redact_statements import redact_statements
-from jetsql.shell.session.session_state import changes_session, is_read_only, may_change_schema
+from jetsql.shell.session.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.shell.settings import settings_file
 from jetsql.shell.settings.shell_settings import SHELL_PARSERS, ShellSettings, load_shell_settings
 

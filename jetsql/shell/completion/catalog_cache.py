@@ -23,7 +23,7 @@ from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, N
 from jetsql.shell.completion.needed_names import NameNeed, NameTopic, needed_names
 from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
 from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
-from jetsql.shell.session.session_state import first_words
+from jetsql.shell.session.statement_effects import first_words
 
 # How long names stay fresh while the user types: other clients change them too.
 _FRESH_SECONDS: Final = {

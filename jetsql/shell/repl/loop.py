@@ -26,7 +26,6 @@ from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.output import colours
 from jetsql.shell.output.status_bar import JobPoller
 from jetsql.shell.output.terminal_modes import without_echo
-from jetsql.shell.repl.destructive_statements import drop_question
 from jetsql.shell.repl.dot_commands import run_command
 from jetsql.shell.repl.prompt import Prompt
 from jetsql.shell.repl.run_statements import StatementOutcome, StatementRunner
@@ -35,6 +34,7 @@ from jetsql.shell.session.background_threads import BackgroundErrors
 from jetsql.shell.session.engine_connection import Connect, ConnectionPhase, EngineConnection
 from jetsql.shell.session.entries import DotCommand, SqlInput, command_within, parse_entries
 from jetsql.shell.session.favourites import Favourites
+from jetsql.shell.session.statement_effects import drop_question
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings, parse_shell_value
 from jetsql.version import VERSION

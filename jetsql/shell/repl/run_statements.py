@@ -17,7 +17,7 @@ from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
 from jetsql.script import PreparedStatement, diagnose
-from jetsql.shell.session import session_state
+from jetsql.shell.session import statement_effects
 from jetsql.shell.session.engine_connection import EngineConnection
 
 _MAX_LINE: Final = 70
@@ -133,8 +133,8 @@ class StatementRunner:
         return StatementOutcome.SUCCEEDED
 
     def _note_success(self, engine: RemoteEngine, text: str) -> None:
-        self.memory.has_session_state |= session_state.changes_session(text)
-        if session_state.may_change_schema(text):
+        self.memory.has_session_state |= statement_effects.changes_session(text)
+        if statement_effects.may_change_schema(text):
             with suppress(EngineError, ReportedError):  # it was done all the same; the next statement meets the reason
                 self._connection.set_schema(engine.current_schema())
         self._on_success(text)
@@ -170,7 +170,7 @@ class StatementRunner:
         text = step.fragment.text
         advice = (
             "It only reads, so it can be repeated."
-            if session_state.is_read_only(text)
+            if statement_effects.is_read_only(text)
             else "Whether it was done is not known: look before you repeat it."
         )
         message = f"The engine has ended, or the connection to it broke, while this ran: {_shorten(text)}"
@@ -185,7 +185,7 @@ class StatementRunner:
             return StatementOutcome.INTERRUPTED
         engine.abandon_response()
         text = step.fragment.text
-        note = "" if session_state.is_read_only(text) else " What it had begun on a job goes on: SHOW JOBS tells."
+        note = "" if statement_effects.is_read_only(text) else " What it had begun on a job goes on: SHOW JOBS tells."
         self._console.print_message(f"Cancelled.{note}")
         return StatementOutcome.INTERRUPTED
 
