@@ -105,7 +105,7 @@ def run_command(flags: Flags, command: JobCommand) -> ExitCode:
 
 
 def run_job_command(engine: RemoteEngine, console: Console, command: JobCommand) -> FetchedRows:
-    """Return what the statement returned when the job had connected its state.
+    """Return what the statement returned when the job had reached its state.
 
     Raises ReportedError, EngineError, and KeyboardInterrupt after reporting that only the waiting has ended.
     """

@@ -110,18 +110,18 @@ def test_parameters_are_exact(connection: dbapi.Connection, zone: str) -> None:
     cursor.execute(f"SET TIME ZONE '{zone}'")
     markers = ", ".join(f"? AS c{n}" for n in range(len(VALUES)))
     [found] = cursor.execute(f"SELECT {markers}", VALUES).fetchall()
-    assert [told(value) for value in found] == [told(value) for value in VALUES]
+    assert [parsed(value) for value in found] == [parsed(value) for value in VALUES]
 
 
-def told(value: Any) -> Any:
+def parsed(value: Any) -> Any:
     """Points in time by what they are; what has an offset and what has none apart."""
     match value:
         case datetime():
             return ("moment", (value - datetime(1970, 1, 1, tzinfo=UTC))) if value.tzinfo else ("clock", value)
         case dict():
-            return {key: told(member) for key, member in value.items()}
+            return {key: parsed(member) for key, member in value.items()}
         case list() | tuple():
-            return [told(member) for member in value]
+            return [parsed(member) for member in value]
         case int() if abs(value) >= 2**63:
             return Decimal(value)
         case bool() | int() | float():

@@ -99,7 +99,7 @@ def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append(home)
         lease.release()
 
-    monkeypatch.setattr("jetsql.client.find_engine.find", end)
+    monkeypatch.setattr("jetsql.client.find_engine.find_engine", end)
     assert stop_engine(tmp_path, 60) is StopOutcome.STOPPED
     assert stop_engine(tmp_path, 60) is StopOutcome.NOT_RUNNING
     assert asked == [tmp_path]

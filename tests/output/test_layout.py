@@ -18,11 +18,13 @@ ROWS = (
 )
 
 
-def made(columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> Layout:
+def create_layout(columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> Layout:
     return natural_layout(columns, [cells(columns, row) for row in rows])
 
 
-def drawn(layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> list[str]:
+def draw_layout(
+    layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS
+) -> list[str]:
     return [*layout.header_lines(), *(layout.row_line(cells(columns, row)) for row in rows)]
 
 
@@ -60,42 +62,42 @@ def test_wrapping_keeps_words_whole_where_it_can() -> None:
 
 
 def test_the_longest_texts_give_way_first_and_numbers_never() -> None:
-    assert drawn(made().fit(80)) == [
+    assert draw_layout(create_layout().fit(80)) == [
         "id                  | name                | rows_per_second | last_error",
         "--------------------+---------------------+-----------------+-------------------",
         "0401-9f77-b9c0-0001 | orders              |         12345.5 | NULL",
         "0401-9f77-b9c0-0002 | carrier_delays_by_… |             0.0 | [JETSQL.SINK_CHAN…",
     ]
-    assert [line.split("|")[2].strip() for line in drawn(made().fit(50))[2:]] == ["12345.5", "0.0"]
+    assert [line.split("|")[2].strip() for line in draw_layout(create_layout().fit(50))[2:]] == ["12345.5", "0.0"]
 
 
 def test_where_it_is_enough_only_headers_give_way() -> None:
     rows = (("0401-9f77-b9c0-0001", "orders", 12345.5, None),)
-    assert drawn(made(rows=rows).fit(53), rows=rows)[::2] == [
+    assert draw_layout(create_layout(rows=rows).fit(53), rows=rows)[::2] == [
         "id                  | name   | rows_per_… | last_err…",
         "0401-9f77-b9c0-0001 | orders |    12345.5 | NULL",
     ]
 
 
 def test_what_has_room_is_left_as_it_is() -> None:
-    assert drawn(made().fit(300)) == drawn(made())
+    assert draw_layout(create_layout().fit(300)) == draw_layout(create_layout())
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 10, 20, 37, 50, 79, 80, 81, 120, 200])
 def test_no_line_is_longer_than_the_screen_is_wide(most: int) -> None:
-    layout = made().fit(most)
-    assert max(width(line) for line in drawn(layout)) <= most
+    layout = create_layout().fit(most)
+    assert max(width(line) for line in draw_layout(layout)) <= most
     assert layout.width <= most
     assert layout.hidden_columns == (0 if most >= 50 else layout.hidden_columns)
 
 
 def test_columns_that_have_no_room_are_counted() -> None:
-    assert [made().fit(most).hidden_columns for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
+    assert [create_layout().fit(most).hidden_columns for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
 
 
 def test_one_column_alone_takes_what_there_is() -> None:
     columns, rows = (Column("plan"),), (("x" * 100,),)
-    assert drawn(made(columns, rows).fit(20), columns, rows)[-1] == "x" * 19 + "…"
+    assert draw_layout(create_layout(columns, rows).fit(20), columns, rows)[-1] == "x" * 19 + "…"
 
 
 def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
@@ -109,7 +111,7 @@ def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
 
 
 def test_room_for_longer_values_is_taken_where_the_screen_has_it() -> None:
-    layout = made()
+    layout = create_layout()
     wider = add_room(layout, 1000)
     assert wider.width > layout.width
     assert add_room(layout, wider.width) == wider
@@ -126,7 +128,7 @@ def test_columns_grow_by_more_than_they_have_to() -> None:
 
 def test_colours_change_no_column() -> None:
     row = [Cell("a", changed=True), Cell("b"), Cell("NULL", null=True), Cell("c")]
-    layout = made()
+    layout = create_layout()
     coloured = layout.row_line(row, COLOURS)
     assert re.sub("\x1b\\[[0-9;]*m", "", coloured).rstrip() == layout.row_line(row)
     assert COLOURS.null + "NULL" in coloured

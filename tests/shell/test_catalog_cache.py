@@ -96,7 +96,7 @@ class RunningCache:
         return self.cache.names
 
 
-def failed(error: Exception) -> None:
+def raise_failure(error: Exception) -> None:
     raise error
 
 
@@ -112,7 +112,7 @@ def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
         urls = [server.url]
         connection = EngineConnection(lambda progress: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
         connection.wait_for_engine()
-        cache = CatalogCache(connection, changed, failed)
+        cache = CatalogCache(connection, changed, raise_failure)
         cache.start()
         try:
             yield RunningCache(cache, engine, connection, news, urls)
@@ -122,14 +122,14 @@ def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
 
 
 @pytest.fixture
-def kept() -> Iterator[RunningCache]:
-    with run_cache(CatalogEngine()) as found:
-        yield found
+def cache() -> Iterator[RunningCache]:
+    with run_cache(CatalogEngine()) as running:
+        yield running
 
 
-def test_what_the_text_needs_is_asked_for_and_no_more(kept: RunningCache) -> None:
-    names = kept.type("SELECT o.| FROM orders o", lambda names: names.functions)
-    assert kept.engine.queries == [
+def test_what_the_text_needs_is_asked_for_and_no_more(cache: RunningCache) -> None:
+    names = cache.type("SELECT o.| FROM orders o", lambda names: names.functions)
+    assert cache.engine.queries == [
         "SHOW VIEWS IN `default`",
         "SHOW TABLES IN `default`",
         "SHOW SCHEMAS",
@@ -143,64 +143,64 @@ def test_what_the_text_needs_is_asked_for_and_no_more(kept: RunningCache) -> Non
     assert [function.name for function in names.functions] == ["!=", "mine", "upper"]
 
 
-def test_what_is_fresh_is_not_asked_for_again(kept: RunningCache) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    asked = len(kept.engine.queries)
-    kept.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
-    assert kept.engine.queries[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
+def test_what_is_fresh_is_not_asked_for_again(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    asked = len(cache.engine.queries)
+    cache.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
+    assert cache.engine.queries[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
 
 
-def test_temporary_views_are_described_by_their_name_alone(kept: RunningCache) -> None:
-    kept.type("SELECT | FROM draft", lambda names: TableKey(TEMPORARY, "draft") in names.columns)
-    assert "DESCRIBE TABLE `draft`" in kept.engine.queries
+def test_temporary_views_are_described_by_their_name_alone(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM draft", lambda names: TableKey(TEMPORARY, "draft") in names.columns)
+    assert "DESCRIBE TABLE `draft`" in cache.engine.queries
 
 
-def test_statements_of_jobs_ask_for_jobs_alone(kept: RunningCache) -> None:
-    names = kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    assert kept.engine.queries == ["SHOW ALL JOBS"]
+def test_statements_of_jobs_ask_for_jobs_alone(cache: RunningCache) -> None:
+    names = cache.type("SUSPEND JOB |", lambda names: names.jobs)
+    assert cache.engine.queries == ["SHOW ALL JOBS"]
     assert names.jobs == (JobName("01", "totals", Status.RUNNING), JobName("00", "old", Status.FAILED))
-    assert kept.type("DROP SNAPSHOT |", lambda names: names.snapshots).snapshots == (SnapshotName("noon", "totals"),)
-    assert kept.engine.queries == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
+    assert cache.type("DROP SNAPSHOT |", lambda names: names.snapshots).snapshots == (SnapshotName("noon", "totals"),)
+    assert cache.engine.queries == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
 
 
-def test_settings_of_spark_with_the_first_sentence_of_their_meaning(kept: RunningCache) -> None:
-    names = kept.type("SET sp|", lambda names: names.confs)
+def test_settings_of_spark_with_the_first_sentence_of_their_meaning(cache: RunningCache) -> None:
+    names = cache.type("SET sp|", lambda names: names.confs)
     assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))
 
 
-def test_a_statement_that_may_change_names_makes_them_old_news(kept: RunningCache) -> None:
-    kept.type("SELECT * FROM |", lambda names: names.functions)
-    kept.cache.expire_names("SELECT 1")
-    kept.cache.expire_names("CREATE TABLE fresh (a INT)")
-    kept.engine.tables.append("fresh")
-    asked = len(kept.engine.queries)
-    names = kept.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
-    assert kept.engine.queries[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
+def test_a_statement_that_may_change_names_makes_them_old_news(cache: RunningCache) -> None:
+    cache.type("SELECT * FROM |", lambda names: names.functions)
+    cache.cache.expire_names("SELECT 1")
+    cache.cache.expire_names("CREATE TABLE fresh (a INT)")
+    cache.engine.tables.append("fresh")
+    asked = len(cache.engine.queries)
+    names = cache.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
+    assert cache.engine.queries[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
     assert names.functions
 
 
-def test_the_schema_is_that_of_the_session(kept: RunningCache) -> None:
-    kept.connection.set_schema("sales")
-    assert kept.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
-    assert "SHOW TABLES IN `sales`" in kept.engine.queries
+def test_the_schema_is_that_of_the_session(cache: RunningCache) -> None:
+    cache.connection.set_schema("sales")
+    assert cache.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
+    assert "SHOW TABLES IN `sales`" in cache.engine.queries
 
 
-def test_a_question_that_has_no_answer_is_not_repeated(kept: RunningCache) -> None:
-    kept.engine.tables.append("broken")
-    kept.type("SELECT | FROM broken", lambda names: names.functions)
-    kept.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
-    assert kept.engine.queries.count("DESCRIBE TABLE `default`.`broken`") == 1
+def test_a_question_that_has_no_answer_is_not_repeated(cache: RunningCache) -> None:
+    cache.engine.tables.append("broken")
+    cache.type("SELECT | FROM broken", lambda names: names.functions)
+    cache.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
+    assert cache.engine.queries.count("DESCRIBE TABLE `default`.`broken`") == 1
 
 
-def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: RunningCache) -> None:
-    kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    old = kept.connection.wait_for_engine()
+def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(cache: RunningCache) -> None:
+    cache.type("SUSPEND JOB |", lambda names: names.jobs)
+    old = cache.connection.wait_for_engine()
     with run_server(CatalogEngine(tables=["elsewhere"])) as server:
-        kept.connection.mark_lost(old)
+        cache.connection.mark_lost(old)
         old.close()
-        kept.urls.append(server.url)
-        kept.connection.wait_for_engine()
-        names = kept.type("SELECT * FROM |", lambda names: names.functions)
+        cache.urls.append(server.url)
+        cache.connection.wait_for_engine()
+        names = cache.type("SELECT * FROM |", lambda names: names.functions)
     assert TableName("elsewhere") in names.tables["default"]
     assert names.jobs
 
@@ -213,7 +213,7 @@ def test_without_an_engine_there_are_no_names(unreachable: CatalogCache) -> None
 
 @pytest.fixture
 def unreachable() -> Iterator[CatalogCache]:
-    cache = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
+    cache = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, raise_failure)
     cache.start()
     yield cache
     cache.close()
@@ -230,17 +230,17 @@ def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> l
     return [(each.text, each.start_position, each.display_meta_text) for each in found]
 
 
-def test_the_menu(kept: RunningCache) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.cache, lambda: ["best"])
+def test_the_menu(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    completer = ShellCompleter(cache.cache, lambda: ["best"])
     assert offered(completer, "SELECT i| FROM orders") == [("id", -1, "column, bigint"), ("interval", -1, "")]
     assert offered(completer, "SELECT 1;\nSHOW JOBS l|") == [("like", -1, "")]
     assert offered(completer, ".run |") == [("best", 0, "favourite")]
 
 
-def test_the_menu_does_not_come_where_nobody_needs_it(kept: RunningCache) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.cache, lambda: [])
+def test_the_menu_does_not_come_where_nobody_needs_it(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    completer = ShellCompleter(cache.cache, lambda: [])
     for marked in ("|", "SELECT 1; |", "SELECT 1 |", "SELECT id| FROM orders", "SELECT 1 from|"):
         assert offered(completer, marked) == [], marked
         assert offered(completer, marked, asked=True), marked
@@ -249,9 +249,9 @@ def test_the_menu_does_not_come_where_nobody_needs_it(kept: RunningCache) -> Non
     assert "upper(" in [text for text, _, _ in offered(completer, "SELECT | FROM orders", asked=True)]
 
 
-def test_files_are_offered_for_commands_that_read_some(kept: RunningCache, tmp_path: Path) -> None:
+def test_files_are_offered_for_commands_that_read_some(cache: RunningCache, tmp_path: Path) -> None:
     (tmp_path / "one.sql").touch()
     (tmp_path / "two").mkdir()
-    completer = ShellCompleter(kept.cache, lambda: [])
+    completer = ShellCompleter(cache.cache, lambda: [])
     assert [text for text, _, _ in offered(completer, f".read {tmp_path}/o|")] == ["ne.sql"]
     assert {text for text, _, _ in offered(completer, f".read {tmp_path}/|")} == {"one.sql", "two"}

@@ -28,7 +28,7 @@ N = columns(n="bigint", text="string")
 SIZE = ScreenSize(80, 12)
 
 
-class Clock:
+class ManualClock:
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -40,7 +40,7 @@ def live(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> 
     return Live(LiveMode(mode), (LiveBatch(number, iter(rows)) for number, rows in enumerate(batches)))
 
 
-def answer(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> RemoteRows:
+def live_result(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> RemoteRows:
     return RemoteRows(N, iter(()), live(batches, mode))
 
 
@@ -53,8 +53,8 @@ def numbers(first: int, count: int, text: str = "x") -> list[tuple[int, str]]:
     return [(number, text) for number in range(first, first + count)]
 
 
-def tail(**style: Any) -> tuple[TailView, Clock]:
-    clock = Clock()
+def tail(**style: Any) -> tuple[TailView, ManualClock]:
+    clock = ManualClock()
     return TailView(N, ViewStyle(**style), clock), clock
 
 
@@ -137,7 +137,7 @@ def test_the_status_tells_how_it_goes() -> None:
 
 
 def test_the_status_is_no_wider_than_the_screen() -> None:
-    for view in (TailView(N, ViewStyle(COLOURS), Clock()), ReplacedView(N, ViewStyle(COLOURS), Clock())):
+    for view in (TailView(N, ViewStyle(COLOURS), ManualClock()), ReplacedView(N, ViewStyle(COLOURS), ManualClock())):
         view.add_row((1, "x"))
         view.end_batch()
         assert len(re.sub("\x1b\\[[0-9;]*m", "", view.render_frame(ScreenSize(20, 5)).lines[-1])) == 20
@@ -145,7 +145,7 @@ def test_the_status_is_no_wider_than_the_screen() -> None:
 
 def test_a_narrow_screen_leaves_columns_out_and_tells() -> None:
     wide = columns(**{f"c{number}": "bigint" for number in range(20)})
-    view = TailView(wide, ViewStyle(), Clock())
+    view = TailView(wide, ViewStyle(), ManualClock())
     view.add_row(tuple(range(10**9, 10**9 + 20)))
     frame = view.render_frame(ScreenSize(60, 12))
     assert max(map(len, frame.scrolled_lines)) <= 60
@@ -164,7 +164,7 @@ def test_a_vertical_tail_numbers_its_rows() -> None:
 
 
 def test_each_batch_takes_the_place_of_the_one_before() -> None:
-    view = ReplacedView(N, ViewStyle(), Clock())
+    view = ReplacedView(N, ViewStyle(), ManualClock())
     assert feed(view, [(1, "a")]).lines[:-1] == ["n | text", "--+-----", "1 | a"]
     frame = feed(view, [(2, "b"), (3, "c")])
     assert frame.scrolled_lines == ()
@@ -173,14 +173,14 @@ def test_each_batch_takes_the_place_of_the_one_before() -> None:
 
 
 def test_a_batch_is_seen_when_it_is_whole() -> None:
-    view = ReplacedView(N, ViewStyle(), Clock())
+    view = ReplacedView(N, ViewStyle(), ManualClock())
     feed(view, [(1, "a")])
     view.add_row((2, "b"))
     assert view.render_frame(SIZE).lines[2] == "1 | a"
 
 
 def test_a_table_is_no_higher_than_the_screen() -> None:
-    view = ReplacedView(N, ViewStyle(), Clock())
+    view = ReplacedView(N, ViewStyle(), ManualClock())
     frame = feed(view, numbers(1, 10_000))
     assert len(frame.lines) <= SIZE.lines - 1
     assert frame.lines[-2] == "… 9,993 more rows"
@@ -224,20 +224,20 @@ def test_without_a_key_only_new_rows_are_marked() -> None:
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
 
-def shown(answer: RemoteRows, terminal: ScreenTerminal, **settings: Any) -> ShowOutcome:
+def show_on(answer: RemoteRows, terminal: ScreenTerminal, **settings: Any) -> ShowOutcome:
     return create_output(terminal.screen(is_coloured=True), **settings).show(answer)
 
 
 def test_after_ctrl_c_the_last_state_stays_with_its_sum() -> None:
     terminal = ScreenTerminal(60, 10)
-    assert shown(answer(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is ShowOutcome.ABANDONED
+    assert show_on(live_result(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is ShowOutcome.ABANDONED
     assert terminal.visible_lines[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
     assert terminal.visible_lines[-1].startswith("3 rows in 2 batches, ")
 
 
 def test_a_replaced_table_marks_what_changed() -> None:
     terminal = ScreenTerminal(60, 10)
-    assert shown(answer([[(1, "a"), (2, "b")], [(1, "a"), (2, "c")]], "replace"), terminal) is ShowOutcome.DONE
+    assert show_on(live_result([[(1, "a"), (2, "b")], [(1, "a"), (2, "c")]], "replace"), terminal) is ShowOutcome.DONE
     assert terminal.visible_lines[:-1] == ["n | text", "--+-----", "1 | a", "2 | c"]
     assert terminal.colours_of("c")[1]
     assert not terminal.colours_of("a")[1]
@@ -246,7 +246,7 @@ def test_a_replaced_table_marks_what_changed() -> None:
 def test_a_stream_of_any_speed_shows_its_newest_rows() -> None:
     terminal = ScreenTerminal(60, 10)
     batches = (numbers(first, 10_000) for first in range(1, 200_000, 10_000))
-    assert shown(answer(batches), terminal) is ShowOutcome.DONE
+    assert show_on(live_result(batches), terminal) is ShowOutcome.DONE
     assert terminal.visible_lines[-2].strip() == "200000 | x"
     assert terminal.visible_lines[-1].startswith("200,000 rows in 20 batches, ")
 
@@ -258,7 +258,7 @@ def test_an_error_leaves_what_was_seen() -> None:
 
     terminal = ScreenTerminal(60, 10)
     with pytest.raises(EngineError):
-        shown(answer(batches()), terminal)
+        show_on(live_result(batches()), terminal)
     assert terminal.visible_lines[2] == "   1 | x"
     assert terminal.getvalue().endswith("\x1b[?25h")
 
@@ -304,7 +304,7 @@ def test_plain_whole_results_are_parted() -> None:
 def test_what_is_no_terminal_gets_every_row() -> None:
     plain = ScreenTerminal(200, 10)
     shows = create_output(plain.screen(is_terminal=False, can_redraw=False), mode="json")
-    assert shows.show(answer(interrupted(numbers(1, 2000)))) is ShowOutcome.ABANDONED
+    assert shows.show(live_result(interrupted(numbers(1, 2000)))) is ShowOutcome.ABANDONED
     assert len(plain.getvalue().splitlines()) == 2000
 
 
@@ -312,7 +312,7 @@ def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
     terminal = ScreenTerminal(200, 10)
     shows = create_output(terminal.screen())
     shows.redirect(str(tmp_path / "out.csv"))
-    shows.show(answer(interrupted(numbers(1, 2))))
+    shows.show(live_result(interrupted(numbers(1, 2))))
     [told] = terminal.visible_lines
     assert told.startswith("2 rows in 1 batch, ")
     assert told.endswith(f", to {tmp_path / 'out.csv'}")

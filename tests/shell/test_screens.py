@@ -19,7 +19,7 @@ from tests.support.server_engine import DoorEngine
 from tests.support.shell_terminal import ShellTerminal, environment, open_terminal
 
 
-class Engine(DoorEngine):
+class ScreensEngine(DoorEngine):
     def run(self, text: str) -> StatementResult:
         return StatementResult(
             (Column("name"), Column("status"), Column("last_error")), iter([("orders", "RUNNING", None)])
@@ -27,9 +27,9 @@ class Engine(DoorEngine):
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> ScreensEngine:
     reading = Reading("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
-    return Engine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
+    return ScreensEngine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
 
 
 @pytest.fixture

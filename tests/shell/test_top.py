@@ -51,14 +51,14 @@ SEEN = with_jobs(TopState(), JOBS, "12:00:00")
 SIZE = ScreenSize(140, 24)
 
 
-def pressed(*keys: str, state: TopState = SEEN) -> tuple[TopState, Action | None]:
+def press_keys(*keys: str, state: TopState = SEEN) -> tuple[TopState, Action | None]:
     act = None
     for key in keys:
         state, act = handle_key(state, key, 10)
     return state, act
 
 
-def selecting(job: TopJob, state: TopState = SEEN) -> TopState:
+def select_job(job: TopJob, state: TopState = SEEN) -> TopState:
     return replace(state, selected=job.id)
 
 
@@ -82,7 +82,7 @@ def test_jobs_are_sorted_by_what_is_wanted() -> None:
     state, orders = SEEN, []
     for _ in SortOrder:
         orders.append(state.sort_order)
-        state, _act = pressed("o", state=state)
+        state, _act = press_keys("o", state=state)
     assert (orders, state.sort_order) == (list(SortOrder), SortOrder.STATUS)
     assert names(replace(SEEN, sort_order=SortOrder.NAME)) == ["delays", "old", "orders"]
     for order in (SortOrder.RATE, SortOrder.LAG, SortOrder.BATCH, SortOrder.STATE):
@@ -103,11 +103,11 @@ def test_jobs_are_sorted_by_what_is_wanted() -> None:
     ],
 )
 def test_keys_move_the_selection(keys: str, job: TopJob) -> None:
-    assert pressed(*keys.split())[0].job == job
+    assert press_keys(*keys.split())[0].job == job
 
 
 def test_the_selected_job_stays_so_wherever_it_moves() -> None:
-    state = selecting(ORDERS)
+    state = select_job(ORDERS)
     assert with_jobs(state, (replace(ORDERS, status="FAILED", name="a"), DELAYS), "").job == replace(
         ORDERS, status="FAILED", name="a"
     )
@@ -124,91 +124,91 @@ def test_the_selected_job_stays_so_wherever_it_moves() -> None:
     ],
 )
 def test_keys_do_something_to_the_selected_job(key: str, text: str, words: str) -> None:
-    state, act = pressed(key, state=selecting(ORDERS))
+    state, act = press_keys(key, state=select_job(ORDERS))
     assert act == Action(ActionKind.STATEMENT, text, words, ORDERS.id)
     assert state.message == f"{words} ..."
 
 
 def test_a_job_is_dropped_after_a_question() -> None:
-    asked, act = pressed("d", state=selecting(ORDERS))
+    asked, act = press_keys("d", state=select_job(ORDERS))
     assert act is None
     assert "Drop the job orders? Its state is lost, its table stays. [y/N]" in lines(asked)
-    dropped, act = pressed("y", state=asked)
+    dropped, act = press_keys("y", state=asked)
     assert act == Action(ActionKind.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id)
     assert dropped.mode is ScreenMode.LIST
 
 
 @pytest.mark.parametrize("key", ["n", "enter", "escape", "d", "q", "down", " "])
 def test_only_y_is_yes(key: str) -> None:
-    state, act = pressed("d", key, state=selecting(ORDERS))
+    state, act = press_keys("d", key, state=select_job(ORDERS))
     assert act is None
     assert (state.mode, state.message) == (ScreenMode.LIST, "Not dropped.")
 
 
 def test_the_question_is_about_the_job_that_was_selected_when_it_came() -> None:
-    asked, _ = pressed("d", state=selecting(ORDERS))
+    asked, _ = press_keys("d", state=select_job(ORDERS))
     moved = with_jobs(asked, (DELAYS, OLD), "")
-    assert pressed("y", state=moved)[1] == Action(
+    assert press_keys("y", state=moved)[1] == Action(
         ActionKind.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id
     )
 
 
 @pytest.mark.parametrize("key", ["s", "r", "R", "d", "enter"])
 def test_without_a_job_keys_do_nothing(key: str) -> None:
-    state, act = pressed(key, state=TopState())
+    state, act = press_keys(key, state=TopState())
     assert (act, state.message, state.is_error) == (None, "No job is selected.", True)
 
 
 def test_q_and_ctrl_c_leave() -> None:
-    assert pressed("q")[1] == pressed("/", "c-c")[1] == pressed("?", "c-c")[1] == Action(ActionKind.QUIT)
-    assert pressed("escape")[1] is None
+    assert press_keys("q")[1] == press_keys("/", "c-c")[1] == press_keys("?", "c-c")[1] == Action(ActionKind.QUIT)
+    assert press_keys("escape")[1] is None
 
 
 def test_letters_filter_by_name_status_and_error() -> None:
-    state, act = pressed("/", *"del")
+    state, act = press_keys("/", *"del")
     assert act is None
     assert names(state) == ["delays"]
     assert state.job == DELAYS
-    assert names(pressed("/", *"SUSPENDED")[0]) == ["delays"]
-    assert names(pressed("/", *"by user")[0]) == ["old"]
-    assert names(pressed("/", *"delx", "backspace", "enter")[0]) == ["delays"]
-    assert names(pressed("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
-    assert names(pressed("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
-    assert pressed("/", *"qsrd")[0].filter == "qsrd"
-    assert "no job has these letters; Esc shows all" in lines(pressed("/", *"qsrd")[0])
+    assert names(press_keys("/", *"SUSPENDED")[0]) == ["delays"]
+    assert names(press_keys("/", *"by user")[0]) == ["old"]
+    assert names(press_keys("/", *"delx", "backspace", "enter")[0]) == ["delays"]
+    assert names(press_keys("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
+    assert names(press_keys("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
+    assert press_keys("/", *"qsrd")[0].filter == "qsrd"
+    assert "no job has these letters; Esc shows all" in lines(press_keys("/", *"qsrd")[0])
 
 
 def test_ended_jobs_can_be_hidden() -> None:
-    state, _ = pressed("a")
+    state, _ = press_keys("a")
     assert names(state) == ["delays", "orders"]
     assert state.job == DELAYS
-    assert names(pressed("a", state=state)[0]) == ["old", "delays", "orders"]
+    assert names(press_keys("a", state=state)[0]) == ["old", "delays", "orders"]
 
 
 def test_all_about_a_job_can_be_read_and_scrolled() -> None:
-    state, act = pressed("enter", state=selecting(ORDERS))
+    state, act = press_keys("enter", state=select_job(ORDERS))
     assert act == Action(ActionKind.DETAIL, job=ORDERS.id, description="orders")
     state = with_detail(state, "orders", tuple(f"line {number}" for number in range(40)))
     assert lines(state)[:2] == ["orders", "line 0"]
-    state, _ = pressed("pagedown", "down", state=state)
+    state, _ = press_keys("pagedown", "down", state=state)
     assert lines(state)[1] == "line 11"
-    assert pressed("end", state=state)[0].first_line == 30
-    assert pressed("end", "home", state=state)[0].first_line == 0
-    back, act = pressed("q", state=state)
+    assert press_keys("end", state=state)[0].first_line == 30
+    assert press_keys("end", "home", state=state)[0].first_line == 0
+    back, act = press_keys("q", state=state)
     assert (back.mode, act) == (ScreenMode.LIST, None)
 
 
 def test_help_tells_the_keys() -> None:
-    state, _ = pressed("?")
+    state, _ = press_keys("?")
     assert any("suspend it" in line for line in lines(state))
-    assert pressed("q", state=state)[0].mode is ScreenMode.LIST
+    assert press_keys("q", state=state)[0].mode is ScreenMode.LIST
 
 
 # --- the screen -------------------------------------------------------------------------------------------------------
 
 
 def test_a_job_is_a_line() -> None:
-    shown = lines(replace(selecting(ORDERS), sort_order=SortOrder.NAME))
+    shown = lines(replace(select_job(ORDERS), sort_order=SortOrder.NAME))
     assert shown[0] == "1 failed, 1 running, 1 suspended; by name" + " " * 91 + "12:00:00"
     assert shown[1:5] == [
         "STATUS       NAME    ROWS/S  LAST MINUTE              LAG   BATCH   STATE    MEMORY  LAST ERROR",
@@ -225,9 +225,9 @@ def test_the_screen_is_filled_and_not_more(columns: int, high: int) -> None:
     wide = replace(ORDERS, name="東京 " * 30, id="x", error="e" * 300)
     states = [
         with_jobs(TopState(), (*JOBS, wide), "12:00:00"),
-        pressed("d")[0],
-        pressed("/", "x")[0],
-        pressed("?")[0],
+        press_keys("d")[0],
+        press_keys("/", "x")[0],
+        press_keys("?")[0],
         with_detail(SEEN, "orders", ("x" * 300,) * 100),
         with_connection_error(SEEN, "[JETSQL.ENGINE_NOT_REACHABLE] " + "x" * 200),
         TopState(),
@@ -255,7 +255,7 @@ def test_more_jobs_than_lines_scroll_with_the_selection() -> None:
 
 
 def test_the_selected_job_is_marked_whole() -> None:
-    [line] = [line for line in render(selecting(DELAYS), SIZE) if "delays" in "".join(text for _, text in line)]
+    [line] = [line for line in render(select_job(DELAYS), SIZE) if "delays" in "".join(text for _, text in line)]
     assert [style for style, _ in line] == ["selected"]
 
 
@@ -297,8 +297,8 @@ def test_a_sparkline_is_as_high_as_its_highest_rate() -> None:
 # --- the program ------------------------------------------------------------------------------------------------------
 
 
-class Played:
-    """Jobs that a test plays. seen: what came of a look; ran: statements."""
+class ScriptedJobSource:
+    """A job source that a test controls. ran: the statements it received."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -320,18 +320,18 @@ class Played:
         return ("id  1", "name  orders")
 
 
-class Screen(DummyOutput):
+class FixedSizeOutput(DummyOutput):
     def get_size(self) -> ToolkitSize:
         return ToolkitSize(rows=24, columns=140)
 
 
 @contextmanager
-def playing(jobs: Played) -> Iterator[tuple[TopScreen, PipeInput]]:
+def run_top(jobs: ScriptedJobSource) -> Iterator[tuple[TopScreen, PipeInput]]:
     with create_pipe_input() as keys:
-        yield TopScreen(jobs, 0.01, keys=keys, screen=Screen()), keys
+        yield TopScreen(jobs, 0.01, keys=keys, screen=FixedSizeOutput()), keys
 
 
-def story(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[TopState], bool]]) -> None:
+def play_steps(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[TopState], bool]]) -> None:
     """Press the keys of a step when what the step before led to has come; q at the end."""
     rest = list(steps)
     wanted: Callable[[TopState], bool] = lambda state: bool(state.jobs)  # noqa: E731
@@ -349,9 +349,9 @@ def story(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[TopState
 
 
 def test_keys_act_on_the_engine_and_the_screen_tells() -> None:
-    jobs = Played()
-    with playing(jobs) as (top, keys):
-        story(
+    jobs = ScriptedJobSource()
+    with run_top(jobs) as (top, keys):
+        play_steps(
             top,
             keys,
             ("s", lambda state: state.jobs[0].status == "SUSPENDED" and "was suspended" in state.message),
@@ -366,14 +366,14 @@ def test_keys_act_on_the_engine_and_the_screen_tells() -> None:
 
 
 def test_it_goes_on_when_the_engine_is_back() -> None:
-    jobs = Played()
+    jobs = ScriptedJobSource()
 
     def goes(state: TopState) -> bool:
         jobs.gone = not state.connection_error
         return bool(state.connection_error)
 
-    with playing(jobs) as (top, keys):
-        story(top, keys, ("o", goes), ("o", lambda state: not state.connection_error))
+    with run_top(jobs) as (top, keys):
+        play_steps(top, keys, ("o", goes), ("o", lambda state: not state.connection_error))
     assert top.state.jobs
 
 
@@ -401,8 +401,8 @@ def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     remote.abandon_response()
 
 
-class Described(DoorEngine):
-    """Tells of a job what the door's double does not know."""
+class DescribedEngine(DoorEngine):
+    """An engine that answers DESCRIBE and SHOW JOB HISTORY."""
 
     def session(self) -> DoorSession:
         return DescribedSession(self)
@@ -420,7 +420,7 @@ class DescribedSession(DoorSession):
 
 
 def test_all_about_a_job_is_told_with_its_history() -> None:
-    with run_server(Described()) as server:
+    with run_server(DescribedEngine()) as server:
         remote = RemoteEngine(server.url, TOKEN)
         assert EngineJobSource(lambda: remote, lambda engine: None).detail("1", 80) == (
             "id  1",
