@@ -197,8 +197,8 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
 
 
 def lose_sessions(server: RunningServer) -> None:
-    for session in list(server.server.sessions._sessions):
-        server.server.sessions.close(session)
+    for session in list(server.http_server.sessions._sessions):
+        server.http_server.sessions.close(session)
 
 
 def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: RunningServer) -> None:

@@ -174,8 +174,8 @@ def test_a_lost_session_is_a_lost_connection() -> None:
         connection = DIALECT.import_dbapi().connect(url)
         cursor = connection.cursor()
         cursor.execute("USE sales")
-        for session in list(server.server.sessions._sessions):
-            server.server.sessions.close(session)
+        for session in list(server.http_server.sessions._sessions):
+            server.http_server.sessions.close(session)
         with pytest.raises(connection.OperationalError) as told:
             cursor.execute("SELECT 1")
         assert DIALECT.is_disconnect(told.value, connection, cursor)

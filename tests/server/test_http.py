@@ -105,13 +105,13 @@ def test_sessions_keep_their_schema(server: RunningServer) -> None:
     assert (one.current_schema(), other.current_schema()) == ("sales", "default")
     one.close()
     other.close()
-    assert len(server.server.sessions) == 0
+    assert len(server.http_server.sessions) == 0
 
 
 def test_a_session_that_is_gone(remote: RemoteEngine, server: RunningServer) -> None:
     list(remote.run("COUNT 1").rows)
-    for session in list(server.server.sessions._sessions):
-        server.server.sessions.close(session)
+    for session in list(server.http_server.sessions._sessions):
+        server.http_server.sessions.close(session)
     with pytest.raises(ReportedError) as told:
         remote.run("COUNT 1")
     assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
@@ -123,7 +123,7 @@ def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None
         rows = used.run("ENDLESS").rows
         next(rows)
         list(idle.run("COUNT 1").rows)
-        until(lambda: len(server.server.sessions) == 1)
+        until(lambda: len(server.http_server.sessions) == 1)
         assert next(rows)
         with pytest.raises(ReportedError, match="SESSION_NOT_FOUND"):
             idle.run("COUNT 1")
@@ -507,7 +507,7 @@ def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> No
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
         next(rows)
-        server.server.running.cancel_all()
+        server.http_server.running.cancel_all()
         with pytest.raises((ReportedError, EngineError)):
             for _ in rows:
                 pass

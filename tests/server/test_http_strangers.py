@@ -163,10 +163,10 @@ def test_a_folded_line_belongs_to_the_header_before_it(server: RunningServer) ->
 def test_a_page_can_send_and_gets_nothing_done(server: RunningServer, path: str, kind: str) -> None:
     """These are the requests that a browser sends to other sites without asking them first."""
     foreign = ("Origin: https://evil.example", f"Content-Type: {kind}", "Sec-Fetch-Site: cross-site")
-    before = len(server.server.sessions)
+    before = len(server.http_server.sessions)
     answer = ask(server, f"POST {path}", *foreign, body=BODY)
     assert (answer.status, condition(answer)) == (401, "JETSQL.NOT_AUTHORIZED")
-    assert len(server.server.sessions) == before
+    assert len(server.http_server.sessions) == before
     assert not server.stop_requested.is_set()
 
 

@@ -85,7 +85,7 @@ def test_leaving_ends_the_look_and_the_next_statement_runs(remote: RemoteEngine,
 def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, server: RunningServer) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     next(answer.rows)
-    server.server.running.cancel_all()
+    server.http_server.running.cancel_all()
     with pytest.raises((ReportedError, EngineError)):
         for _ in answer.rows:
             pass
@@ -104,7 +104,7 @@ def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: D
 
 
 def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine, server: RunningServer) -> None:
-    sessions, session = server.server.sessions, remote.session_id
+    sessions, session = server.http_server.sessions, remote.session_id
     planned, other = sessions._sessions[session].session, remote.open_parallel()
 
     class Planning:

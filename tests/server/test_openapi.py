@@ -49,7 +49,10 @@ def test_answers_are_as_described(case: schemathesis.Case, server: RunningServer
 def test_the_description_names_every_path(server: RunningServer) -> None:
     described = {(path, method.upper()) for path, item in DESCRIPTION["paths"].items() for method in item}
     served = {
-        (route.path, method) for route in server.server._routes() for method in route.methods or () if method != "HEAD"
+        (route.path, method)
+        for route in server.http_server._routes()
+        for method in route.methods or ()
+        if method != "HEAD"
     }
     assert served - {("/openapi.json", "GET")} == described
 

@@ -164,7 +164,7 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
             client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})
         wait_for_deadline(server)
         assert status_of_engine(server) == 200
-        server.server.running.cancel_all()
+        server.http_server.running.cancel_all()
         assert {client.getresponse().status for client in clients} == {400}
         for client in clients:
             client.close()

@@ -437,8 +437,8 @@ def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngi
 
 def test_a_session_that_the_engine_has_closed_is_opened_anew(shell: ShellSession, server: RunningServer) -> None:
     def forget() -> None:
-        for each in list(server.server.sessions._sessions):
-            server.server.sessions.close(each)
+        for each in list(server.http_server.sessions._sessions):
+            server.http_server.sessions.close(each)
 
     shown = entered_then(shell, "SELECT a;", forget, "SELECT b;")
     assert "The engine has ended, or has closed the session: this is a new one." in shown

@@ -23,7 +23,7 @@ class RunningServer:
     """A server that answers. stop_requested: set when a client asked the engine to stop."""
 
     url: str
-    server: HttpServer
+    http_server: HttpServer
     stop_requested: threading.Event
 
 
@@ -34,15 +34,15 @@ def run_server(
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
 ) -> Iterator[RunningServer]:
-    stop_asked = threading.Event()
+    stop_requested = threading.Event()
     access = Access(TOKEN)
-    http_server = HttpServer(engine, access, stop_asked.set, idle_seconds, sessions_most)
+    http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most=4096))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_asked)
+            yield RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_requested)
         finally:
             http_server.running.cancel_all()
             server.should_exit = True

@@ -222,7 +222,7 @@ def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
         assert len(list(next(answer.batches).rows)) == 9
         assert len(left(stream.engine)) == 1
         remote.abandon_response()
-        until(lambda: left(stream.engine) == [] and len(server.server.running) == 0)
+        until(lambda: left(stream.engine) == [] and len(server.http_server.running) == 0)
         remote.close()
 
 

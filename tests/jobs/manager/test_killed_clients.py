@@ -73,7 +73,7 @@ def kill_clients(server: RunningServer, seed: int) -> None:
 def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
     with run_server(engine) as server:
         kill_clients(server, seed)
-        until(lambda: not len(server.server.running))
+        until(lambda: not len(server.http_server.running))
         remote = RemoteEngine(server.url, TOKEN)
 
         def status(text: str) -> object:
