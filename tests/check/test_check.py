@@ -528,7 +528,7 @@ def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) ->
     assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")
     assert ended.stdout.splitlines()[-1] == f"1 error: looked at 1 job and 0 snapshots in {home.path}."
     home.checkpoint(home.spark(job))
-    assert run("--home", str(home.path), "check").exit_code == ExitCode.FINE
+    assert run("--home", str(home.path), "check").exit_code == ExitCode.SUCCESS
 
 
 def test_the_command_gives_rows_to_programs(home: Home) -> None:

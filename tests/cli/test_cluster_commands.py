@@ -20,8 +20,8 @@ from jetsql.home.private_files import open_to_others, write_private
 Becomes = Callable[..., tuple[list[str], dict[str, str]]]
 
 
-class Became(BaseException):
-    """The process is another one from here on."""
+class ProcessReplaced(BaseException):
+    """The process was replaced by another program."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +45,10 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
 
     def become(program: str, words: list[str], environment: dict[str, str]) -> None:
         assert os.access(program, os.X_OK)
-        raise Became(words[1:], environment)
+        raise ProcessReplaced(words[1:], environment)
 
     def called(*words: str) -> tuple[list[str], dict[str, str]]:
-        with pytest.raises(Became) as caught:
+        with pytest.raises(ProcessReplaced) as caught:
             cli.main(list(words))
         return caught.value.args  # type: ignore[return-value]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from jetsql.cli.connect import start_flags
-from jetsql.cli.flags import Flags, settings_of
+from jetsql.cli.connect import serve_flags
+from jetsql.cli.flags import Flags, load_settings
 from jetsql.embedded import endpoints
 from jetsql.embedded.endpoints import connect_address, thrift_address
 from jetsql.errors import EngineError
@@ -82,9 +82,9 @@ def test_flags_reach_the_engine_that_is_started(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("JETSQL_CONFIG", str(tmp_path / "config.toml"))
     (tmp_path / "config.toml").touch()
     flags = Flags(thrift=True, thrift_port=10001)
-    settings = settings_of(flags)
+    settings = load_settings(flags)
     assert (settings.doors.thrift, settings.doors.thrift_port) == (True, 10001)
-    assert start_flags(settings, flags) == ["--thrift", "--thrift-port", "10001"]
-    assert start_flags(settings, Flags()) == []
+    assert serve_flags(settings, flags) == ["--thrift", "--thrift-port", "10001"]
+    assert serve_flags(settings, Flags()) == []
     with pytest.raises(click.UsageError, match=r"--thrift-port is 70000"):
-        settings_of(Flags(thrift_port=70000))
+        load_settings(Flags(thrift_port=70000))

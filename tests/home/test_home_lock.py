@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, state, stop
+from jetsql.client.find_engine import StopOutcome, silent_engine_state, stop_engine
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock, check_place, make_home
 from tests.support.golden_reports import raises
@@ -35,13 +35,13 @@ def test_a_second_engine_is_told_who_the_first_is(lease: HomeLock, tmp_path: Pat
 
 @pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])
 def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: bool, found: str) -> None:
-    assert state(tmp_path) is None
+    assert silent_engine_state(tmp_path) is None
     held = HomeLock(tmp_path, service)
     try:
-        assert state(tmp_path) == found
+        assert silent_engine_state(tmp_path) == found
     finally:
         held.release()
-    assert state(tmp_path) is None
+    assert silent_engine_state(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])
@@ -99,13 +99,13 @@ def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append(home)
         lease.release()
 
-    monkeypatch.setattr("jetsql.client.find_engine.find", end)
-    assert stop(tmp_path, 60) is StopOutcome.ENDED
-    assert stop(tmp_path, 60) is StopOutcome.NONE
+    monkeypatch.setattr("jetsql.client.find_engine.find_engine", end)
+    assert stop_engine(tmp_path, 60) is StopOutcome.STOPPED
+    assert stop_engine(tmp_path, 60) is StopOutcome.NOT_RUNNING
     assert asked == [tmp_path]
 
 
 def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
     lease = HomeLock(tmp_path, service=True)
-    assert stop(tmp_path, -1) is StopOutcome.STILL
+    assert stop_engine(tmp_path, -1) is StopOutcome.STILL_STOPPING
     lease.release()

@@ -18,7 +18,7 @@ from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
 from jetsql.server.prometheus import Exposition
 from jetsql.server.statement_result import StatementResult
-from tests.support.stub_engine import Report, StubEngine
+from tests.support.stub_engine import StubEngine, StubReport
 
 
 @dataclass
@@ -141,5 +141,5 @@ class DoorEngine:
     def error(self, error: BaseException, text: str) -> ErrorReport:
         if isinstance(error, JetSQLError):
             return error.report(text)
-        told: Report = self.statements.error(error, text)  # type: ignore[arg-type]
+        told: StubReport = self.statements.error(error, text)  # type: ignore[arg-type]
         return ErrorReport(told.condition, "42000", told.message, told.hint, told.line, told.column)

@@ -18,7 +18,7 @@ from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.jobs.model.redaction import SECRET_NAMES, is_secret
 from tests.conftest import Sql
 from tests.support import secret_names
-from tests.support.http_server import TOKEN, Server
+from tests.support.http_server import TOKEN, RunningServer
 from tests.support.postgres import PASSWORD, Postgres, running_postgres
 
 pytestmark = pytest.mark.spark
@@ -180,7 +180,7 @@ def test_settings_of_a_job_that_need_another_value_do_not_show_it(sql: Sql, priv
     assert_hidden(sql, f"CREATE JOB j OPTIONS ('{setting}' = 'secret:file:{private}') {body}")
 
 
-def test_a_trace_does_not_show_it(sql: Sql, server: Server, postgres: Postgres, private: str) -> None:
+def test_a_trace_does_not_show_it(sql: Sql, server: RunningServer, postgres: Postgres, private: str) -> None:
     options = postgres.options("public.none", user=f"secret:file:{private}")
     request = json.dumps({"statement": f"CREATE TABLE other {options}", "trace": True})
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
