@@ -20,7 +20,7 @@ from jetsql.check.staged_rows import check_manifests, check_staging, check_table
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import moved_error, owner
 from jetsql.home.storage import storage_of
-from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
 from jetsql.jobs.store.store_file import VERSION, Contents, StoreFile
 
@@ -168,14 +168,14 @@ def _store_findings(contents: Contents, path: Path) -> Iterator[Finding]:
 
 
 def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
-    if not (job.live or runs_again(job)):
+    if not (job.is_live or can_run_again(job)):
         return
     yield from check_table(job)
     folder = root / "checkpoints" / job.id
-    spark = folder / checkpoint_name(job.checkpoint)
+    spark = folder / checkpoint_name(job.version.checkpoint)
     if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
         return  # it starts from scratch
-    if job.established:
+    if job.version.first_trigger_done:
         yield from check_checkpoint(_of_job(job, spark))
     yield from check_manifests(job, folder / "manifests", newest_commit(spark))
 
@@ -186,7 +186,7 @@ def _of_job(job: Job, folder: Path) -> Checkpoint:
         f" else DROP JOB {quoted_name(job.name)}, empty its table and create it again: it reads everything anew."
     )
     analysis = job.plan.analysis
-    return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.aggregates)
+    return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.has_aggregates)
 
 
 def _of_snapshot(snapshot: Snapshot, root: Path) -> Checkpoint:
@@ -198,19 +198,19 @@ def _of_snapshot(snapshot: Snapshot, root: Path) -> Checkpoint:
         f"snapshot {snapshot.name}",
         remedy,
         snapshot.batch,
-        snapshot.batch is not None and (analysis.stateful or analysis.aggregates),
+        snapshot.batch is not None and (analysis.stateful or analysis.has_aggregates),
     )
 
 
 def _leftover_findings(contents: Contents, root: Path, running: bool) -> Iterator[Finding]:
     if contents.unreadable:
         return  # whose folders these are can't be known
-    jobs = {job.id for job in contents.jobs if job.files}
+    jobs = {job.id for job in contents.jobs if job.has_files}
     for folder in _folders(root / "checkpoints"):
         if folder.name not in jobs:
             yield _leftover("These files belong to no job that the store knows.", folder)
     snapshots = {snapshot.id for snapshot in contents.snapshots}
-    snapshots |= {job.export.id for job in contents.jobs if job.export is not None}
+    snapshots |= {job.snapshot_request.id for job in contents.jobs if job.snapshot_request is not None}
     for folder in _folders(root / "snapshots"):
         if folder.name not in snapshots and running:
             yield Finding(Severity.NOTE, "This may be a snapshot that is being written or deleted.", str(folder))

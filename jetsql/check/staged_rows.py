@@ -66,7 +66,7 @@ def check_table(job: Job) -> Iterator[Finding]:
 
 def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
     """Staged rows that no job will ever move. jobs: all that there are."""
-    known = {job.id for job in jobs if job.files}
+    known = {job.id for job in jobs if job.has_files}
     tables = {local(job.plan.analysis.sink.location) for job in jobs if job.plan.analysis.sink.kind is SinkKind.FILES}
     staging = {table / STAGING for table in tables if table is not None}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}

@@ -176,4 +176,4 @@ def _stored(home: Path, job: str) -> _Subject:
     if not fitting:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())
     newest = max(fitting, key=lambda each: each.id)
-    return _Subject(newest.id, newest.name, _stamp(datetime.fromtimestamp(newest.submitted)), None)
+    return _Subject(newest.id, newest.name, _stamp(datetime.fromtimestamp(newest.submission_time)), None)

@@ -45,7 +45,7 @@ from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_place, make_home, not_usable
 from jetsql.home.storage import Storage, choose, claim, warn_if_open
-from jetsql.jobs.lifecycle.step_context import sentence
+from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.statements import dispatch, system_tables
@@ -133,7 +133,7 @@ class EmbeddedEngine:
 
     def about(self) -> dict[str, Any]:
         """What this engine is, in values that JSON can hold."""
-        statuses = Counter(view.job.status.value for view in self._manager.board.live())
+        statuses = Counter(view.job.status.value for view in self._manager.registry.live())
         return {
             "version": VERSION,
             "spark": self.spark.version,
@@ -395,7 +395,7 @@ def _claim(storage: Storage, home: Path, spark: Session) -> None:
     except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
         raise EngineError(
             "HOME_NOT_USABLE",
-            sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
+            as_sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
             hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
             " delete it before you name another storage.",
         ) from error

@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import Reading, readings
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.version import VERSION
 
 _LABELS: Final = ("job", "id")
@@ -35,11 +35,11 @@ class _Gauge:
     value: Callable[[Reading], float | None]
 
 
-def _of_latest(value: Callable[[Measure], float | None]) -> Callable[[Reading], float | None]:
+def _of_latest(value: Callable[[BatchMetrics], float | None]) -> Callable[[Reading], float | None]:
     return lambda reading: None if reading.latest is None else value(reading.latest)
 
 
-def _last_commit(measure: Measure) -> float:
+def _last_commit(measure: BatchMetrics) -> float:
     return measure.time + (measure.trigger_ms or 0) / 1000
 
 

@@ -36,7 +36,7 @@ LEFT_OUT: Final = {
     "stored-old-version-stopped",
     "stored-writing-snapshot",
     "stored-updated",
-    "stored-updated-for-good",
+    "stored-update-committed",
 }
 
 

@@ -86,7 +86,7 @@ class Managed:
         return pulses(self.manager)
 
     def about(self) -> dict[str, Any]:
-        statuses = Counter(view.job.status.value for view in self.manager.board.live())
+        statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
         return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
 

@@ -38,7 +38,7 @@ def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
 
 def _goes_on(job: Job) -> bool:
     """Whether the job's next run goes on where another one was."""
-    begun = job.established and job.previous is None
+    begun = job.version.first_trigger_done and job.rollback_version is None
     return begun and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
 
 

@@ -99,7 +99,7 @@ class Sessions:
 
     def for_job(self, job: Job) -> SparkSession:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
-        session = self.for_plan(job.plan, job.defaults)
+        session = self.for_plan(job.plan, job.version.session_defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 

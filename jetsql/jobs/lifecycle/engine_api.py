@@ -14,7 +14,7 @@ from typing import Protocol
 
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.job import Analysis, Cause, Job, Plan, RunId, Version
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body
 
 
@@ -31,7 +31,7 @@ class BatchCommitted:
     rows_per_second: float
     late_rows: int = 0
     again: bool = False
-    measure: Measure | None = None
+    measure: BatchMetrics | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class RunFailed:
 
 
 @dataclass(frozen=True)
-class SinkNoticed:
+class SinkNotice:
     """Something about the sink that belongs into the job's history, in words; the run goes on."""
 
     run: RunId
@@ -104,7 +104,7 @@ class CopiedState:
 
 
 EngineEvent = (
-    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNoticed | RestartRequested
+    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNotice | RestartRequested
 )
 Report = Callable[[EngineEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]
@@ -185,7 +185,7 @@ class Engine(Protocol):
         """The ids of all snapshots that there are folders of, whole or not."""
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
-        """Make the checkpoint that `job.proposed` will run on from that of the job, which does not run.
+        """Make the checkpoint that `job.pending_version` will run on from that of the job, which does not run.
 
         As in `copy_state`, a batch that is pending is committed first, under the job's own statement. That of a version
         which has written nothing yet is forgotten: it may be what that version hangs in. Another one that hangs is
@@ -203,7 +203,7 @@ class Engine(Protocol):
         """Delete the job's checkpoint and staged rows. A folder that is not there is fine."""
 
     def cause_of(self, error: Exception) -> Cause:
-        """An exception of this engine in the words of a Cause, with `heals` from the table of such errors."""
+        """An exception of this engine in the words of a Cause, with `retryable` from the table of such errors."""
 
     def versions(self) -> dict[str, str]:
         """Versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""

@@ -31,11 +31,11 @@ class RunStats:
     rows_per_second: float | None = None
     batch_trigger: float | None = None
     idle_trigger: float | None = None
-    triggers_told: int = 0
-    batch_told: int = 0
-    idle_told: int = 0
-    stop_words: str = ""
-    update_words: str = ""
+    trigger_count: int = 0
+    batch_trigger_number: int = 0
+    idle_trigger_number: int = 0
+    stop_message: str = ""
+    update_message: str = ""
     words: str = ""
 
 
@@ -44,7 +44,7 @@ class JobView:
     """A job as it was at one moment, with its facts."""
 
     job: Job
-    facts: RunStats = RunStats()
+    stats: RunStats = RunStats()
 
 
 class JobRegistry:
@@ -77,7 +77,7 @@ class JobRegistry:
     def live(self) -> tuple[JobView, ...]:
         """The jobs that have not ended, newest first."""
         with self._changed:
-            views = [view for view in self._views.values() if view.job.live]
+            views = [view for view in self._views.values() if view.job.is_live]
         return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
 
     def wait(self, view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
@@ -101,7 +101,7 @@ class JobRegistry:
                 self._waiting[job_id] -= 1
                 self._forget(job_id)
 
-    def waited_for(self, job_id: str) -> bool:
+    def has_waiters(self, job_id: str) -> bool:
         """Whether a statement waits for this job."""
         with self._changed:
             return job_id in self._waiting
@@ -122,7 +122,7 @@ class JobRegistry:
 
     def _current(self, view: JobView) -> JobView:
         shown = self._views.get(view.job.id) or self._ended_lately.get(view.job.id)
-        if shown is not None or not view.job.live:
+        if shown is not None or not view.job.is_live:
             return shown or view
         ended = self._ended(view.job.id)
         return view if ended is None else JobView(ended)
@@ -130,7 +130,7 @@ class JobRegistry:
     def _forget(self, job_id: str) -> None:
         if not self._waiting.get(job_id):
             self._waiting.pop(job_id, None)
-            if job_id in self._views and not self._views[job_id].job.live:
+            if job_id in self._views and not self._views[job_id].job.is_live:
                 self._ended_lately[job_id] = self._views.pop(job_id)
                 while len(self._ended_lately) > _ENDED_MOST:
                     del self._ended_lately[next(iter(self._ended_lately))]

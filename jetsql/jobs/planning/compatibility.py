@@ -82,7 +82,7 @@ def _key(source: Source) -> str:
 
 
 def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
-    then, now = old.analysis.state_facts, new.analysis.state_facts
+    then, now = old.analysis.operator_texts, new.analysis.operator_texts
     if then == now:
         return
     if not now:

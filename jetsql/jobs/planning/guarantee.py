@@ -51,7 +51,7 @@ def deliver(analysis: Analysis, options: Options, target: Span | None) -> Delive
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not analysis.sink.transactional:
         return _without_transactions(analysis.sink, asked, place)
-    if analysis.sink.kind is SinkKind.KAFKA and analysis.varying:
+    if analysis.sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
         return _with_other_parts(analysis, asked, place)
     if by_clock is None:
         return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
@@ -104,9 +104,12 @@ def _without_transactions(sink: Sink, asked: Guarantee | None, place: Span | Non
 def _with_other_parts(analysis: Analysis, asked: Guarantee | None, place: Span | None) -> Delivery:
     """A part of a batch that is in Kafka is left out of a repeated batch, so it has to hold the same rows again."""
     if asked is Guarantee.EXACTLY_ONCE:
-        words = f"exactlyOnce into {analysis.sink.system or analysis.sink.table} is not possible: {analysis.varying}."
+        sink = analysis.sink.system or analysis.sink.table
+        words = f"exactlyOnce into {sink} is not possible: {analysis.unstable_partitioning}."
         raise _not_possible(words, "Leave that out of the query, or ask for 'atLeastOnce'.", place)
-    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{analysis.varying}, so parts of it may be there twice", asked)
+    return _asked_or(
+        Guarantee.AT_LEAST_ONCE, f"{analysis.unstable_partitioning}, so parts of it may be there twice", asked
+    )
 
 
 def _not_replayable(source: Source, place: Span | None) -> StatementError:

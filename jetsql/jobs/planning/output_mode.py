@@ -77,12 +77,12 @@ def _check_not_asked(asked: OutputMode | None, place: Span | None) -> None:
 
 def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
     sink = analysis.sink
-    if not analysis.aggregates:
+    if not analysis.has_aggregates:
         reason, hint = "the query has no aggregate, so there is no whole result to replace it with", "Use INSERT INTO."
-    elif analysis.dated_output:
+    elif analysis.waits_for_watermark:
         reason = "its output waits for a watermark, so each result holds only what is new"
         hint = "Use INSERT INTO, or leave the WATERMARK out."
-    elif sink.partition_columns or not sink.whole_table:
+    elif sink.partition_columns or not sink.replaces_whole_table:
         reason = f"{sink.table} is replaced as a whole, and that is not possible for a partitioned table"
         hint = "Write into a table without partitions, or use INSERT INTO with a WATERMARK and a window."
     else:

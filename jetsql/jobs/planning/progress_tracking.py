@@ -28,5 +28,10 @@ def may_have_gaps(plan: Plan) -> bool:
 def tracks_beside(plan: Plan) -> bool:
     """Whether a job notes how far it is beside its batches. Dead letters and messages that carry their batch's number
     need batches that are noted before they are written."""
-    lettered = any(source.letters for source in plan.analysis.sources)
-    return may_have_gaps(plan) and plan.trigger is Trigger.INTERVAL and not plan.analysis.sink.numbered and not lettered
+    lettered = any(source.has_dead_letters for source in plan.analysis.sources)
+    return (
+        may_have_gaps(plan)
+        and plan.trigger is Trigger.INTERVAL
+        and not plan.analysis.sink.has_batch_numbers
+        and not lettered
+    )

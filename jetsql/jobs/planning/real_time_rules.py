@@ -31,10 +31,10 @@ def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Sp
     sink = analysis.sink
     if sink.kind is not SinkKind.KAFKA:
         raise not_possible(f"writes Kafka only; {sink.table} is a table USING {sink.provider}", place)
-    lettered = next((source for source in analysis.sources if source.letters), None)
+    lettered = next((source for source in analysis.sources if source.has_dead_letters), None)
     if lettered is not None:
         raise not_possible(f"keeps no dead letters, and 'on.error' of {lettered.name} has them go to a table", place)
-    if sink.numbered:
+    if sink.has_batch_numbers:
         why = "Spark writes messages before their batch is noted"
         raise not_possible(f"can't do what 'delivery.headers' of {sink.table} asks: {why}", place)
     _check_verb(analysis, verb, target)
@@ -50,7 +50,7 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
     if verb is Verb.INSERT_OVERWRITE:
         message = "INSERT OVERWRITE is not possible with the trigger realTime: there is never a whole result."
         raise StatementError("NO_OUTPUT_MODE", message, place=target, hint=WAY_OUT)
-    if verb is Verb.INSERT_INTO and analysis.aggregates:
+    if verb is Verb.INSERT_INTO and analysis.has_aggregates:
         raise StatementError(
             "NO_OUTPUT_MODE",
             "INSERT INTO adds rows that are final, and with the trigger realTime the rows of an aggregate never are:"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.lifecycle.scaling import waiting_words
-from jetsql.jobs.lifecycle.step_context import joined, sentence
+from jetsql.jobs.lifecycle.scaling import describe_missing_members
+from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.job import Cause, Job
 from jetsql.resultset import Column, Table
 
@@ -31,12 +31,14 @@ def cause_words(cause: Cause | None) -> str:
     """Why, with the error's condition in front as errors are shown elsewhere, and what to do about it."""
     if cause is None:
         return ""
-    return joined(sentence(what_words(cause)), cause.hint) if cause.hint else what_words(cause)
+    return join_sentences(as_sentence(what_words(cause)), cause.hint) if cause.hint else what_words(cause)
 
 
 def why_words(job: Job, members: int) -> str:
     """Why a job does not run, or did not lately. members: how many there are."""
-    return joined(waiting_words(job, members) if job.waiting else "", cause_words(job.cause))
+    return join_sentences(
+        describe_missing_members(job, members) if job.waiting_for_members else "", cause_words(job.cause)
+    )
 
 
 def what_words(cause: Cause) -> str:

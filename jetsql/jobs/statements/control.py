@@ -11,8 +11,8 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.events import AlterOptions, Cancel, Outcome, Restart, Resume, Step, Suspend, UserEvent
-from jetsql.jobs.lifecycle.scaling import waiting_words
-from jetsql.jobs.lifecycle.step_context import joined, restart_words, what_to_do
+from jetsql.jobs.lifecycle.scaling import describe_missing_members
+from jetsql.jobs.lifecycle.step_context import join_sentences, remedy, restart_note
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Guarantee, Job, Plan, Status, Trigger
@@ -43,9 +43,9 @@ def _ask(manager: Manager, job: Job, name: Name, event: UserEvent) -> Step:
 def suspend(manager: Manager, statement: SuspendJob) -> Table:
     step = _ask(manager, find(manager, statement.name).job, statement.name, Suspend())
     if step.job.status is not Status.COMPLETING:
-        message = capitalized(step.message) or step.words
+        message = capitalized(step.message) or step.history_message
         return CommandResult(step.job, message).table()
-    after = manager.board.wait(JobView(step.job), _not_stopping, manager.settings.statement_wait_seconds)
+    after = manager.registry.wait(JobView(step.job), _not_stopping, manager.settings.statement_wait_seconds)
     return CommandResult(after.job, _suspended_words(after, manager)).table()
 
 
@@ -57,7 +57,7 @@ def _suspended_words(view: JobView, manager: Manager) -> str:
     job = view.job
     if job.status is Status.SUSPENDED:
         error = f"Before that it failed: {cause_words(job.cause)}" if job.cause else ""
-        return joined("Suspended.", view.facts.stop_words, error)
+        return join_sentences("Suspended.", view.stats.stop_message, error)
     if job.status is Status.COMPLETING:
         return _still(manager, "being suspended: its running batch is not finished yet")
     if job.status is Status.COMPLETED:
@@ -73,7 +73,7 @@ def _still(manager: Manager, doing: str) -> str:
 def _otherwise(job: Job, wanted: str) -> StatementError:
     if job.cause is not None:
         message = f"Job {job.name} was not {wanted}; it is {job.status.value}: {what_words(job.cause)}"
-        hint = what_to_do(job.cause) if job.status is Status.SUSPENDED else job.cause.hint
+        hint = remedy(job.cause) if job.status is Status.SUSPENDED else job.cause.hint
         return StatementError("JOB_FAILED", message, hint=hint)
     message = f"Job {job.name} was not {wanted}: another statement came between; it is {job.status.value} now."
     return StatementError("WRONG_STATUS", message)
@@ -95,36 +95,38 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
 
     def settled(view: JobView) -> bool:
         job = view.job
-        return job.waiting or _kept_out(job) or job.status is Status.RUNNING or job.status in _NO_RUN
+        return job.waiting_for_members or _kept_out(job) or job.status is Status.RUNNING or job.status in _NO_RUN
 
-    after = manager.board.wait(JobView(step.job), settled, manager.settings.statement_wait_seconds)
+    after = manager.registry.wait(JobView(step.job), settled, manager.settings.statement_wait_seconds)
     job = after.job
-    said = capitalized(step.message) if step.outcome is Outcome.KEPT else done
-    if job.waiting:
-        lacks = "" if step.job.waiting and step.message else waiting_words(job, len(manager.members))
-        return CommandResult(job, joined(said, lacks)).table()
+    said = capitalized(step.message) if step.outcome is Outcome.UNCHANGED else done
+    if job.waiting_for_members:
+        lacks = (
+            "" if step.job.waiting_for_members and step.message else describe_missing_members(job, len(manager.members))
+        )
+        return CommandResult(job, join_sentences(said, lacks)).table()
     if settled(after) and (job.run < least or job.status in (Status.SUSPENDED, Status.FAILED)):
         raise _otherwise(job, "started")
-    stop = after.facts.stop_words if step.job.status is Status.COMPLETING else ""
-    return CommandResult(job, _run_words(after, manager, joined(said, stop))).table()
+    stop = after.stats.stop_message if step.job.status is Status.COMPLETING else ""
+    return CommandResult(job, _run_words(after, manager, join_sentences(said, stop))).table()
 
 
 def _kept_out(job: Job) -> bool:
     """Whether a system that does not answer keeps it from starting: nobody knows for how long."""
-    return job.status is Status.NOT_RUNNING and job.cause is not None and job.cause.away
+    return job.status is Status.NOT_RUNNING and job.cause is not None and job.cause.external_outage
 
 
 def _run_words(view: JobView, manager: Manager, said: str) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
-        return joined(said, view.facts.words)
+        return join_sentences(said, view.stats.words)
     if job.status is Status.RUNNING:
-        return joined(said, restart_words(job))
+        return join_sentences(said, restart_note(job))
     if _kept_out(job):
-        return joined(said, "It can't start yet, and is tried again until it can:", cause_words(job.cause))
+        return join_sentences(said, "It can't start yet, and is tried again until it can:", cause_words(job.cause))
     error = f"Its last error: {cause_words(job.cause)}" if job.cause else ""
     doing = "being stopped before it starts" if job.status is Status.COMPLETING else "starting"
-    return joined(_still(manager, doing), error)
+    return join_sentences(_still(manager, doing), error)
 
 
 def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
@@ -177,7 +179,7 @@ def _check_state_goes_on(job: Job, plan: Plan, options: Options) -> None:
 
 def _has_state(job: Job) -> bool:
     analysis = job.plan.analysis
-    return job.run > 0 and (analysis.stateful or analysis.aggregates) and job.plan.guarantee is not Guarantee.NONE
+    return job.run > 0 and (analysis.stateful or analysis.has_aggregates) and job.plan.guarantee is not Guarantee.NONE
 
 
 def drop(manager: Manager, statement: DropJob) -> Table:
@@ -192,12 +194,12 @@ def drop(manager: Manager, statement: DropJob) -> Table:
         return _drop_with_snapshot(manager, job, statement.name, statement.with_snapshot)
     until = monotonic() + manager.settings.statement_wait_seconds
     step = _ask(manager, job, statement.name, Cancel())
-    after = manager.board.wait(JobView(step.job), _ended, until - monotonic())
+    after = manager.registry.wait(JobView(step.job), _ended, until - monotonic())
     if after.job.status is Status.RUNNING:
         raise _otherwise(after.job, "dropped")
     files = _files_words(manager, after.job, until)
     stopped = step.job.status is Status.COMPLETING
-    how = after.facts.stop_words if stopped else step.words
+    how = after.stats.stop_message if stopped else step.history_message
     return CommandResult(
         after.job, _drop_words(after, manager, how, files) if how else capitalized(step.message)
     ).table()
@@ -206,13 +208,13 @@ def drop(manager: Manager, statement: DropJob) -> Table:
 def _drop_with_snapshot(manager: Manager, job: Job, name: Name, snapshot: Name) -> Table:
     """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
     check_has_state(job, name.place)
-    with manager.snapshot_names.held(snapshot) as writing:
+    with manager.snapshot_names.reserve(snapshot) as writing:
         export = new_export(manager, snapshot, or_replace=False, then_cancel=True)
         step = _ask(manager, job, name, Cancel(export))
         exported = await_export(manager, step.job, writing, snapshot)
     after, kept = exported.view, snapshot_words(exported.snapshot)
     files = _files_words(manager, after.job, monotonic() + manager.settings.statement_wait_seconds)
-    return CommandResult(after.job, joined("Dropped.", after.facts.stop_words, kept, files)).table()
+    return CommandResult(after.job, join_sentences("Dropped.", after.stats.stop_message, kept, files)).table()
 
 
 def _quoted(name: Name) -> str:
@@ -221,19 +223,19 @@ def _quoted(name: Name) -> str:
 
 def _ended(view: JobView) -> bool:
     """RUNNING: the engine could not stop it."""
-    return not view.job.live or view.job.status is Status.RUNNING
+    return not view.job.is_live or view.job.status is Status.RUNNING
 
 
 def _files_words(manager: Manager, job: Job, until: float) -> str:
     """What has become of an ended job's files by then (as `monotonic` counts); empty when they are gone."""
-    if not manager.workers.wait_idle(job.id, until - monotonic()):
+    if not manager.workers.wait_for_job(job.id, until - monotonic()):
         return "Its files are still being deleted."
-    if not manager.caught_up(job).job.files:
+    if not manager.view_after_pending_events(job).job.has_files:
         return ""
     return "Its files could not be deleted: SHOW JOB HISTORY tells why. They go with the engine's next start."
 
 
 def _drop_words(view: JobView, manager: Manager, how: str, files: str) -> str:
-    if view.job.live:
+    if view.job.is_live:
         return _still(manager, "being dropped: its running batch is not finished yet")
-    return joined("Dropped.", how, files)
+    return join_sentences("Dropped.", how, files)

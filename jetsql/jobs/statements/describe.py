@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from jetsql.jobs.lifecycle.scaling import needed, waiting_words
-from jetsql.jobs.lifecycle.update import widens
+from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
+from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
@@ -47,12 +47,12 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
     job, plan = view.job, view.job.plan
     yield "id", job.id
     yield "name", job.name
-    yield "comment", job.comment
+    yield "comment", job.version.comment
     yield "status", _status(job)
-    yield "submission time", _time(job.submitted)
-    yield "end time", _time(job.ended)
-    if job.waiting:
-        yield "waits", waiting_words(job, members)
+    yield "submission time", _time(job.submission_time)
+    yield "end time", _time(job.end_time)
+    if job.waiting_for_members:
+        yield "waits", describe_missing_members(job, members)
     yield "last error", cause_words(job.cause) or None
     if job.cause is not None:
         yield from _cause_facts(job.cause)
@@ -65,7 +65,7 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
         yield "trigger", trigger_words(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
     if plan.split_brain_protection:
-        yield "quorum", f"{needed(job)} members; {members} there"
+        yield "quorum", f"{required_members(job)} members; {members} there"
     for name, value in show(plan.options).items():
         yield f"option {name}", value
     yield "statement", hide_in_text(job.body.text)
@@ -82,15 +82,18 @@ def _cause_facts(cause: Cause) -> Iterator[Fact]:
 
 
 def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
-    job, facts = view.job, view.facts
+    job, facts = view.job, view.stats
     yield "run", str(job.run)
     yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
     yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
     yield "newest batch", None if job.batch is None else str(job.batch)
-    yield "updates", str(job.checkpoint)
-    if job.previous is not None:
-        yield "way back", f"to: {hide_in_text(job.previous.body.text)}; open until this version has committed a batch"
-    if job.live:
+    yield "updates", str(job.version.checkpoint)
+    if job.rollback_version is not None:
+        yield (
+            "way back",
+            f"to: {hide_in_text(job.rollback_version.body.text)}; open until this version has committed a batch",
+        )
+    if job.is_live:
         yield "newest batch began", _time(facts.batch_trigger)
         yield "last found nothing", _time(facts.idle_trigger)
         yield "rows read since the engine started", str(totals.input_rows)
@@ -99,10 +102,10 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     yield "catalog", session.catalog
     yield "schema", session.schema
     yield from _pairs("session", show(session.confs))
-    yield from _pairs("default", job.defaults)
+    yield from _pairs("default", job.version.session_defaults)
     for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
         yield f"fingerprint {number}", hide_in_text(fact)
-    yield from _pairs("version of", job.versions)
+    yield from _pairs("version of", job.version.software_versions)
 
 
 def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
@@ -111,7 +114,7 @@ def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _status(job: Job) -> str:
-    goal = StopGoal.RESTART if widens(job) else job.stop_goal
+    goal = StopGoal.RESTART if is_rescaling(job) else job.stop_goal
     return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
 
 
@@ -127,8 +130,8 @@ def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
 def create_text(job: Job) -> str:
     """The body is as the user wrote it; secrets are hidden, and a comment says so."""
     lines = [f"CREATE JOB {quoted_name(job.name)}"]
-    if job.comment is not None:
-        lines.append(f"COMMENT {quoted_text(job.comment)}")
+    if job.version.comment is not None:
+        lines.append(f"COMMENT {quoted_text(job.version.comment)}")
     if job.plan.options:
         pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
         lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
@@ -148,9 +151,9 @@ def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """The rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
     names = {job.id: job.name for job in manager.store.all_jobs()}
     for row in manager.store.history():
-        yield (names.get(row.job), row.job, *_history_row(row))
+        yield (names.get(row.job_id), row.job_id, *_history_row(row))
 
 
 def _history_row(row: HistoryRow) -> tuple[Value, ...]:
-    before = row.before.value if row.before is not None else None
-    return (row.time, row.title, before, row.after.value, row.run, row.words)
+    before = row.from_status.value if row.from_status is not None else None
+    return (row.time, row.event, before, row.to_status.value, row.run, row.message)

@@ -15,7 +15,7 @@ from jetsql.jobs.planning.progress_tracking import tracks_beside
 from jetsql.jobs.statements.create import initial_snapshot
 from jetsql.jobs.statements.create_checks import plan_of
 from jetsql.jobs.statements.lookup import live_named
-from jetsql.jobs.statements.replace import update_words
+from jetsql.jobs.statements.replace import update_message
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
 
@@ -37,7 +37,7 @@ def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan
     """Where the job would begin, when that is not at the beginning."""
     live = live_named(manager, create.name.text) if create.or_replace else None
     if live is not None:
-        yield f"Update:      {update_words(live.job, plan)}"
+        yield f"Update:      {update_message(live.job, plan)}"
         return
     snapshot = initial_snapshot(manager, create, options, plan)
     if snapshot is not None:
@@ -55,7 +55,7 @@ def decisions(plan: Plan) -> Iterator[str]:
     if plan.analysis.streaming:
         yield f"Trigger:     {trigger_words(plan)}"
         yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
-        yield f"State:       {'; '.join(plan.analysis.state_facts) or 'none'}"
+        yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
 
 
 def source_words(source: Source) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.statements.command_result import cause_words
-from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
 _OF_MEASURE: Final = (
@@ -42,7 +42,7 @@ METRICS_RELATION: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Of all jobs that metrics are kept of, oldest job and oldest batch first."""
-    live = {view.job.id: view.job for view in manager.board.live()}
+    live = {view.job.id: view.job for view in manager.registry.live()}
     for job_id in manager.metrics.jobs():
         job = live.get(job_id) or manager.store.job(job_id)
         name = None if job is None else job.name
@@ -50,7 +50,7 @@ def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
             yield (name, job_id, *_cells(measure))
 
 
-def _cells(measure: Measure) -> Iterator[Cell]:
+def _cells(measure: BatchMetrics) -> Iterator[Cell]:
     for column in _OF_MEASURE:
         yield getattr(measure, column.name)
 
@@ -70,7 +70,7 @@ class Reading:
     runs: int
     attempts: int
     totals: Totals
-    latest: Measure | None
+    latest: BatchMetrics | None
     watermark_delay: float | None
     last_error: str | None
 
@@ -78,7 +78,7 @@ class Reading:
 def readings(manager: Manager) -> tuple[Reading, ...]:
     """Of the jobs that have not ended, and of each other name the newest, so that a job that failed is seen; in the
     order of their making."""
-    jobs = {view.job.id: view.job for view in manager.board.live()}
+    jobs = {view.job.id: view.job for view in manager.registry.live()}
     names = {job.name.casefold() for job in jobs.values()}
     for job in sorted(manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
         if job.name.casefold() not in names:

@@ -16,7 +16,7 @@ from jetsql.language.statement import Name
 def live_named(manager: Manager, name: str) -> JobView | None:
     """The job of this name that has not ended."""
     key = name_key(name)
-    return next((view for view in manager.board.live() if name_key(view.job.name) == key), None)
+    return next((view for view in manager.registry.live() if name_key(view.job.name) == key), None)
 
 
 def find(manager: Manager, name: Name) -> JobView:
@@ -37,7 +37,7 @@ def find(manager: Manager, name: Name) -> JobView:
 
 def _by_id(manager: Manager, name: Name) -> JobView:
     job_id = canonical_id(name.text)
-    shown = manager.board.get(job_id) if job_id else None
+    shown = manager.registry.get(job_id) if job_id else None
     if shown is not None:
         return shown
     ended = manager.store.job(job_id) if job_id else None
@@ -48,7 +48,7 @@ def _by_id(manager: Manager, name: Name) -> JobView:
 
 
 def _not_found(manager: Manager, name: Name) -> StatementError:
-    names = {name_key(view.job.name): view.job.name for view in manager.board.live()}
+    names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
     close = get_close_matches(name_key(name.text), names, n=1)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists those that there are."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)

@@ -11,7 +11,7 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.job_metrics import Reading, readings
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 RATES: Final = 30
 RATE_SECONDS: Final = 2.0
@@ -37,12 +37,12 @@ def pulses(manager: Manager) -> tuple[JobSample, ...]:
 
 
 def _pulse(manager: Manager, reading: Reading) -> JobSample:
-    view = manager.board.get(reading.id)
-    rate = None if view is None else view.facts.rows_per_second
+    view = manager.registry.get(reading.id)
+    rate = None if view is None else view.stats.rows_per_second
     return JobSample(reading, rate, rates(manager.metrics.rows(reading.id), manager.clock()))
 
 
-def rates(measures: Sequence[Measure], now: float) -> tuple[float, ...]:
+def rates(measures: Sequence[BatchMetrics], now: float) -> tuple[float, ...]:
     """Rows a second as they came in up to now. measures: of one job, oldest first."""
     began = now - RATES * RATE_SECONDS
     rows = [0.0] * RATES
@@ -52,7 +52,7 @@ def rates(measures: Sequence[Measure], now: float) -> tuple[float, ...]:
     return tuple(each / RATE_SECONDS for each in rows)
 
 
-def _arrivals(measures: Sequence[Measure]) -> Iterator[tuple[float, float, int]]:
+def _arrivals(measures: Sequence[BatchMetrics]) -> Iterator[tuple[float, float, int]]:
     """From when to when how many rows came in."""
     before: float | None = None
     for measure in measures:

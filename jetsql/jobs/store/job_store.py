@@ -316,7 +316,7 @@ def _of_job(job: Job) -> sa.Update:
 
 def _kept(snapshot: Snapshot, replaces: str | None) -> list[sa.Executable]:
     made = _SNAPSHOTS.insert().values(
-        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job, record=encode(snapshot)
+        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job_id, record=encode(snapshot)
     )
     return [made] if replaces is None else [_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == replaces), made]
 
@@ -325,8 +325,8 @@ def _columns(job: Job) -> dict[str, object]:
     return {
         "id": job.id,
         "name_key": name_key(job.name),
-        "live": job.live,
-        "files": job.files,
+        "live": job.is_live,
+        "files": job.has_files,
         "record": encode(job),
     }
 
@@ -340,11 +340,11 @@ def _given(forgotten_id: str) -> sa.Insert:
 
 def _told(row: HistoryRow) -> sa.Insert:
     return _HISTORY.insert().values(
-        job=row.job,
+        job=row.job_id,
         time=row.time,
-        title=row.title,
-        before=row.before.value if row.before is not None else None,
-        after=row.after.value,
+        title=row.event,
+        before=row.from_status.value if row.from_status is not None else None,
+        after=row.to_status.value,
         run=row.run,
-        words=row.words,
+        words=row.message,
     )

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from jetsql.jobs.store.metrics import LEVELS, Changes, Measure, Metrics, Series
+from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Metrics, Series
 from jetsql.jobs.store.store_file import StoreFile
 
 VERSION: Final = 2
@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, type[sa.types.TypeEngine[Any]]]] = {"int": sa.Integer
 
 
 def _column(name: str, kind: str) -> sa.Column[Any]:
-    """kind: the type hint of a field of `Measure`."""
+    """kind: the type hint of a field of `BatchMetrics`."""
     plain = kind.removesuffix(" | None")
     return sa.Column(name, _TYPES.get(plain, sa.Text), nullable=plain != kind)
 
@@ -40,10 +40,10 @@ _MEASURES: Final = sa.Table(
     sa.Column("job", sa.Text, primary_key=True),
     sa.Column("level", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
-    *(_column(item.name, str(item.type)) for item in fields(Measure)),
+    *(_column(item.name, str(item.type)) for item in fields(BatchMetrics)),
     sqlite_with_rowid=False,
 )
-_FIELDS: Final = tuple(item.name for item in fields(Measure))
+_FIELDS: Final = tuple(item.name for item in fields(BatchMetrics))
 _BY_SOURCE: Final = ("lag", "lag_seconds")
 _SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEFAULT '{}'"
 
@@ -162,14 +162,14 @@ def _write(connection: sa.Connection, changes: Changes) -> None:
         connection.execute(_MEASURES.insert(), rows)
 
 
-def _values(measure: Measure) -> dict[str, object]:
+def _values(measure: BatchMetrics) -> dict[str, object]:
     values: dict[str, Any] = {name: getattr(measure, name) for name in _FIELDS}
     return {**values, **{name: json.dumps(dict(values[name])) for name in _BY_SOURCE}}
 
 
-def _measure(values: list[Any]) -> Measure:
+def _measure(values: list[Any]) -> BatchMetrics:
     named = dict(zip(_FIELDS, values, strict=True))
-    return Measure(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
+    return BatchMetrics(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

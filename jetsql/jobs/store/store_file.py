@@ -17,8 +17,9 @@ from typing import Final, TypeVar
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.serialization import MalformedRecord, decode
+from jetsql.jobs.store.record_versions import upgrade_text
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 # The tables, with the version of the store that brought them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
@@ -58,7 +59,7 @@ class StoreFile:
             version = self._version(connection, "quick_check")
             if version is not None:
                 for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
-                    self._check_record(str(job_id), str(record))
+                    self._check_record(str(job_id), upgrade_text(str(record), version))
         return version
 
     def contents(self) -> Contents | None:
@@ -166,7 +167,7 @@ def _contents(connection: sqlite3.Connection, version: int) -> Contents:
     def records(kind: type[T], table: str) -> Iterator[T]:
         for record_id, record in connection.execute(f"SELECT id, record FROM {table} ORDER BY id"):
             try:
-                yield decode(kind, str(record))
+                yield decode(kind, upgrade_text(str(record), version))
             except MalformedRecord as error:
                 unreadable.append(f"The record of {kind.__name__.lower()} {record_id} can't be read ({error}).")
 

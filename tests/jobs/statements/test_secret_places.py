@@ -76,7 +76,7 @@ def w(tmp_path: Path) -> Iterator[World]:
         engine.idle(job_id)
         updating.result(20)
         engine.tell(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
-        w.manager.caught_up(w.job(job_id))
+        w.manager.view_after_pending_events(w.job(job_id))
         yield w
 
 
@@ -178,6 +178,6 @@ def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_s
     """As older releases kept it."""
     [snapshot] = w.store.snapshots()
     text = create("j", OPTIONS, body=OLD_BODY).text
-    w.store.add_snapshot(replace(snapshot, id="older", name="older", text=text))
+    w.store.add_snapshot(replace(snapshot, id="older", name="older", statement=text))
     found = shown("SHOW SNAPSHOTS")(w)
     assert "'spark.example.password' = '***'" in found and SECRET not in found
