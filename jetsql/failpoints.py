@@ -112,14 +112,14 @@ class FailPoint:
         return f"{self.name}{':' if self.job else ''}{self.job}"
 
 
-class _Death:
+class _ArmedPoints:
     """The armed places that have not been come to; with the last one the process dies."""
 
     def __init__(self, places: list[FailPoint]) -> None:
         self._left = {(place.name, place.job): place.times for place in places}
         self._lock = threading.Lock()
 
-    def pass_by(self, name: str, job: str) -> None:
+    def reach(self, name: str, job: str) -> None:
         with self._lock:
             if not self._is_due(name, job):
                 return
@@ -144,32 +144,32 @@ class _Death:
         return True
 
 
-def _armed(text: str) -> _Death | None:
-    return _Death([FailPoint.parse(place) for place in text.split(",")]) if text else None
+def _armed(text: str) -> _ArmedPoints | None:
+    return _ArmedPoints([FailPoint.parse(place) for place in text.split(",")]) if text else None
 
 
 def check_armed() -> None:
     """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
-    if _mistake is not None:
-        raise EngineError("ENGINE_NOT_STARTED", str(_mistake), hint=f"There are: {', '.join(POINTS)}.")
+    if _unknown is not None:
+        raise EngineError("ENGINE_NOT_STARTED", str(_unknown), hint=f"There are: {', '.join(POINTS)}.")
 
 
 def armed() -> bool:
     """Whether there is a place to die at."""
-    return _death is not None
+    return _armed_points is not None
 
 
 def left() -> list[str]:
     """The names of the armed places that nobody has come to yet."""
-    return [] if _death is None else _death.left()
+    return [] if _armed_points is None else _armed_points.left()
 
 
-_death: _Death | None = None
-_mistake: UnknownFailpoint | None = None
+_armed_points: _ArmedPoints | None = None
+_unknown: UnknownFailpoint | None = None
 try:
-    _death = _armed(os.environ.get(VARIABLE, ""))
+    _armed_points = _armed(os.environ.get(VARIABLE, ""))
 except UnknownFailpoint as error:
-    _mistake = error
+    _unknown = error
 
 
 def failpoint(name: str, job: str = "", step: str = "") -> None:
@@ -177,6 +177,6 @@ def failpoint(name: str, job: str = "", step: str = "") -> None:
 
     job: the name of the job that passes by. step: the title of its history row, which is then part of the place's name.
     """
-    if _death is None:
+    if _armed_points is None:
         return
-    _death.pass_by(f"{name}-{step.replace(' ', '-')}" if step else name, job)
+    _armed_points.reach(f"{name}-{step.replace(' ', '-')}" if step else name, job)

@@ -3,7 +3,7 @@
 Everything that can be wrong without an engine (an open quote, a variable that is not set) is found by `prepare` before
 one is started. What the engine is handed is the statement with everything before it in its file blanked out, line
 breaks kept: so the line numbers in Spark's own messages, which we can't rewrite, are those of the file. Where a
-variable was filled in, `Step.source_snapshot_id` leads from the text that ran back to the text that was written.
+variable was filled in, `Step.origin` leads from the text that ran back to the text that was written.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from jetsql.cli.flags import Flags, settings_of
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
 if TYPE_CHECKING:
     from jetsql.client.find_engine import RunningEngine
@@ -57,7 +57,7 @@ def url_of(flags: Flags) -> str | None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
-    shown = hide_in_url(url)
+    shown = redact_url(url)
     if not url.startswith(("http://", "https://")):
         raise click.UsageError(f"The engine's address {shown!r} begins with neither http:// nor https://.")
     if wrong := _wrong_place(url):
@@ -85,7 +85,7 @@ def settings_here(flags: Flags) -> Settings:
     url = url_of(flags)
     if url is not None:
         raise click.UsageError(
-            f"This is about an engine of this machine, and JETSQL_URL is {hide_in_url(url)}: give --home DIR."
+            f"This is about an engine of this machine, and JETSQL_URL is {redact_url(url)}: give --home DIR."
         )
     return settings_of(flags)
 

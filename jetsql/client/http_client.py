@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import new_nonce, proof
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
 ANSWER_SECONDS: Final = 10.0
 """How long an engine may take to answer what needs no Spark."""
@@ -158,7 +158,7 @@ class _told:
     """The system's errors as ours: what happened to which engine."""
 
     def __init__(self, url: str, condition: str) -> None:
-        self._url = hide_in_url(url)
+        self._url = redact_url(url)
         self._condition = condition
 
     def __enter__(self) -> None: ...
@@ -179,7 +179,7 @@ def _shown_proof(content: bytes) -> str:
 def _unknown_engine(url: str) -> NothingSent:
     return NothingSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not know the token, so nothing was sent to it.",
+        f"What answers at {redact_url(url)} does not know the token, so nothing was sent to it.",
         hint="Either the token is wrong, or another program has the address that the engine had.",
     )
 
@@ -189,7 +189,7 @@ def _unknown_name(url: str) -> NothingSent:
     name = urlsplit(url).hostname
     return NothingSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
+        f"What answers at {redact_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
         hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
     )
 
@@ -237,7 +237,7 @@ def _error(response: HTTPResponse, url: str) -> Exception:
 
 def _stranger(url: str, status: int) -> EngineError:
     words = (
-        f"What answers at {hide_in_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
+        f"What answers at {redact_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
     )
     return EngineError("ENGINE_NOT_REACHABLE", words)
 

@@ -33,7 +33,7 @@ class Addresses:
     thrift: str = ""
 
 
-def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
+def listen(host: str, port: int, endpoint: str, setting: str) -> socket.socket:
     """A socket that listens. Raises EngineError ENGINE_NOT_STARTED, which names the settings of the door."""
     with ExitStack() as undo:
         try:
@@ -45,7 +45,7 @@ def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
             listening.bind((host, port))
             listening.listen(128)
         except OSError as error:
-            raise not_open(door, setting, host, port, error.strerror or str(error)) from error
+            raise not_open(endpoint, setting, host, port, error.strerror or str(error)) from error
         undo.pop_all()
         return listening
 
@@ -60,13 +60,13 @@ def _keep_alive(listening: socket.socket) -> None:
             listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def check(doors: EndpointSettings) -> None:
+def check_ports(settings: EndpointSettings) -> None:
     """Raises EngineError ENGINE_NOT_STARTED for doors that could not be opened."""
-    if doors.connect:
-        listen(doors.connect_host, doors.connect_port, "Spark Connect", "connect").close()
-    if not doors.thrift:
+    if settings.connect:
+        listen(settings.connect_host, settings.connect_port, "Spark Connect", "connect").close()
+    if not settings.thrift:
         return
-    listen(doors.thrift_host, doors.thrift_port, "The Thrift door", "thrift").close()
+    listen(settings.thrift_host, settings.thrift_port, "The Thrift door", "thrift").close()
     stronger = [name for name in _STRONGER if os.environ.get(name)]
     if stronger:
         raise EngineError(
@@ -77,33 +77,33 @@ def check(doors: EndpointSettings) -> None:
 
 
 @contextmanager
-def opened(spark: Session, home: Path, doors: EndpointSettings, token: str) -> Iterator[Addresses]:
+def open_endpoints(spark: Session, home: Path, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
     """The doors that the settings ask for, open while this lasts. Raises EngineError ENGINE_NOT_STARTED."""
     connect = thrift = ""
-    limits = (doors.session_idle_seconds, doors.login_seconds, doors.logins_most)
+    limits = (settings.session_idle_seconds, settings.login_seconds, settings.logins_most)
     with ExitStack() as stack:
-        if doors.connect:
-            door = open_connect(spark, EndpointPlan(doors.connect_host, doors.connect_port, token, *limits))
-            stack.callback(door.close)
-            connect = connect_address(doors.connect_host, door.port)
-        if doors.thrift:
-            plan = EndpointPlan(doors.thrift_host, doors.thrift_port, token, *limits)
-            door = open_thrift(spark, plan, home / "thrift")
-            stack.callback(door.close)
-            thrift = thrift_address(doors.thrift_host, door.port)
+        if settings.connect:
+            endpoint = open_connect(spark, EndpointPlan(settings.connect_host, settings.connect_port, token, *limits))
+            stack.callback(endpoint.close)
+            connect = connect_address(settings.connect_host, endpoint.port)
+        if settings.thrift:
+            plan = EndpointPlan(settings.thrift_host, settings.thrift_port, token, *limits)
+            endpoint = open_thrift(spark, plan, home / "thrift")
+            stack.callback(endpoint.close)
+            thrift = thrift_address(settings.thrift_host, endpoint.port)
         yield Addresses(connect, thrift)
 
 
 def connect_address(host: str, port: int) -> str:
     """Its clients send a token without TLS to one name only, `localhost`; to others they insist on TLS."""
-    return f"sc://{'localhost' if host in _LOOPBACK else bracketed(host)}:{port}"
+    return f"sc://{'localhost' if host in _LOOPBACK else url_host(host)}:{port}"
 
 
 def thrift_address(host: str, port: int) -> str:
-    return f"jdbc:hive2://{bracketed(host)}:{port}"
+    return f"jdbc:hive2://{url_host(host)}:{port}"
 
 
-def bracketed(host: str) -> str:
+def url_host(host: str) -> str:
     """A host as URLs have it; this machine's own where it stands for all of its addresses."""
     host = _EVERYWHERE.get(host, host)
     return f"[{host}]" if ":" in host else host

@@ -47,8 +47,8 @@ class EngineNote:
 def read_note(home: Path) -> EngineNote | None:
     """The note of a home, if there is one; its engine may be gone all the same. Raises PermissionError."""
     try:
-        told: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
-        return EngineNote(**{each.name: told[each.name] for each in fields(EngineNote) if each.name in told})
+        content: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
+        return EngineNote(**{each.name: content[each.name] for each in fields(EngineNote) if each.name in content})
     except PermissionError:  # somebody else's home
         raise
     except (OSError, ValueError, TypeError):

@@ -52,13 +52,13 @@ class Access:
             hint = "Use localhost, or name it in http_hosts."
             refusal = StatementError("NOT_AUTHORIZED", f"This engine is not known as {host!r}.", hint=hint)
             return error_response(refusal.report(), 403)
-        if path in OPEN_PATHS or self.knows_token(headers):
+        if path in OPEN_PATHS or self.has_token(headers):
             return None
         hint = "Send the header `Authorization: Bearer TOKEN`; the token stands in engine.token in the engine's home."
         refusal = StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint)
         return error_response(refusal.report(), 401, {"WWW-Authenticate": "Bearer"})
 
-    def knows_token(self, headers: Headers) -> bool:
+    def has_token(self, headers: Headers) -> bool:
         """Return whether a request with these headers shows the token."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         return scheme.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)

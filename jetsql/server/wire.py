@@ -87,7 +87,7 @@ def _pieces(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[byte
     return count
 
 
-def objects(name: str, result: StatementResult) -> bytes:
+def json_object(name: str, result: StatementResult) -> bytes:
     """A short result as one JSON object: `name` with a list of the rows, each an object by the columns' names."""
     names = [json.dumps(column.name, ensure_ascii=False) for column in result.columns]
     kinds = [column.type for column in result.columns]
@@ -114,13 +114,13 @@ def arrow_error(report: ErrorReport) -> bytes:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    told = {"name": column.name, "type": column.type}
-    return told if column.structure is None else {**told, "structure": column.structure}
+    content = {"name": column.name, "type": column.type}
+    return content if column.structure is None else {**content, "structure": column.structure}
 
 
 def _rows(piece: list[str]) -> bytes:
     return f'{{"rows":[{",".join(piece)}]}}\n'.encode()
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+def _line(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode()

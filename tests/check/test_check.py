@@ -211,7 +211,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Dama
     assert not report.is_well
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
-            assert finding.where.startswith(str(home.spark(job))) and "DROP JOB `orders`" in finding.todo
+            assert finding.where.startswith(str(home.spark(job))) and "DROP JOB `orders`" in finding.remedy
 
 
 @pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
@@ -221,14 +221,14 @@ def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
     findings = check(home.path).findings
     assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.what for finding in findings]
-    assert "DROP SNAPSHOT `before`" in findings[0].todo
+    assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
 
 def test_a_checkpoint_that_is_gone(home: Home) -> None:
     job = home.job("it`s")
     finding = the_one(home)
     assert finding.what == "The checkpoint of job it`s is gone, and with it how far it has read."
-    assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.todo
+    assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.remedy
     home.checkpoint(home.spark(replace(job, version=replace(job.version, checkpoint=1))))
     assert the_one(home) == finding
 
@@ -295,7 +295,7 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     finding = the_one(home)
     assert finding.severity is Severity.ERROR
     assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
-    assert "start an engine" in finding.todo
+    assert "start an engine" in finding.remedy
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"batch":1,"staging":"file:/x","moves":7}', '{"batch":"x"}'])
@@ -324,7 +324,7 @@ def test_rows_staged_by_nobody(home: Home) -> None:
         (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
     }
     assert len(findings) == 3
-    assert all(finding.todo == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
+    assert all(finding.remedy == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
 
 
 # --- leftovers -------------------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ def test_a_newer_store(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
     assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).what
-    assert "Install the newer JetSQL" in the_one(home).todo
+    assert "Install the newer JetSQL" in the_one(home).remedy
 
 
 def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
@@ -441,7 +441,7 @@ def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
     spark.chmod(0o500)
     finding = the_one(home)
     spark.chmod(0o700)
-    assert finding.what == "An engine can't write here." and finding.todo == f"Allow it: chmod u+w '{spark}'"
+    assert finding.what == "An engine can't write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
 
 
 def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

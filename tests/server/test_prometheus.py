@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.server.prometheus import exposition
+from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
 from tests.support.golden_reports import compare
 from tests.support.jobs_world import World, world
@@ -30,7 +30,7 @@ class Scrape:
     """What one GET tells. values: by name, of the job named j or of no job."""
 
     def __init__(self, w: World) -> None:
-        shown = exposition(w.manager, sessions=3, statements=2)
+        shown = prometheus_response(w.manager, sessions=3, statements=2)
         self.text = shown.content.decode()
         parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
         self.families: list[Metric] = list(parse(self.text))

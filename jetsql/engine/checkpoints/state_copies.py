@@ -23,7 +23,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.job import Guarantee, Job, Version
-from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
+from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
 _ATTEMPTS = 3
 
@@ -129,7 +129,7 @@ class StateCopies:
     def _spread(self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None) -> bool:
         """Spread a copied state over as many partitions as its plan asks for; whether that was something to do."""
         plan = job.plan if version is None else version.plan
-        wanted = partitions_wanted(plan) or _widened(job, version)
+        wanted = requested_partitions(plan) or _widened(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
         if wanted is None or not plan.analysis.stateful or str(wanted) == pinned:
             return False

@@ -17,7 +17,7 @@ from typing import Final
 from jetsql.errors import SQLSTATES, RetryableError, StatementError
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.model.redaction import hide
+from jetsql.jobs.model.redaction import redact
 
 PREFIX: Final = "jetsql-"
 """How the names of transactional ids and consumer groups begin that jobs have at a broker."""
@@ -336,7 +336,7 @@ def _filled(message: str, failure: KafkaFailure, at: At) -> str:
         seconds=failure.seconds,
         kind=failure.kind.rpartition(".")[2],
     )
-    return hide(text, at.conf or {})
+    return redact(text, at.conf or {})
 
 
 def _said(message: str) -> str:

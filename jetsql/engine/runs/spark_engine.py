@@ -58,8 +58,8 @@ from jetsql.jobs.lifecycle.engine_api import (
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
-from jetsql.jobs.planning.compatibility import replaced_under
-from jetsql.jobs.planning.progress_tracking import between_topics, tracks_beside
+from jetsql.jobs.planning.compatibility import describe_replacements
+from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
 from jetsql.language.statement import Body
 from jetsql.version import VERSION
 
@@ -169,7 +169,7 @@ class SparkEngine:
         _same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
         checkpoint, statics = self._checkpoints.spark(job.id, job.version.checkpoint), resolved.static_locations
-        if between_topics(job.plan.analysis):
+        if is_topic_to_topic(job.plan.analysis):
             fill_gap(self._files, checkpoint)
         reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
@@ -354,14 +354,14 @@ def writer_for(context: SinkContext) -> SinkWriter:
 
 def _into_topic(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
-    if plan.trigger is Trigger.REAL_TIME or tracks_beside(plan):
+    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
         return KafkaStream(context)
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
 def _same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raises StatementError JOB_CHANGED when what the job's text means is no longer what its state was made by."""
-    found = replaced_under(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
+    found = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
     if found:
         raise StatementError(
             "JOB_CHANGED",

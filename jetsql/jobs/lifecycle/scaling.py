@@ -23,7 +23,7 @@ from enum import Enum
 
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, Trigger
-from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, partitions_wanted, stays_cut
+from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, has_fixed_partitions, requested_partitions
 
 
 class Reaction(Enum):
@@ -52,13 +52,13 @@ def react_to_growth(plan: Plan) -> Reaction:
 def rescaled_partitions(job: Job, cores: int) -> int | None:
     """Over how many partitions the state of a job is to be spread that restarts with so many cores; None: it stays as
     it is cut, because more would be of no use, the user has chosen the number, or Spark can't."""
-    free = partitions_wanted(job.plan) is None and not stays_cut(job.plan)
+    free = requested_partitions(job.plan) is None and not has_fixed_partitions(job.plan)
     return cores if free and _too_few(job, cores) else None
 
 
 def describe_fixed_partitions(job: Job, cores: int) -> str:
     """Why the job's state is not spread over more cores though that would help; empty where nothing is to be said."""
-    if not (_too_few(job, cores) and stays_cut(job.plan)):
+    if not (_too_few(job, cores) and has_fixed_partitions(job.plan)):
         return ""
     return (
         f"Its state stays in {current_partitions(job)} partitions, so no more cores than that work on it: the state of"

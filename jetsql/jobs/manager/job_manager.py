@@ -53,7 +53,7 @@ from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.jobs.model.redaction import hide
+from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -371,7 +371,7 @@ def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ..
 
 def _redact_text(text: str, options: Iterable[Mapping[str, str]]) -> str:
     """Return the text without the secrets of any of the options."""
-    return reduce(hide, options, text)
+    return reduce(redact, options, text)
 
 
 def _redact_cause(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:

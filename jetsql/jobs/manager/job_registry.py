@@ -89,7 +89,7 @@ class JobRegistry:
         job_id = view.job.id
         until = monotonic() + seconds
         statement = cancellation.current()
-        with statement.waking(self._wake), self._changed:
+        with statement.on_cancel(self._wake), self._changed:
             self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
             try:
                 while not reached(self._current(view)) and (left := until - monotonic()) > 0:

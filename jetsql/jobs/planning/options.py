@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Guarantee, OutputMode, Trigger
-from jetsql.jobs.planning.protected_confs import refusal
+from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.language.statement import OptionText
 
 Value = bool | int | str | Enum
@@ -257,7 +257,7 @@ def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None 
             raise StatementError("DUPLICATE_OPTION", f"The option '{name}' is given twice.", place=text.key_place)
         places[name] = text
         chosen = {key: value for key, value in chosen.items() if key.casefold() != name.casefold()}
-        chosen[name] = text.value if spec is None else shown_value(_value(spec, text))
+        chosen[name] = text.value if spec is None else format_value(_value(spec, text))
     return _typed(chosen, places)
 
 
@@ -267,7 +267,7 @@ def _typed(chosen: Mapping[str, str], texts: Mapping[str, OptionText]) -> Option
     return Options(**values, spark_confs=confs, given=chosen, texts=texts)  # type: ignore[arg-type]
 
 
-def shown_value(value: Value) -> str:
+def format_value(value: Value) -> str:
     """A value in its canonical spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -286,7 +286,7 @@ def _spec(text: OptionText) -> OptionSpec | None:
         return spec
     if not text.key.strip().casefold().startswith("spark."):
         raise _unknown(text)
-    reason = refusal(text.key.strip())
+    reason = protection_reason(text.key.strip())
     if reason is None:
         return None
     message = f"'{text.key}' can't be set for a job: {reason}."

@@ -61,11 +61,11 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
 
 
 def _check_interval(options: Options) -> None:
-    asked = options.snapshot_interval_millis
-    if asked is not None and asked < LEAST_MILLIS:
+    requested = options.snapshot_interval_millis
+    if requested is not None and requested < LEAST_MILLIS:
         raise StatementError(
             "INVALID_OPTION_VALUE",
-            f"With the trigger realTime 'snapshotIntervalMillis' is at least {LEAST_MILLIS}, not {asked}: it is how"
+            f"With the trigger realTime 'snapshotIntervalMillis' is at least {LEAST_MILLIS}, not {requested}: it is how"
             " long a batch lasts, whose end is a pause of some tenths of a second. Rows don't wait for it.",
             place=options.value_place("snapshotIntervalMillis") or options.value_place("trigger"),
             hint=f"Leave it out for {DEFAULT_MILLIS}: after a crash, what came since the last batch is written again.",

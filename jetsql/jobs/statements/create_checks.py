@@ -13,11 +13,11 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.language.statement import Body, CreateJob
 
 
-def plan_of(
+def make_statement_plan(
     manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
 ) -> Plan:
     """The plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it with."""
-    try_confs(manager, options)
+    check_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
     plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
     if plan.trigger is Trigger.REAL_TIME:
@@ -33,7 +33,7 @@ def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, 
         raise error.at(options.value_place("trigger")) from None
 
 
-def try_confs(manager: Manager, options: Options) -> None:
+def check_confs(manager: Manager, options: Options) -> None:
     """Try the `spark.*` settings that a statement gives: a bad value is its error, and not that of the next start.
 
     Raises StatementError at the key or the value at fault.

@@ -12,11 +12,11 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
-from jetsql.jobs.model.redaction import hide_in_text, show
-from jetsql.jobs.planning.guarantee import WORDS
-from jetsql.jobs.statements.command_result import cause_words
-from jetsql.jobs.statements.explain import sink_words, source_words, trigger_words, write_words
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.statements.command_result import describe_error
+from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language.statement import DescribeJob, ShowCreateJob, ShowJobHistory
 from jetsql.resultset import Cell, Column, Table, Value
@@ -31,14 +31,14 @@ HISTORY_COLUMNS: Final = (
     Column("run", "bigint", "the job's newest run at that time"),
     Column("message", comment="the cause"),
 )
-HISTORY_RELATION: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
+JOB_HISTORY_COLUMNS: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
 
 Fact = tuple[str, str | None]
 
 
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
-    view = find(manager, statement.name)
+    view = find_job(manager, statement.name)
     more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
     return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
 
@@ -53,22 +53,22 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
     yield "end time", _time(job.end_time)
     if job.waiting_for_members:
         yield "waits", describe_missing_members(job, members)
-    yield "last error", cause_words(job.cause) or None
+    yield "last error", describe_error(job.cause) or None
     if job.cause is not None:
         yield from _cause_facts(job.cause)
     yield "kind", "streaming" if plan.analysis.streaming else "batch"
     for source in plan.analysis.sources:
-        yield "source", source_words(source)
-    yield "sink", f"{sink_words(plan.analysis.sink)}; {write_words(plan)}"
-    yield "delivery", f"{WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+        yield "source", describe_source(source)
+    yield "sink", f"{describe_sink(plan.analysis.sink)}; {describe_write(plan)}"
+    yield "delivery", f"{GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
-        yield "trigger", trigger_words(plan)
+        yield "trigger", describe_trigger(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
     if plan.split_brain_protection:
         yield "quorum", f"{required_members(job)} members; {members} there"
     for name, value in show(plan.options).items():
         yield f"option {name}", value
-    yield "statement", hide_in_text(job.body.text)
+    yield "statement", redact_urls(job.body.text)
 
 
 def _cause_facts(cause: Cause) -> Iterator[Fact]:
@@ -91,7 +91,7 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     if job.rollback_version is not None:
         yield (
             "way back",
-            f"to: {hide_in_text(job.rollback_version.body.text)}; open until this version has committed a batch",
+            f"to: {redact_urls(job.rollback_version.body.text)}; open until this version has committed a batch",
         )
     if job.is_live:
         yield "newest batch began", _time(facts.batch_trigger)
@@ -104,7 +104,7 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     yield from _pairs("session", show(session.confs))
     yield from _pairs("default", job.version.session_defaults)
     for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
-        yield f"fingerprint {number}", hide_in_text(fact)
+        yield f"fingerprint {number}", redact_urls(fact)
     yield from _pairs("version of", job.version.software_versions)
 
 
@@ -124,7 +124,7 @@ def _time(seconds: float | None) -> str | None:
 
 def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
     """The statement that makes the job again, with the options that it has now."""
-    return Table(TEXT_COLUMNS, ((create_text(find(manager, statement.name).job),),))
+    return Table(TEXT_COLUMNS, ((create_text(find_job(manager, statement.name).job),),))
 
 
 def create_text(job: Job) -> str:
@@ -135,15 +135,15 @@ def create_text(job: Job) -> str:
     if job.plan.options:
         pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
         lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
-    lines.append(f"AS {hide_in_text(job.body.text)}")
-    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
+    lines.append(f"AS {redact_urls(job.body.text)}")
+    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
     note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
     return "\n".join((*note, *lines))
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
     """Every event with its cause, oldest first."""
-    job = find(manager, statement.name).job
+    job = find_job(manager, statement.name).job
     return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status
-from jetsql.jobs.statements.command_result import cause_words
+from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
@@ -37,7 +37,7 @@ _OF_MEASURE: Final = (
     Column("lag", "map<string,bigint>", "by source: how much lies behind the batch, where the source tells"),
     Column("lag_seconds", "map<string,double>", "by source: about how long the oldest of that had waited"),
 )
-METRICS_RELATION: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
+METRICS_COLUMNS: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
 
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -56,7 +56,7 @@ def _cells(measure: BatchMetrics) -> Iterator[Cell]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class JobMetrics:
     """A job at this moment.
 
     runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
@@ -75,7 +75,7 @@ class Reading:
     last_error: str | None
 
 
-def readings(manager: Manager) -> tuple[Reading, ...]:
+def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
     """Of the jobs that have not ended, and of each other name the newest, so that a job that failed is seen; in the
     order of their making."""
     jobs = {view.job.id: view.job for view in manager.registry.live()}
@@ -87,10 +87,10 @@ def readings(manager: Manager) -> tuple[Reading, ...]:
     return tuple(_reading(manager, jobs[job_id]) for job_id in sorted(jobs))
 
 
-def _reading(manager: Manager, job: Job) -> Reading:
+def _reading(manager: Manager, job: Job) -> JobMetrics:
     latest = manager.metrics.latest(job.id)
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark
     totals = manager.metrics.totals(job.id)
-    error = cause_words(job.cause) or None
-    return Reading(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)
+    error = describe_error(job.cause) or None
+    return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)

@@ -15,11 +15,11 @@ from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
-from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import Options
-from jetsql.jobs.planning.overwrite_conflicts import check_chain
-from jetsql.jobs.statements.command_result import CommandResult, cause_words
-from jetsql.jobs.statements.create_checks import check_reachable, plan_of
+from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
+from jetsql.jobs.statements.command_result import CommandResult, describe_error
+from jetsql.jobs.statements.create_checks import check_reachable, make_statement_plan
 from jetsql.language.statement import CreateJob
 
 
@@ -35,10 +35,10 @@ def replace_job(
     Raises StatementError STATE_NOT_COMPATIBLE (nothing was touched), UPDATE_FAILED (undone, the old version goes on),
     WRONG_STATUS, and whatever options, analysis and plan are refused with; JobEnded.
     """
-    plan = same_table(job, plan_of(manager, statement, options, session, job))
-    verdict = verdict_on(job, plan, statement, options)
+    plan = keep_table_location(job, make_statement_plan(manager, statement, options, session, job))
+    verdict = check_compatible(job, plan, statement, options)
     others = (view.job for view in manager.registry.live() if view.job.id != job.id)
-    check_chain(plan, statement.body, others)
+    check_overwrite_conflicts(plan, statement.body, others)
     if _same(job, statement, plan) and job.status is Status.RUNNING:
         return CommandResult(job, "The job is this one already; it goes on.")
     check_reachable(manager, statement, plan)
@@ -51,7 +51,7 @@ def replace_job(
     return _outcome(manager, _settled(manager, asked), asked.highest_checkpoint, verdict)
 
 
-def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> Verdict:
+def check_compatible(job: Job, plan: Plan, statement: CreateJob, options: Options) -> StateCompatibility:
     """Raises StatementError STATE_NOT_COMPATIBLE when the job's state can't go on under the plan."""
     if options.initial_snapshot is not None:
         raise StatementError(
@@ -60,7 +60,7 @@ def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> 
             place=options.value_place("initialSnapshotName"),
             hint="Leave the option out; or DROP JOB first, or use another name.",
         )
-    verdict = carry_over(job.plan, plan)
+    verdict = compare_plans(job.plan, plan)
     if verdict.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -71,7 +71,7 @@ def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> 
     return verdict
 
 
-def same_table(job: Job, plan: Plan) -> Plan:
+def keep_table_location(job: Job, plan: Plan) -> Plan:
     """A table whose rows the job replaces has another place after each batch, and is the same table all the time."""
     then, now = job.plan.analysis.sink, plan.analysis.sink
     if not (job.plan.overwrite and plan.overwrite and then.table == now.table and then.created == now.created):
@@ -111,7 +111,7 @@ def _settled(manager: Manager, asked: Job) -> JobView:
     return manager.registry.wait(JobView(asked), settled, seconds)
 
 
-def _outcome(manager: Manager, after: JobView, checkpoint: int, verdict: Verdict) -> CommandResult:
+def _outcome(manager: Manager, after: JobView, checkpoint: int, verdict: StateCompatibility) -> CommandResult:
     """checkpoint: of the new version."""
     job = after.job
     if job.version.checkpoint == checkpoint and job.is_live and job.status is not Status.SUSPENDED:
@@ -121,18 +121,18 @@ def _outcome(manager: Manager, after: JobView, checkpoint: int, verdict: Verdict
         )
     if job.pending_version is not None:
         return CommandResult(job, "The update is under way: the running batch of the old version is not finished yet.")
-    why = after.stats.update_message or cause_words(job.cause) or "Another statement came between."
+    why = after.stats.update_message or describe_error(job.cause) or "Another statement came between."
     message = f"The update of job {job.name} failed; it is {job.status.value}. {why}"
     raise StatementError("UPDATE_FAILED", message)
 
 
-def _state_words(job: Job, verdict: Verdict) -> str:
+def _state_words(job: Job, verdict: StateCompatibility) -> str:
     if verdict.from_scratch:
         return ""
     return "Its state is kept." if job.plan.analysis.stateful else "It goes on behind the rows that were read."
 
 
-def _sentences(verdict: Verdict) -> tuple[str, ...]:
+def _sentences(verdict: StateCompatibility) -> tuple[str, ...]:
     return tuple(f"{change[0].upper()}{change[1:]}." for change in verdict.changes)
 
 
@@ -146,7 +146,7 @@ def _progress(job: Job) -> str:
 
 def update_message(job: Job, plan: Plan) -> str:
     """The dry verdict for EXPLAIN CREATE OR REPLACE JOB."""
-    verdict = carry_over(job.plan, plan)
+    verdict = compare_plans(job.plan, plan)
     if verdict.reasons:
         return f"refused: {'; '.join(verdict.reasons)}"
     kept = "its state is kept" if plan.analysis.stateful else "it goes on behind the rows that were read"

@@ -11,11 +11,11 @@ from typing import Final
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, Trigger, name_key
-from jetsql.jobs.model.redaction import hide
-from jetsql.jobs.planning.guarantee import WORDS
-from jetsql.jobs.statements.command_result import why_words
+from jetsql.jobs.model.redaction import redact
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import create_text
-from jetsql.jobs.statements.lookup import find, like, live_named
+from jetsql.jobs.statements.lookup import find_job, find_live_job, like_pattern
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
 from jetsql.resultset import Cell, Column, Table, Value
@@ -62,15 +62,15 @@ MORE_JOB_COLUMNS: Final = (
     Column("statement", comment="the statement that makes it, without secrets"),
 )
 
-JOB_RELATION: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
-SNAPSHOT_RELATION: Final = (Column("id", comment="names its folder in the home"), *SNAPSHOT_COLUMNS)
+JOBS_TABLE_COLUMNS: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
+SNAPSHOTS_TABLE_COLUMNS: Final = (Column("id", comment="names its folder in the home"), *SNAPSHOT_COLUMNS)
 
 
 def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     """Newest first; without ALL those that have not ended."""
     views = all_views(manager) if statement.all_jobs else manager.registry.live()
     if statement.pattern is not None:
-        pattern = like(statement.pattern)
+        pattern = like_pattern(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
     return Table(JOB_COLUMNS, tuple(_job_row(manager, view) for view in views))
 
@@ -129,14 +129,14 @@ def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
         job.name,
         job.status.value,
         job.submission_time,
-        WORDS[job.plan.guarantee],
+        GUARANTEE_TEXTS[job.plan.guarantee],
         view.stats.rows_per_second,
-        None if latest is None else lag_words(latest),
-        why_words(job, len(manager.members)) or None,
+        None if latest is None else describe_lag(latest),
+        describe_not_running(job, len(manager.members)) or None,
     )
 
 
-def lag_words(measure: BatchMetrics) -> str | None:
+def describe_lag(measure: BatchMetrics) -> str | None:
     """By source where there is more than one."""
     several = len(measure.lag) > 1
     found = []
@@ -158,9 +158,9 @@ def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
 def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
     """Those of a job, of an ended and forgotten one too: its snapshots stay."""
     wanted = [each for each in snapshots if name_key(name.text) in (each.job_id, name_key(each.job_name))]
-    if wanted and (name.is_id or live_named(manager, name.text) is None):
+    if wanted and (name.is_id or find_live_job(manager, name.text) is None):
         return tuple(wanted)
-    job = find(manager, name).job
+    job = find_job(manager, name).job
     return tuple(each for each in snapshots if each.job_id == job.id)
 
 
@@ -173,5 +173,5 @@ def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
         snapshot.size_bytes,
         snapshot.created,
         max(0, int(now - snapshot.created)),
-        hide(snapshot.statement, snapshot.plan.options),
+        redact(snapshot.statement, snapshot.plan.options),
     )

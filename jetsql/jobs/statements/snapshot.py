@@ -17,13 +17,15 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_error, check_unused, find_starting_job
 from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
-from jetsql.jobs.model.redaction import hide
-from jetsql.jobs.statements.command_result import CommandResult, no_job
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.model.redaction import redact
+from jetsql.jobs.statements.command_result import CommandResult, no_job_result
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
-_ENDLESS: Final = 86_400.0 * 365  # a copy takes as long as it takes: ending the wait would not end the copying
+_NO_TIMEOUT_SECONDS: Final = (
+    86_400.0 * 365
+)  # a copy takes as long as it takes: ending the wait would not end the copying
 
 
 def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
@@ -31,20 +33,20 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
 
     Raises StatementError JOB_NOT_FOUND, SNAPSHOT_ALREADY_EXISTS, SNAPSHOT_FAILED, WRONG_STATUS.
     """
-    job = find(manager, statement.job).job
+    job = find_job(manager, statement.job).job
     check_has_state(job, statement.job.place)
     with manager.snapshot_names.reserve(statement.snapshot) as writing:
-        export = new_export(manager, statement.snapshot, or_replace=statement.or_replace)
+        export = new_snapshot_request(manager, statement.snapshot, or_replace=statement.or_replace)
         try:
             asked = manager.apply(job, TakeSnapshot(export))
         except StatementError as error:
             raise error.at(statement.job.place) from None
         if asked.job.snapshot_request == export:
-            snapshot = await_export(manager, asked.job, writing, statement.snapshot).snapshot
+            snapshot = await_snapshot(manager, asked.job, writing, statement.snapshot).snapshot
         else:
-            snapshot = _write_beside(manager, asked.job, export, statement.snapshot)
+            snapshot = _write_from_running_job(manager, asked.job, export, statement.snapshot)
         _delete_replaced(manager, export)
-    return CommandResult(manager.view(job).job, snapshot_words(snapshot)).table()
+    return CommandResult(manager.view(job).job, describe_snapshot(snapshot)).table()
 
 
 def check_has_state(job: Job, place: Span | None) -> None:
@@ -58,7 +60,9 @@ def check_has_state(job: Job, place: Span | None) -> None:
         raise StatementError("SNAPSHOT_FAILED", message, place=place, hint=hint)
 
 
-def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False) -> SnapshotRequest:
+def new_snapshot_request(
+    manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False
+) -> SnapshotRequest:
     """Raises StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
     there = manager.store.snapshot_named(name.text)
     if there is not None and not or_replace:
@@ -90,26 +94,26 @@ class SnapshotResult:
     view: JobView
 
 
-def await_export(manager: Manager, job: Job, writing: PendingSnapshot, name: Name) -> SnapshotResult:
+def await_snapshot(manager: Manager, job: Job, writing: PendingSnapshot, name: Name) -> SnapshotResult:
     """Wait for the snapshot of a job that does not run. Raises StatementError SNAPSHOT_FAILED."""
 
     def over(now: JobView) -> bool:  # the outcome is known a moment before the job is shown without its export
         return writing.outcome is not None and now.job.snapshot_request != job.snapshot_request
 
-    after = manager.registry.wait(JobView(job), over, _ENDLESS)
+    after = manager.registry.wait(JobView(job), over, _NO_TIMEOUT_SECONDS)
     if isinstance(writing.outcome, Snapshot):
         return SnapshotResult(writing.outcome, after)
     raise _failed(after.job, name, writing.outcome or "")
 
 
-def _write_beside(manager: Manager, job: Job, export: SnapshotRequest, name: Name) -> Snapshot:
+def _write_from_running_job(manager: Manager, job: Job, export: SnapshotRequest, name: Name) -> Snapshot:
     """The job goes on. What it is to be a snapshot of is what it has committed when the copy begins."""
     try:
         copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
     except JetSQLError as error:
         raise _at(error, name) from error
     except Exception as error:  # the engine tells what any error of its own means
-        words = hide(describe_cause(manager.workers.cause_of(error)), job.plan.options)
+        words = redact(describe_cause(manager.workers.cause_of(error)), job.plan.options)
         raise _failed(manager.view(job).job, name, words) from error
     try:
         taken = manager.apply(job, SnapshotWritten(export, job.version, copied.batch, copied.size_bytes))
@@ -136,7 +140,7 @@ def _delete_replaced(manager: Manager, export: SnapshotRequest) -> None:
         manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
 
 
-def snapshot_words(snapshot: Snapshot) -> str:
+def describe_snapshot(snapshot: Snapshot) -> str:
     """What was kept, as a sentence."""
     return f"Snapshot {snapshot.name} holds the state as of batch {snapshot.batch} ({snapshot.size_bytes} bytes)."
 
@@ -150,14 +154,14 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     while not removed:  # once, unless another statement drops or replaces it in the meantime
         found = manager.store.snapshot_named(name.text)
         if found is None and statement.if_exists:
-            return no_job(name.text, f"There is no snapshot named {name}; nothing to drop.")
+            return no_job_result(name.text, f"There is no snapshot named {name}; nothing to drop.")
         snapshot = found or find_snapshot(manager, name.text, name.place)
         try:
             removed = manager.remove_snapshot(snapshot)
         except StatementError as error:
             raise error.at(name.place) from None
     manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
-    return no_job(snapshot.name, "Dropped.")
+    return no_job_result(snapshot.name, "Dropped.")
 
 
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:

@@ -15,8 +15,8 @@ from jetsql.jobs.lifecycle.step_context import remedy
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView, RunStats
 from jetsql.jobs.model.job import Status, Trigger
-from jetsql.jobs.statements.command_result import CommandResult, cause_words, what_words
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.statements.command_result import CommandResult, describe_error, error_text
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import Name, WaitForJob, WaitGoal
 from jetsql.resultset import Table
 
@@ -24,7 +24,7 @@ _DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAIL
 
 
 @dataclass(frozen=True)
-class _Wait:
+class _WaitCondition:
     """reached: the goal. words: what is waited for. watch_idle: runs must be asked to tell that they are idle."""
 
     reached: Callable[[JobView], bool]
@@ -34,17 +34,17 @@ class _Wait:
 
 def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
-    begun = manager.clock()
-    view = find(manager, statement.name)
-    wait = _goal(manager, view, statement, begun)
+    begin = manager.clock()
+    view = find_job(manager, statement.name)
+    wait = _wait_condition(manager, view, statement, begin)
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
     after = _until(manager, view, wait, seconds)
     if not wait.reached(after):
         raise _not_reached(manager, after, wait, seconds, statement.name)
-    return CommandResult(after.job, _done_words(after)).table()
+    return CommandResult(after.job, _done_message(after)).table()
 
 
-def _goal(manager: Manager, view: JobView, statement: WaitForJob, begun: float) -> _Wait:
+def _wait_condition(manager: Manager, view: JobView, statement: WaitForJob, begin: float) -> _WaitCondition:
     job = view.job
     ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
     match statement.goal:
@@ -58,27 +58,27 @@ def _goal(manager: Manager, view: JobView, statement: WaitForJob, begun: float) 
                 hint="Use UNTIL IDLE or UNTIL BATCH n.",
             )
         case WaitGoal.IDLE if not ends:
-            return _idle(manager, view, begun)
+            return _idle(manager, view, begin)
         case None if not ends:
-            return _Wait(lambda view: view.job.batch is not None, "its first batch")
+            return _WaitCondition(lambda view: view.job.batch is not None, "its first batch")
         case _:
-            return _Wait(lambda view: view.job.status is Status.COMPLETED, "its end")
+            return _WaitCondition(lambda view: view.job.status is Status.COMPLETED, "its end")
 
 
-def _batch(number: int) -> _Wait:
-    return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
+def _batch(number: int) -> _WaitCondition:
+    return _WaitCondition(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
 
 
 @dataclass(frozen=True)
 class IdleGoal:
     """Everything that was there when WAIT FOR JOB ... UNTIL IDLE began is committed."""
 
-    begun: float  # when the statement began, seconds since the epoch
+    begin: float  # when the statement began, seconds since the epoch
     trigger_count: int  # the number of triggers that the job's runs had reported by then
     batch_is_enough: bool  # a trigger that commits rows leaves none of the rows that it found
 
     @staticmethod
-    def of(view: JobView, begun: float) -> IdleGoal:
+    def of(view: JobView, begin: float) -> IdleGoal:
         """Return the goal for a job as it is when the statement begins.
 
         A batch holds all that was there when its trigger began, unless sources are limited or the batch ends by the
@@ -89,7 +89,7 @@ class IdleGoal:
         limited = any(source.rate_limited for source in analysis.sources)
         by_clock = view.job.plan.trigger is Trigger.REAL_TIME
         batch_is_enough = not limited and not by_clock and (endless or not analysis.waits_for_watermark)
-        return IdleGoal(begun, view.stats.trigger_count, batch_is_enough)
+        return IdleGoal(begin, view.stats.trigger_count, batch_is_enough)
 
     def reached(self, facts: RunStats, now: float) -> bool:
         """Return whether a trigger that began after the statement found nothing more. now: seconds since the epoch.
@@ -100,20 +100,20 @@ class IdleGoal:
         triggers = [(facts.idle_trigger, facts.idle_trigger_number)]
         if self.batch_is_enough:
             triggers.append((facts.batch_trigger, facts.batch_trigger_number))
-        set_back = now < self.begun
+        set_back = now < self.begin
         return any(
-            time is not None and (time >= self.begun or (set_back and number >= self.trigger_count + 2))
+            time is not None and (time >= self.begin or (set_back and number >= self.trigger_count + 2))
             for time, number in triggers
         )
 
 
-def _idle(manager: Manager, view: JobView, begun: float) -> _Wait:
-    goal = IdleGoal.of(view, begun)
+def _idle(manager: Manager, view: JobView, begin: float) -> _WaitCondition:
+    goal = IdleGoal.of(view, begin)
     words = "everything that was there to be committed"
-    return _Wait(lambda view: goal.reached(view.stats, manager.clock()), words, watch_idle=True)
+    return _WaitCondition(lambda view: goal.reached(view.stats, manager.clock()), words, watch_idle=True)
 
 
-def _until(manager: Manager, view: JobView, wait: _Wait, seconds: float) -> JobView:
+def _until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float) -> JobView:
     """Wait, and ask each new run of the job to tell when it is idle."""
     until = monotonic() + seconds
     while True:
@@ -134,17 +134,17 @@ def _is_dead_end(view: JobView) -> bool:
     return view.job.status in _DEAD_ENDS or view.job.status is Status.COMPLETED
 
 
-def _not_reached(manager: Manager, view: JobView, wait: _Wait, seconds: float, name: Name) -> StatementError:
+def _not_reached(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float, name: Name) -> StatementError:
     job = view.job
     if job.status is Status.FAILED and job.cause is not None:
-        message = f"Job {job.name} failed: {what_words(job.cause)}"
+        message = f"Job {job.name} failed: {error_text(job.cause)}"
         return StatementError("JOB_FAILED", message, place=name.place, hint=job.cause.hint)
     if job.status is Status.COMPLETED:
         return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
     if job.status in _DEAD_ENDS:
         why, hint = ".", "Start it with RESUME JOB."
         if job.cause is not None:
-            why, hint = f": {what_words(job.cause)}", remedy(job.cause)
+            why, hint = f": {error_text(job.cause)}", remedy(job.cause)
         message = f"Job {job.name} is {job.status.value}{why}"
         return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
     message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(manager, view)}"
@@ -156,12 +156,12 @@ def _lag(manager: Manager, view: JobView) -> str:
     batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
     began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
     rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
-    error = f" Its last error: {cause_words(job.cause)}" if job.cause else ""
+    error = f" Its last error: {describe_error(job.cause)}" if job.cause else ""
     waits = f" {describe_missing_members(job, len(manager.members))}" if job.waiting_for_members else ""
     return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
 
 
-def _done_words(view: JobView) -> str:
+def _done_message(view: JobView) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
         return view.stats.words or "The job has completed."

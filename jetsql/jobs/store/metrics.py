@@ -125,7 +125,7 @@ class Series:
     def newest(self) -> BatchMetrics | None:
         return self._measures[0][-1] if self._measures[0] else None
 
-    def rewrite(self) -> None:
+    def mark_unwritten(self) -> None:
         """Nothing of it is in the file."""
         self._unwritten = list(self._oldest)
 
@@ -154,14 +154,14 @@ class Series:
         kept, span = self._measures[level], self._levels[level].span
         time = measure.time // span * span
         if not kept or kept[-1].time != time:
-            self._append(level, _rated(replace(measure, time=time, span=span)))
+            self._append(level, _with_rates(replace(measure, time=time, span=span)))
             return
-        kept[-1] = _rated(_together(kept[-1], measure))
+        kept[-1] = _with_rates(_merge(kept[-1], measure))
         last = self._oldest[level] + len(kept) - 1
         self._unwritten[level] = min(self._unwritten[level], last)
 
 
-def _together(older: BatchMetrics, newer: BatchMetrics) -> BatchMetrics:
+def _merge(older: BatchMetrics, newer: BatchMetrics) -> BatchMetrics:
     """Both in one; time and span are the older one's."""
     values: dict[str, Any] = {name: _sum(getattr(older, name), getattr(newer, name)) for name in _SUMS}
     values |= {name: getattr(newer if getattr(newer, name) is not None else older, name) for name in _NEWEST}
@@ -175,7 +175,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return one + other
 
 
-def _rated(measure: BatchMetrics) -> BatchMetrics:
+def _with_rates(measure: BatchMetrics) -> BatchMetrics:
     """With the rates of its whole span."""
     rows, worked = measure.input_rows, measure.trigger_ms
     return replace(
@@ -264,8 +264,8 @@ class Metrics:
             found = (series.take_changes(job) for job, series in self._series.items())
             return tuple(changes for changes in found if changes is not None), forgotten
 
-    def rewrite(self) -> None:
+    def mark_unwritten(self) -> None:
         """The file has nothing of what there is."""
         with self._lock:
             for series in self._series.values():
-                series.rewrite()
+                series.mark_unwritten()

@@ -67,7 +67,7 @@ class MetricsFile:
             self._metrics.restore({job: series for job, series in saved.items() if job in jobs})
             self._change((), saved.keys() - set(jobs))
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError, ValueError) as error:
-            self._begin_anew(error)
+            self._replace_file(error)
         self._thread = Thread(target=self._loop, name="jetsql-metrics", daemon=True)
         self._thread.start()
 
@@ -90,9 +90,9 @@ class MetricsFile:
             self._forgotten = set()
         except sa.exc.OperationalError as error:
             _LOG.error("Metrics could not be written to %s: %s. They will be.", self._path, error.orig)
-            self._metrics.rewrite()
+            self._metrics.mark_unwritten()
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
-            self._begin_anew(error)
+            self._replace_file(error)
 
     def _loop(self) -> None:
         while not self._ended.wait(WRITE_SECONDS):
@@ -132,7 +132,7 @@ class MetricsFile:
             for change in changes:
                 _write(connection, change)
 
-    def _begin_anew(self, error: Exception) -> None:
+    def _replace_file(self, error: Exception) -> None:
         """The file is of no use: it is moved aside, and what is in memory is written to a new one."""
         aside = Path(f"{self._path}.damaged")
         why = getattr(error, "orig", None) or error
@@ -140,7 +140,7 @@ class MetricsFile:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
-        self._metrics.rewrite()
+        self._metrics.mark_unwritten()
         try:
             for end in ("-wal", "-shm"):
                 Path(f"{self._path}{end}").unlink(missing_ok=True)

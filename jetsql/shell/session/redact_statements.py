@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from jetsql.jobs.model.redaction import HIDDEN, hide_in_text, is_secret
+from jetsql.jobs.model.redaction import REDACTED, is_secret, redact_urls
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.secret_references import is_reference
 from jetsql.shell.session.entries import DotCommand, command_end, entries
@@ -37,10 +37,10 @@ def _without_values(part: str) -> str:
     found = list(tokens(part))
     settings = list(_settings(part, found))
     strings = [place for place in _strings(found) if not any(start <= place[0] < stop for start, stop in settings)]
-    shown = {**dict.fromkeys(settings, HIDDEN), **dict.fromkeys(strings, f"'{HIDDEN}'")}
+    shown = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
     for start, stop in sorted(shown, reverse=True):
         part = part[:start] + shown[start, stop] + part[stop:]
-    return hide_in_text(part)
+    return redact_urls(part)
 
 
 def _settings(part: str, found: list[Token]) -> Iterator[tuple[int, int]]:

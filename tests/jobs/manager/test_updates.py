@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
-from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.resultset import Table
@@ -239,34 +239,34 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("old", "new", "reason"), REFUSALS)
 def test_why_state_can_not_go_on(old: Plan, new: Plan, reason: str) -> None:
-    reasons = carry_over(old, new).reasons
+    reasons = compare_plans(old, new).reasons
     assert reason in "; ".join(reasons)
 
 
 def test_what_changes_though_the_state_goes_on() -> None:
-    anew = carry_over(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
+    anew = compare_plans(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
     assert "was made anew" in anew.changes[0]
-    table = carry_over(plan(), plan(analysis(sink=sink("other"))))
+    table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
     assert "rows go into other from now on" in table.changes[0]
-    spread = carry_over(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
+    spread = compare_plans(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
     assert spread.reasons == () and spread.changes == ("the state is spread over 4 partitions",)
-    assert carry_over(plan(), replace(plan(), interval_millis=5)).reasons == ()
+    assert compare_plans(plan(), replace(plan(), interval_millis=5)).reasons == ()
 
 
 def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
     moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
-    assert carry_over(plan(counting(COUNT), **TOKYO), moved) == Verdict()
+    assert compare_plans(plan(counting(COUNT), **TOKYO), moved) == StateCompatibility()
 
 
 def test_a_column_named_after_a_limit_is_no_limit() -> None:
     counts = Operator("Aggregate", "source0.GlobalLimit: int; count(1): bigint")
-    verdict = carry_over(plan(counting(counts)), plan(counting(counts), **FOUR))
-    assert verdict == Verdict(changes=("the state is spread over 4 partitions",))
+    verdict = compare_plans(plan(counting(counts)), plan(counting(counts), **FOUR))
+    assert verdict == StateCompatibility(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
     old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
-    assert carry_over(old, new) == Verdict(changes=("the state is spread over 4 partitions",))
+    assert compare_plans(old, new) == StateCompatibility(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_version_is_stored_whole(w: World) -> None:

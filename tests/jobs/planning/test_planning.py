@@ -10,7 +10,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.language.statement import Verb
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import analysis, sink, source
@@ -126,7 +126,7 @@ def test_aggregates_in_real_time_update_rows() -> None:
 def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> None:
     error = refused(of, trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
-    assert not tracks_beside(plan(of, processingGuarantee="atLeastOnce"))
+    assert not tracks_asynchronously(plan(of, processingGuarantee="atLeastOnce"))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> 
 def test_jobs_that_note_how_far_they_are_beside_their_batches(
     of: Analysis, options: dict[str, str], beside: bool
 ) -> None:
-    assert tracks_beside(plan(of, **options)) is beside
+    assert tracks_asynchronously(plan(of, **options)) is beside
 
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))

@@ -14,7 +14,7 @@ from jetsql.jobs.lifecycle.events import Step, UserEvent
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
 from jetsql.jobs.statements.dispatch import columns
-from jetsql.jobs.statements.lookup import like
+from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.language import parse
 from jetsql.resultset import Table
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
@@ -69,7 +69,7 @@ def test_show_jobs_lists_live_ones_newest_first(w: World) -> None:
     ],
 )  # fmt: skip
 def test_patterns(pattern: str, name: str, matches: bool) -> None:
-    assert bool(like(pattern).fullmatch(name)) is matches
+    assert bool(like_pattern(pattern).fullmatch(name)) is matches
 
 
 def test_snapshots_are_listed_newest_first(w: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from jetsql.jobs.statements.system_tables import RELATIONS, rows
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.resultset import Cell
 from tests.support.jobs_world import World, body, world
@@ -35,12 +35,12 @@ def jobs(tmp_path: Path) -> Iterator[World]:
 
 def table(jobs: World, name: str) -> list[dict[str, Cell]]:
     """The rows of a relation by column."""
-    [relation] = [relation for relation in RELATIONS if relation.name == name]
+    [relation] = [relation for relation in SYSTEM_TABLES if relation.name == name]
     names = [column.name for column in relation.columns]
     return [dict(zip(names, row, strict=True)) for row in rows(jobs.manager, name)]
 
 
-@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
+@pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
     assert relation.comment.endswith(".")  # type: ignore[attr-defined]
     names = [column.name for column in relation.columns]  # type: ignore[attr-defined]
@@ -48,7 +48,7 @@ def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
     assert all(name == name.lower() for name in names)
 
 
-@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
+@pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_values_are_of_their_columns_types(relation: object, jobs: World) -> None:
     ended = jobs.make("ended")
     jobs.engine.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
@@ -114,7 +114,7 @@ def test_statements_are_shown_without_secrets(jobs: World) -> None:
     query = "SELECT * FROM STREAM src -- jdbc:postgresql://ann:sesame@localhost/shop?password=sesame"
     jobs.make("orders", {"spark.my.password": "sesame"}, body=body(query=query))
     jobs.sql("CREATE SNAPSHOT s FOR JOB orders")
-    for relation in RELATIONS:
+    for relation in SYSTEM_TABLES:
         assert "sesame" not in repr(list(rows(jobs.manager, relation.name))), relation.name
     assert "***" in str(table(jobs, "jobs")[0]["statement"])
 

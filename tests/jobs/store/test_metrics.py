@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from jetsql.jobs.statements.job_metrics import readings
+from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile
 from tests.support.jobs_world import World, world
@@ -323,7 +323,7 @@ def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
         latest = measure(1, 900.0, 5, watermark=880.0)
         jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, measure=latest))
         jobs.sql("RESTART JOB orders")
-        ended, reading = readings(jobs.manager)
+        ended, reading = job_metrics(jobs.manager)
         assert (ended.name, ended.status) == ("ended", Status.FAILED)
         assert (reading.id, reading.name, reading.status) == (made, "orders", Status.RUNNING)
         assert (reading.runs, reading.attempts, reading.totals.input_rows) == (2, 0, 25)

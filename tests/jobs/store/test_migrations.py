@@ -110,7 +110,7 @@ def test_operators_become_data(path: Path) -> None:
 
 
 def test_events_of_the_history_get_their_new_names(path: Path) -> None:
-    old = {title for (title,) in asked(path, "SELECT title FROM history")}
+    old = {str(title) for (title,) in asked(path, "SELECT title FROM history")}
     assert {"suspend asked for", "drop asked for"} < old
     with closing(Store(path)) as store:
         events = {row.event for row in store.history()}
