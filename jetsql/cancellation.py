@@ -40,7 +40,7 @@ class Cancellation:
                 all_of_them.callback(callback)
 
     def check(self) -> None:
-        """Raises StatementError STATEMENT_CANCELLED when it was asked for."""
+        """Raise StatementError STATEMENT_CANCELLED when it was asked for."""
         if self._requested:
             raise StatementError("STATEMENT_CANCELLED", self._reason)
 
@@ -64,7 +64,7 @@ _current: ContextVar[Cancellation] = ContextVar("cancellation", default=NEVER)
 
 
 def current() -> Cancellation:
-    """The token of the statement that this thread runs."""
+    """Return the token of the statement that this thread runs."""
     return _current.get()
 
 

@@ -101,7 +101,7 @@ class FailPoint:
 
     @classmethod
     def parse(cls, text: str) -> FailPoint:
-        """Raises UnknownFailpoint."""
+        """Raise UnknownFailpoint."""
         place, _, times = text.strip().partition("@")
         name, _, job = place.partition(":")
         if name not in POINTS or not (times or "1").isdigit() or times == "0":
@@ -149,18 +149,18 @@ def _armed(text: str) -> _ArmedPoints | None:
 
 
 def check_armed() -> None:
-    """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
+    """Raise EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
     if _unknown is not None:
         raise EngineError("ENGINE_NOT_STARTED", str(_unknown), hint=f"There are: {', '.join(POINTS)}.")
 
 
 def armed() -> bool:
-    """Whether there is a place to die at."""
+    """Return whether there is a place to die at."""
     return _armed_points is not None
 
 
 def left() -> list[str]:
-    """The names of the armed places that nobody has come to yet."""
+    """Return the names of the armed places that nobody has come to yet."""
     return [] if _armed_points is None else _armed_points.left()
 
 

@@ -26,7 +26,7 @@ class Column:
 
     @property
     def kind(self) -> str | Mapping[str, Any]:
-        """The type with all that is known of its members."""
+        """Return the type with all that is known of its members."""
         return self.structure if isinstance(self.structure, Mapping) else self.type
 
 

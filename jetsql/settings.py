@@ -98,7 +98,7 @@ def load(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The settings that hold, with what is passed here above everything else.
+    """Return the settings that hold, with what is passed here above everything else.
 
     conf: Spark's settings; those of file and environment that are not named here hold too. flags: further settings by
     their names, None where the flag was not given.
@@ -125,7 +125,7 @@ def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
 
 
 def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
-    """A value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
+    """Return a value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
     value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
     try:
         return readers[given.name](value)
@@ -168,7 +168,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """The file that settings are read from, whether or not it exists."""
+    """Return the file that settings are read from, whether or not it exists."""
     named = environ.get("JETSQL_CONFIG")
     return Path(named) if named else platformdirs.user_config_path("jetsql", appauthor=False) / "config.toml"
 

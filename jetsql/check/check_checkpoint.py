@@ -55,7 +55,7 @@ def check_checkpoint(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def newest_commit(folder: Path) -> int | None:
-    """The newest batch that Spark knows to be done."""
+    """Return the newest batch that Spark knows to be done."""
     return read_log(folder / "commits").newest
 
 
@@ -147,7 +147,8 @@ def _state_findings(checkpoint: Checkpoint, commit: Path, batch: int) -> Iterato
 
 
 def _incomplete_folders(state: Path, commit: object) -> Iterator[Path]:
-    """The folders without a file that the commit names. Raises TypeError, AttributeError for what is no commit."""
+    """Return the folders without a file that the commit names. Raises TypeError, AttributeError for what is no
+    commit."""
     named = commit.get("stateUniqueIds") if isinstance(commit, dict) else None
     for operator, partitions in sorted((named or {}).items()):
         for number, ids in enumerate(partitions):

@@ -35,6 +35,6 @@ def _number(count: int, thing: str) -> str:
 
 
 def result(report: HomeReport) -> StatementResult:
-    """A row for each finding; empty where there is nothing to say."""
+    """Return a row for each finding; empty where there is nothing to say."""
     rows = ((each.severity.value, each.what, each.where or None, each.remedy or None) for each in report.findings)
     return StatementResult(COLUMNS, rows)

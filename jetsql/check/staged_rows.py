@@ -15,7 +15,7 @@ STAGING: Final = ".jetsql"
 
 
 def local_path(location: str) -> Path | None:
-    """A location of the catalogue as a path; None when it is not on this machine's file system."""
+    """Return a location of the catalogue as a path; None when it is not on this machine's file system."""
     scheme, colon, path = location.partition(":")
     if not colon or "/" in scheme:
         return Path(location)
@@ -57,7 +57,7 @@ def _unmoved_files(manifest: dict[str, object]) -> list[Path]:
 
 
 def check_table(job: Job) -> Iterator[Finding]:
-    """Whether the folder that a live job writes into is there. That of a table that is overwritten moves."""
+    """Return whether the folder that a live job writes into is there. That of a table that is overwritten moves."""
     sink, plan = job.plan.analysis.sink, job.plan
     folder = local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
     if folder is not None and not folder.is_dir():
@@ -81,5 +81,5 @@ def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
 
 
 def _owner(folder: str) -> str:
-    """The id of the job that staged there, which is four groups; its dead letters have a number behind it."""
+    """Return the id of the job that staged there, which is four groups; its dead letters have a number behind it."""
     return "-".join(folder.split("-")[:4])

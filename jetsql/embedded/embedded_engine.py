@@ -118,7 +118,7 @@ class EmbeddedEngine:
         return EngineSession(self, self.spark).run(text)
 
     def session(self) -> EngineSession:
-        """A session of its own: a current schema, settings, temporary views."""
+        """Return a session of its own: a current schema, settings, temporary views."""
         if self.closed:
             raise closed_error()
         return EngineSession(self)
@@ -156,7 +156,7 @@ class EmbeddedEngine:
 
     @contextmanager
     def open_endpoints(self, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
-        """The doors beside HTTP, open while this lasts; statements that wait then are broken off.
+        """Return the endpoints besides HTTP, open while this lasts; statements that wait then are broken off.
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
@@ -194,7 +194,7 @@ class EmbeddedEngine:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it was asked to close."""
+        """Return whether it was asked to close."""
         return self._closed
 
     @property
@@ -213,7 +213,7 @@ class EmbeddedEngine:
 
     @cached_property
     def zone(self) -> tzinfo:
-        """The time zone of a new session."""
+        """Return the time zone of a new session."""
         return statements.session_zone(self.spark.newSession())
 
     def __enter__(self) -> EmbeddedEngine:
@@ -282,14 +282,14 @@ class EngineSession:
         return from_table(table, zone)
 
     def schema(self) -> str:
-        """The current schema; with its catalog where that is not Spark's own."""
+        """Return the current schema; with its catalog where that is not Spark's own."""
         catalog = self.spark.catalog.currentCatalog()
         schema = self.spark.catalog.currentDatabase()
         return schema if catalog == "spark_catalog" else f"{catalog}.{schema}"
 
 
 def describe(text: str) -> tuple[Column, ...] | None:
-    """The columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
+    """Return the columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
     statement = _parsed(text)
     return None if statement is None else dispatch.columns(statement)
 

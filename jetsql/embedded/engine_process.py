@@ -1,6 +1,7 @@
-"""The engine as a process of its own: one home, its jobs, and the doors through which clients come.
+"""The engine as a process of its own: one home, its jobs, and the endpoints through which clients come.
 
-What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the doors
+What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the
+endpoints
 answer, says so from the moment on when the engine is asked to stop, and goes when it has; so whoever reads it and is
 not answered knows that the engine died. Should Spark's own process die, this one ends with it at once: nothing here is
 worth keeping without it, and the next start recovers.
@@ -47,7 +48,7 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
     """Run an engine until `stop` is set or a client asks for its end; its jobs then stop gracefully and go on with the
     next start.
 
-    prepare: called before anybody else can come in. ready: called when the doors answer.
+    prepare: called before anybody else can come in. ready: called when the endpoints answer.
     Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, HOME_NOT_USABLE, and what
     `prepare` raises.
     """
@@ -57,7 +58,7 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
         try:
             endpoints.check_ports(settings.endpoints)
             http = settings.endpoints
-            with endpoints.listen(http.http_host, http.http_port, "The HTTP door", "http") as listening:
+            with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
                 _serve(replace(settings, home=home), prepare, ready, stop, listening)
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))

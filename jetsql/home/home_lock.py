@@ -76,7 +76,7 @@ def _owner_words(note: Path) -> str:
 
 
 def make_home(home: Path) -> Path:
-    """The home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
+    """Return the home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
     home = home.expanduser().absolute()
     try:
         private_folder(home)

@@ -19,12 +19,12 @@ def write_private(file: Path, text: str) -> None:
 
 
 def append_private(file: Path) -> BinaryIO:
-    """The file, to write at its end. Raises OSError."""
+    """Return the file, to write at its end. Raises OSError."""
     return open(file, "ab", opener=private_opener)
 
 
 def private_opener(path: str, flags: int) -> int:
-    """An `opener` for `open`."""
+    """Return an `opener` for `open`."""
     return os.open(path, flags, MODE)
 
 

@@ -74,7 +74,7 @@ def storage_of(home: Path) -> Storage:
 
 
 def choose_storage(home: Path, wanted: str | None) -> Storage:
-    """The storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
+    """Return the storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
 
     Raises EngineError HOME_NOT_USABLE for another one than it has.
     """
@@ -121,7 +121,7 @@ def warn_if_open(home: Path, storage: Storage) -> None:
 
 
 def _make_private(root: str) -> None:
-    """Raises EngineError HOME_NOT_USABLE."""
+    """Raise EngineError HOME_NOT_USABLE."""
     folder = _local(root)
     if folder is not None:
         try:

@@ -1,4 +1,4 @@
-"""The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
+"""The HTTP server: statements in, typed rows out, for clients without Spark.
 
     POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
     DELETE /v1/statements/{id}          cancel one without a session, by the id that its request named
@@ -64,13 +64,13 @@ _SHORT_THREADS: Final = 16
 
 
 class ServedEngine(SessionFactory, ErrorReporter, Protocol):
-    """What the door leads to: an `EmbeddedEngine`."""
+    """The engine behind the HTTP server: an `EmbeddedEngine`."""
 
     @property
     def closed(self) -> bool: ...
 
     def run(self, text: str) -> StatementResult:
-        """A statement in the engine's own session."""
+        """Return a statement in the engine's own session."""
 
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """What Prometheus is told."""
@@ -102,7 +102,7 @@ class HttpServer:
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
-        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="door")
+        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
         )
@@ -193,7 +193,7 @@ async def _description(http: Request) -> Response:
 
 
 async def _body(http: Request) -> Mapping[str, Any]:
-    """The JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
+    """Return the JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
     received = bytearray()
     async for part in http.stream():
         received += part
@@ -239,7 +239,7 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 
 def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
-    """Raises StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
+    """Raise StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
     for name, value in message.items():
         if name not in _FIELDS:
             raise StatementError(
@@ -262,7 +262,7 @@ def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
 
 
 def _statement_id(named: str | None, session: str | None) -> str:
-    """Raises StatementError REQUEST_NOT_READABLE."""
+    """Raise StatementError REQUEST_NOT_READABLE."""
     if named and session is None and not _OWN_ID.fullmatch(named):
         raise StatementError(
             "REQUEST_NOT_READABLE",

@@ -1,4 +1,4 @@
-"""Who may use the HTTP door: whoever knows the token, under a name that this engine is known by.
+"""Who may use the HTTP endpoint: whoever knows the token, under a name that this engine is known by.
 
 The token alone would do against people; the Host header is checked against web pages, which can make a browser on this
 machine send requests here under a name of their own (DNS rebinding).
@@ -30,7 +30,7 @@ class Access:
         self._names = {name.casefold() for name in (*LOOPBACK_NAMES, *names)}
 
     def guard(self, app: ASGIApp) -> ASGIApp:
-        """The application, for those who may use it."""
+        """Return the application, for those who may use it."""
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":

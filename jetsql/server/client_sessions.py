@@ -1,4 +1,4 @@
-"""Sessions of the HTTP door's clients: each has a session of Spark's, and goes when nobody used it for a while.
+"""Sessions of the HTTP endpoint's clients: each has a session of Spark's, and goes when nobody used it for a while.
 
 Clients come and go and many never say goodbye; jobs don't notice. A session is dropped by forgetting it: Spark's side
 of it is garbage when nothing refers to it any more.
@@ -56,7 +56,7 @@ class ClientSessions:
         self._dropping.start()
 
     def open(self) -> ClientSession:
-        """Raises EngineError ENGINE_NOT_REACHABLE when there are too many."""
+        """Raise EngineError ENGINE_NOT_REACHABLE when there are too many."""
         if len(self._sessions) >= self._most:
             raise EngineError(
                 "ENGINE_NOT_REACHABLE",
@@ -75,7 +75,7 @@ class ClientSessions:
 
     @contextmanager
     def using(self, session_id: str | None) -> Iterator[Session]:
-        """A client's session, kept while this lasts; one for this time alone when no id is given.
+        """Return a client's session, kept while this lasts; one for this time alone when no id is given.
 
         Raises StatementError SESSION_NOT_FOUND.
         """

@@ -1,7 +1,7 @@
 """Values of parameter markers as clients send them, checked and made ready for Spark.
 
     null, true, 1, 1.5, "text", [1, 2]                       plain: Spark's VOID, BOOLEAN, INT, DOUBLE, STRING, ARRAY
-    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the door writes values
+    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the endpoint writes values
     {"type": "array", "value": [...]}                        as a plain array
     {"type": "map", "value": [[key, value], ...]}            or an object, where the keys are texts
     {"type": "struct", "value": [[name, value], ...]}        or an object
@@ -23,7 +23,7 @@ BoundParameters = Mapping[str, Any] | Sequence[Any]
 
 
 def bind_parameters(value: Any, text: str) -> BoundParameters | None:
-    """The parameters of a request for a statement of this text; None when there are none.
+    """Return the parameters of a request for a statement of this text; None when there are none.
 
     Raises StatementError PARAMETER_NOT_READABLE. Spark tells of missing ones, and not of too many.
     """

@@ -75,7 +75,7 @@ class JobsCollector(Collector):
         jobs = job_metrics(self._manager)
         yield GaugeMetricFamily("jetsql_engine_up", "1 while the engine answers.", value=1)
         yield InfoMetricFamily("jetsql_engine", "What this engine is.", value={"version": VERSION})
-        yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP door.", value=self._sessions)
+        yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP endpoint.", value=self._sessions)
         yield GaugeMetricFamily("jetsql_statements", "Statements that clients have running.", value=self._statements)
         yield _statuses(jobs)
         yield _status(jobs)

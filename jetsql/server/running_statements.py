@@ -1,4 +1,4 @@
-"""Statements that clients of the HTTP door have running: on threads, and to be cancelled from others.
+"""Statements that clients of the HTTP endpoint have running: on threads, and to be cancelled from others.
 
 A thread runs one statement from its text to its last row and hands on lines as `wire` writes them. Handing on blocks
 while the reader is slow, which is all the back-pressure there is: the next row is only fetched when there is room.

@@ -103,6 +103,6 @@ def _emit(
 def error_response(
     report: ErrorReport, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as a whole response. status: of HTTP; else by its condition."""
+    """Return an error as a whole response. status: of HTTP; else by its condition."""
     by_kind = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
     return JSONResponse(wire.error_body(report), status or by_kind, headers)

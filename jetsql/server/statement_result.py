@@ -28,7 +28,7 @@ class StatementResult:
 
 
 def from_table(table: Table, zone: tzinfo) -> StatementResult:
-    """A table of ours, whose timestamps are seconds since the epoch."""
+    """Return a table of ours, whose timestamps are seconds since the epoch."""
     stamps = {n for n, column in enumerate(table.columns) if column.type == "timestamp"}
     return StatementResult(table.columns, (_with_timestamps(row, stamps, zone) for row in table.rows))
 

@@ -55,7 +55,7 @@ def members_lost_while_stopping(job: Job, event: MembersChanged, context: StepCo
 
 
 def _loss(job: Job, context: StepContext) -> tuple[frozenset[str], Reaction]:
-    """The members that its newest run began on and that are gone, and what that means."""
+    """Return the members that its newest run began on and that are gone, and what that means."""
     gone = frozenset(job.members) - context.members
     return gone, scaling.react_to_loss(job, len(context.members)) if gone and not context.closing else Reaction.CONTINUE
 

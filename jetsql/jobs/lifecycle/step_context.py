@@ -31,7 +31,7 @@ class StepContext:
 
 
 def can_run_again(job: Job) -> bool:
-    """Whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
+    """Return whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
     return (
         job.status is Status.COMPLETED
         and job.has_files

@@ -1,7 +1,7 @@
-"""The manager owns the jobs: it turns statements and what runs report into steps of the life cycle.
+"""The manager of all jobs: it applies the events of statements and runs to the life cycle.
 
-One writer thread applies a step, commits it to the store, shows it on the board and only then hands its actions to the
-workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
+One writer thread computes a step, commits it to the store, updates the registry and only then dispatches its actions
+to the workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
 """
 
 from __future__ import annotations
@@ -163,16 +163,16 @@ class Manager:
         return self._writer.submit(lambda: self._remove_snapshot(snapshot)).result()
 
     def view(self, job: Job) -> JobView:
-        """The job as it is now."""
+        """Return the job as it is now."""
         return self.registry.get(job.id) or JobView(self.store.job(job.id) or job)
 
     def view_after_pending_events(self, job: Job) -> JobView:
-        """The job when everything that has been told of it so far is applied."""
+        """Return the job when everything that has been told of it so far is applied."""
         return self._writer.submit(lambda: self.view(job)).result()
 
     @property
     def members(self) -> frozenset[str]:
-        """The ids of the members that are there."""
+        """Return the ids of the members that are there."""
         return self._membership.members
 
     # --- on the writer's thread --------------------------------------------------------------------------------------

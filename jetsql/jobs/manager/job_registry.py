@@ -1,6 +1,6 @@
-"""What everybody may see of the jobs at this moment, and where statements wait for a change.
+"""The registry of jobs: their current state in memory, and the place where statements wait for a change.
 
-Only the manager's writer puts something on it. Readers get frozen jobs and never touch the store for those that live.
+Only the manager's writer thread changes it. Readers get frozen jobs and need no store for live jobs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class JobRegistry:
             return self._views.get(job_id)
 
     def live(self) -> tuple[JobView, ...]:
-        """The jobs that have not ended, newest first."""
+        """Return the jobs that have not ended, newest first."""
         with self._changed:
             views = [view for view in self._views.values() if view.job.is_live]
         return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
@@ -102,7 +102,7 @@ class JobRegistry:
                 self._forget(job_id)
 
     def has_waiters(self, job_id: str) -> bool:
-        """Whether a statement waits for this job."""
+        """Return whether a statement waits for this job."""
         with self._changed:
             return job_id in self._waiting
 

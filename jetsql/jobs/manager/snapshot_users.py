@@ -59,7 +59,7 @@ def being_written_error(name: Name) -> StatementError:
 
 
 def find_starting_job(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
-    """A job that starts from the snapshot and may not have got its copy yet."""
+    """Return a job that starts from the snapshot and may not have got its copy yet."""
     from_it = (
         view.job for view in live if view.job.source_snapshot_id == snapshot_id and view.job.version.checkpoint == 0
     )
@@ -69,7 +69,7 @@ def find_starting_job(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
 
 
 def check_unused(snapshot: Snapshot, live: Iterable[JobView]) -> None:
-    """Raises StatementError WRONG_STATUS while a new job has not got its copy of the snapshot."""
+    """Raise StatementError WRONG_STATUS while a new job has not got its copy of the snapshot."""
     job = find_starting_job(snapshot.id, live)
     if job is not None:
         message = f"Job {job.name} is just starting from the snapshot {snapshot.name}."

@@ -114,7 +114,7 @@ class Workers:
             return self._changed.wait_for(lambda: job_id not in self._chains, seconds)
 
     def is_idle(self) -> bool:
-        """Whether nothing is left to do for any job."""
+        """Return whether nothing is left to do for any job."""
         with self._changed:
             return not self._chains
 
@@ -144,7 +144,7 @@ class Workers:
             work()
 
     def cause_of(self, error: Exception) -> Cause:
-        """The engine's own words; when even that fails, the error's."""
+        """Return the engine's own words; when even that fails, the error's."""
         try:
             return self._engine.cause_of(error)
         except Exception as second:

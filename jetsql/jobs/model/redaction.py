@@ -48,7 +48,7 @@ def is_secret(name: str) -> bool:
 
 
 def redact_urls(text: str) -> str:
-    """The text with user info and password parameters of its URLs hidden."""
+    """Return the text with user info and password parameters of its URLs hidden."""
     return _PARAMETER.sub(rf"\g<1>{REDACTED}", _USER_INFO.sub(rf"\g<1>{REDACTED}@", text))
 
 
@@ -65,7 +65,7 @@ def show(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact(text: str, options: Mapping[str, str]) -> str:
-    """A message about a job with these options, as it may be shown."""
+    """Return a message about a job with these options, as it may be shown."""
     hidden = redact_urls(text)
     for name, value in options.items():
         if _shown(name, value) == REDACTED and len(value) >= _LEAST_HIDDEN:

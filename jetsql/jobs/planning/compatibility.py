@@ -31,7 +31,7 @@ class StateCompatibility:
 
 
 def compare_plans(old: Plan, new: Plan) -> StateCompatibility:
-    """Whether the state that was made under `old` can go on under `new`."""
+    """Return whether the state that was made under `old` can go on under `new`."""
     if not (old.analysis.streaming and new.analysis.streaming):
         return StateCompatibility((_kinds(old, new),))
     if old.guarantee is new.guarantee is Guarantee.NONE:
@@ -134,14 +134,15 @@ def new_partition_count(old: Plan, new: Plan) -> int | None:
 
 
 def has_fixed_partitions(plan: Plan) -> bool:
-    """Whether its state can't be spread over another number of partitions: that of a LIMIT, which Spark fails with
-    half-way and without a way back. A result that is given out whole each time has its LIMIT without state."""
+    """Return whether its state cannot be rescaled: Spark fails half-way with the state of a LIMIT.
+
+    In output mode complete a LIMIT has no state."""
     limited = any(operator.kind == "GlobalLimit" for operator in plan.analysis.operators)
     return limited and plan.output_mode is not OutputMode.COMPLETE
 
 
 def requested_partitions(plan: Plan) -> int | None:
-    """The number that a plan sets itself; without one, state stays as it is cut."""
+    """Return the number that a plan sets itself; without one, state stays as it is cut."""
     wanted = _confs(plan).get(SHUFFLE_PARTITIONS)
     return None if wanted is None else int(wanted)
 

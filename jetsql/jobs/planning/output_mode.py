@@ -32,7 +32,7 @@ _REWRITES: Final = (
 
 
 def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
-    """The output mode; None for a batch job.
+    """Return the output mode; None for a batch job.
 
     Raises StatementError NO_OUTPUT_MODE at the option's value or at `target`.
     """

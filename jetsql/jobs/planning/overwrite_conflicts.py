@@ -15,7 +15,7 @@ from jetsql.language.statement import Body
 
 
 def check_overwrite_conflicts(plan: Plan, body: Body, live: Iterable[Job]) -> None:
-    """Raises StatementError UNSUPPORTED_QUERY when the new plan and a live job are such a pair."""
+    """Raise StatementError UNSUPPORTED_QUERY when the new plan and a live job are such a pair."""
     for job in live:
         if _overwrites(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
             table = job.plan.analysis.sink.table

@@ -23,7 +23,7 @@ WAY_OUT: Final = "Use the trigger 'interval', with a small 'snapshotIntervalMill
 
 
 def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> None:
-    """Raises StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at what is at fault."""
+    """Raise StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at what is at fault."""
     place = options.value_place("trigger")
     other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
     if other is not None:

@@ -23,7 +23,7 @@ class CommandResult:
 
 
 def no_job_result(name: str, message: str) -> Table:
-    """The row of a command that found no job to do something to, and need not."""
+    """Return the row of a command that found no job to do something to, and need not."""
     return Table(COMMAND_COLUMNS, ((None, name, None, message),))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import Final
 
-from jetsql.errors import StatementError
+from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.lifecycle.events import AlterOptions, Cancel, Outcome, Restart, Resume, Step, Suspend, UserEvent
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import join_sentences, remedy, restart_note
@@ -40,10 +40,8 @@ def _apply(manager: Manager, job: Job, name: Name, event: UserEvent) -> Step:
     """The step that the event made of the job that was found by the name: what was looked at is what is changed, though
     another job may have the name by now. Raises StatementError WRONG_STATUS at the name.
     """
-    try:
+    with ErrorPlace(name.place):
         return manager.apply(job, event)
-    except StatementError as error:
-        raise error.at(name.place) from None
 
 
 def suspend(manager: Manager, statement: SuspendJob) -> Table:
@@ -120,7 +118,7 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
 
 
 def _waits_for_system(job: Job) -> bool:
-    """Whether a system that does not answer keeps it from starting: nobody knows for how long."""
+    """Return whether a system that does not answer keeps it from starting: nobody knows for how long."""
     return job.status is Status.NOT_RUNNING and job.cause is not None and job.cause.external_outage
 
 
@@ -176,7 +174,7 @@ def _check_changeable(job: Job, text: OptionText) -> None:
 
 
 def _check_state_goes_on(job: Job, plan: Plan, options: Options) -> None:
-    """Raises StatementError OPTION_NOT_CHANGEABLE at the option under which the job's state could not go on."""
+    """Raise StatementError OPTION_NOT_CHANGEABLE at the option under which the job's state could not go on."""
     reasons = compare_plans(job.plan, plan).reasons if _has_state(job) else ()
     if reasons:
         raise StatementError(

@@ -59,7 +59,7 @@ class _Conflict(Exception):
 
 
 def _create(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> CommandResult:
-    """Raises _Overtaken."""
+    """Raise _Overtaken."""
     plan = make_statement_plan(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_overwrite_conflicts(plan, statement.body, (view.job for view in manager.registry.live()))
@@ -89,7 +89,7 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
 
 
 def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
-    """The snapshot that the job is to start from.
+    """Return the snapshot that the job is to start from.
 
     Raises StatementError SNAPSHOT_NOT_FOUND, STATE_NOT_COMPATIBLE at the option.
     """

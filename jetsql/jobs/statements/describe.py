@@ -123,7 +123,7 @@ def _time(seconds: float | None) -> str | None:
 
 
 def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
-    """The statement that makes the job again, with the options that it has now."""
+    """Return the statement that makes the job again, with the options that it has now."""
     return Table(TEXT_COLUMNS, ((create_text(find_job(manager, statement.name).job),),))
 
 
@@ -142,13 +142,13 @@ def create_text(job: Job) -> str:
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
-    """Every event with its cause, oldest first."""
+    """Return every event with its cause, oldest first."""
     job = find_job(manager, statement.name).job
     return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
+    """Return the rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
     names = {job.id: job.name for job in manager.store.all_jobs()}
     for row in manager.store.history():
         yield (names.get(row.job_id), row.job_id, *_history_row(row))

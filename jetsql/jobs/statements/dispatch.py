@@ -40,7 +40,7 @@ from jetsql.resultset import Column, Table
 
 
 def columns(statement: Statement) -> tuple[Column, ...]:
-    """The columns of the statement's rows."""
+    """Return the columns of the statement's rows."""
     match statement:
         case ShowJobs():
             return show.JOB_COLUMNS

@@ -14,13 +14,13 @@ from jetsql.language.statement import Name
 
 
 def find_live_job(manager: Manager, name: str) -> JobView | None:
-    """The job of this name that has not ended."""
+    """Return the job of this name that has not ended."""
     key = name_key(name)
     return next((view for view in manager.registry.live() if name_key(view.job.name) == key), None)
 
 
 def find_job(manager: Manager, name: Name) -> JobView:
-    """The live job of a name, else the newest ended one; or the job of an id.
+    """Return the live job of a name, else the newest ended one; or the job of an id.
 
     Raises StatementError JOB_NOT_FOUND at the name.
     """
@@ -55,7 +55,7 @@ def _not_found(manager: Manager, name: Name) -> StatementError:
 
 
 def like_pattern(pattern: str) -> re.Pattern[str]:
-    """A LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
+    """Return a LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
     alternatives = "|".join("".join(_piece(sign) for sign in part.strip()) for part in pattern.split("|"))
     return re.compile(alternatives, re.IGNORECASE | re.DOTALL)
 

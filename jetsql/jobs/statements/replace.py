@@ -52,7 +52,7 @@ def replace_job(
 
 
 def check_compatible(job: Job, plan: Plan, statement: CreateJob, options: Options) -> StateCompatibility:
-    """Raises StatementError STATE_NOT_COMPATIBLE when the job's state can't go on under the plan."""
+    """Raise StatementError STATE_NOT_COMPATIBLE when the job's state can't go on under the plan."""
     if options.initial_snapshot is not None:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
@@ -145,7 +145,7 @@ def _progress(job: Job) -> str:
 
 
 def update_message(job: Job, plan: Plan) -> str:
-    """The dry verdict for EXPLAIN CREATE OR REPLACE JOB."""
+    """Return the dry verdict for EXPLAIN CREATE OR REPLACE JOB."""
     verdict = compare_plans(job.plan, plan)
     if verdict.reasons:
         return f"refused: {'; '.join(verdict.reasons)}"

@@ -76,13 +76,13 @@ def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
 
 
 def all_views(manager: Manager) -> tuple[JobView, ...]:
-    """All jobs that are kept, those that have ended too, newest first."""
+    """Return all jobs that are kept, those that have ended too, newest first."""
     live = {view.job.id: view for view in manager.registry.live()}
     return tuple(live.get(job.id, JobView(job)) for job in reversed(manager.store.all_jobs()))
 
 
 def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.jobs`, newest first."""
+    """Return the rows of `jetsql.jobs`, newest first."""
     began = manager.store.run_starts()
     for view in all_views(manager):
         job = view.job
@@ -91,7 +91,7 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.snapshots`, newest first."""
+    """Return the rows of `jetsql.snapshots`, newest first."""
     for snapshot in reversed(manager.store.snapshots()):
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 

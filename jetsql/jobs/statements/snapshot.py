@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from jetsql.errors import JetSQLError, Span, StatementError
+from jetsql.errors import ErrorPlace, JetSQLError, Span, StatementError
 from jetsql.jobs.lifecycle.events import SnapshotWritten, TakeSnapshot
 from jetsql.jobs.lifecycle.step_context import describe_cause
 from jetsql.jobs.manager.job_manager import Manager
@@ -37,10 +37,8 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
     check_has_state(job, statement.job.place)
     with manager.snapshot_names.reserve(statement.snapshot) as writing:
         export = new_snapshot_request(manager, statement.snapshot, or_replace=statement.or_replace)
-        try:
+        with ErrorPlace(statement.job.place):
             asked = manager.apply(job, TakeSnapshot(export))
-        except StatementError as error:
-            raise error.at(statement.job.place) from None
         if asked.job.snapshot_request == export:
             snapshot = await_snapshot(manager, asked.job, writing, statement.snapshot).snapshot
         else:
@@ -50,7 +48,7 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
 
 
 def check_has_state(job: Job, place: Span | None) -> None:
-    """Raises StatementError NOT_SUPPORTED for a job that keeps none, SNAPSHOT_FAILED for one that has none yet."""
+    """Raise StatementError NOT_SUPPORTED for a job that keeps none, SNAPSHOT_FAILED for one that has none yet."""
     if not job.plan.analysis.streaming:
         message = f"Job {job.name} is a batch job, which keeps no state, so there is nothing to take a snapshot of."
         raise StatementError("NOT_SUPPORTED", message, place=place)
@@ -63,7 +61,7 @@ def check_has_state(job: Job, place: Span | None) -> None:
 def new_snapshot_request(
     manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False
 ) -> SnapshotRequest:
-    """Raises StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
+    """Raise StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
     there = manager.store.snapshot_named(name.text)
     if there is not None and not or_replace:
         raise StatementError(
@@ -79,10 +77,8 @@ def new_snapshot_request(
     ):
         raise being_written_error(name)
     if there is not None:
-        try:
+        with ErrorPlace(name.place):
             check_unused(there, live)
-        except StatementError as error:
-            raise error.at(name.place) from None
     return SnapshotRequest(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
 
 
@@ -109,9 +105,10 @@ def await_snapshot(manager: Manager, job: Job, writing: PendingSnapshot, name: N
 def _write_from_running_job(manager: Manager, job: Job, export: SnapshotRequest, name: Name) -> Snapshot:
     """The job goes on. What it is to be a snapshot of is what it has committed when the copy begins."""
     try:
-        copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
-    except JetSQLError as error:
-        raise _at(error, name) from error
+        with ErrorPlace(name.place):
+            copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
+    except JetSQLError:
+        raise
     except Exception as error:  # the engine tells what any error of its own means
         words = redact(describe_cause(manager.workers.cause_of(error)), job.plan.options)
         raise _failed(manager.view(job).job, name, words) from error
@@ -122,10 +119,6 @@ def _write_from_running_job(manager: Manager, job: Job, export: SnapshotRequest,
         raise
     assert taken.snapshot is not None, "the step stores what was written"
     return taken.snapshot
-
-
-def _at(error: JetSQLError, name: Name) -> JetSQLError:
-    return error.at(name.place) if isinstance(error, StatementError) else error
 
 
 def _failed(job: Job, name: Name, words: str) -> StatementError:
@@ -156,16 +149,14 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
         if found is None and statement.if_exists:
             return no_job_result(name.text, f"There is no snapshot named {name}; nothing to drop.")
         snapshot = found or find_snapshot(manager, name.text, name.place)
-        try:
+        with ErrorPlace(name.place):
             removed = manager.remove_snapshot(snapshot)
-        except StatementError as error:
-            raise error.at(name.place) from None
     manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
     return no_job_result(snapshot.name, "Dropped.")
 
 
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
-    """Raises StatementError SNAPSHOT_NOT_FOUND at the place where it is named."""
+    """Raise StatementError SNAPSHOT_NOT_FOUND at the place where it is named."""
     snapshot = manager.store.snapshot_named(name)
     if snapshot is not None:
         return snapshot

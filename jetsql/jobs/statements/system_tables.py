@@ -43,5 +43,5 @@ _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}
 
 
 def rows(manager: Manager, name: str) -> Rows:
-    """The rows of a relation as they are now."""
+    """Return the rows of a relation as they are now."""
     return _BY_NAME[name].rows(manager)

@@ -33,7 +33,7 @@ class _WaitCondition:
 
 
 def wait_for(manager: Manager, statement: WaitForJob) -> Table:
-    """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
+    """Raise StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
     begin = manager.clock()
     view = find_job(manager, statement.name)
     wait = _wait_condition(manager, view, statement, begin)

@@ -167,7 +167,7 @@ class Store:
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(sa.not_(_JOBS.c.live)).order_by(_JOBS.c.id))
 
     def all_jobs(self) -> tuple[Job, ...]:
-        """All jobs that are kept, oldest first."""
+        """Return all jobs that are kept, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).order_by(_JOBS.c.id))
 
     def job(self, job_id: str) -> Job | None:
@@ -175,13 +175,13 @@ class Store:
         return jobs[0] if jobs else None
 
     def newest_named(self, name: str) -> Job | None:
-        """The newest job of a name, ended or not."""
+        """Return the newest job of a name, ended or not."""
         named = sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.name_key == name_key(name))
         jobs = self._jobs(named.order_by(_JOBS.c.id.desc()).limit(1))
         return jobs[0] if jobs else None
 
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """All snapshots, oldest first."""
+        """Return all snapshots, oldest first."""
         return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
@@ -195,7 +195,7 @@ class Store:
         return snapshots[0] if snapshots else None
 
     def newest_id(self) -> str | None:
-        """The newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
+        """Return the newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
         given = sa.union_all(
             sa.select(sa.func.max(_JOBS.c.id).label("id")),
             sa.select(sa.func.max(_SNAPSHOTS.c.id)),
@@ -204,7 +204,7 @@ class Store:
         return max((str(row.id) for row in self._rows(given) if row.id is not None), default=None)
 
     def history(self, job_id: str | None = None) -> tuple[HistoryRow, ...]:
-        """A job's history, or that of all jobs, oldest first."""
+        """Return a job's history, or that of all jobs, oldest first."""
         wanted = sa.select(_HISTORY).order_by(_HISTORY.c.number)
         if job_id is not None:
             wanted = wanted.where(_HISTORY.c.job == job_id)

@@ -92,7 +92,7 @@ class Changes:
 
 
 def keeps_metrics(job: Job) -> bool:
-    """Whether a job's measures are kept: until its end, and longer by its option."""
+    """Return whether a job's measures are kept: until its end, and longer by its option."""
     return job.is_live or job.plan.store_metrics_after_completion
 
 
@@ -235,13 +235,13 @@ class Metrics:
             return tuple(sorted(self._series))
 
     def rows(self, job: str) -> tuple[BatchMetrics, ...]:
-        """The measures of a job, oldest first."""
+        """Return the measures of a job, oldest first."""
         with self._lock:
             series = self._series.get(job)
             return () if series is None else series.rows()
 
     def latest(self, job: str) -> BatchMetrics | None:
-        """The newest batch of a job; None when there is none, or its metrics are not kept."""
+        """Return the newest batch of a job; None when there is none, or its metrics are not kept."""
         with self._lock:
             series = self._series.get(job)
             return None if series is None else series.newest

@@ -143,7 +143,8 @@ class StoreFile:
         )
 
     def translate_error(self, error: BaseException) -> EngineError:
-        """The system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at fault."""
+        """Return the system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at
+        fault."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if isinstance(error, OSError) or (isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR):
             hint = "See whose it is, who may write to it and the files beside it, and whether the disk is full."
