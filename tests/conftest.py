@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.embedded.embedded_engine import EmbeddedEngine
     from jetsql.engine.session.spark_statements import ErrorReport
-    from jetsql.server.app import Engine
+    from jetsql.server.app import ServedEngine
     from tests.support.http_server import RunningServer
 
 collect_ignore = ["sqlalchemy_suite"]  # a suite of its own, with other options: `make test-clients`
@@ -56,7 +56,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 
 
 @pytest.fixture
-def server(engine: Engine) -> Iterator[RunningServer]:
+def server(engine: ServedEngine) -> Iterator[RunningServer]:
     """The HTTP door over the engine of the module, which is one without Spark there."""
     from tests.support.http_server import run_server
 

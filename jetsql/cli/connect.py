@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from jetsql.cli.flags import Flags, load_settings
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
 if TYPE_CHECKING:
     from jetsql.client.find_engine import RunningEngine
@@ -60,7 +60,7 @@ def remote_url(flags: Flags) -> str | None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
-    safe_url = hide_in_url(url)
+    safe_url = redact_url(url)
     if not url.startswith(("http://", "https://")):
         raise click.UsageError(f"The engine's address {safe_url!r} begins with neither http:// nor https://.")
     if problem := _address_error(url):
@@ -90,7 +90,7 @@ def local_settings(flags: Flags) -> Settings:
     url = remote_url(flags)
     if url is not None:
         raise click.UsageError(
-            f"This is about an engine of this machine, and JETSQL_URL is {hide_in_url(url)}: give --home DIR."
+            f"This is about an engine of this machine, and JETSQL_URL is {redact_url(url)}: give --home DIR."
         )
     return load_settings(flags)
 
@@ -112,7 +112,7 @@ def ensure_engine(
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
     if engine is None:
         with report_start(console):
-            engine = engines.find_or_start_engine(settings, serve_flags(settings, flags), flags.conf)
+            engine = engines.find_or_start_engine(settings, start_flags(settings, flags), flags.conf)
     if not engine.was_started:
         try:
             _check_same_settings(engine, settings, flags)
@@ -140,7 +140,7 @@ def report_start(console: StartupReporter) -> AbstractContextManager[None]:
     return console.report_if_slow("starting the engine", 0.0 if console.is_terminal else SLOW_SECONDS)
 
 
-def serve_flags(settings: Settings, flags: Flags) -> list[str]:
+def start_flags(settings: Settings, flags: Flags) -> list[str]:
     """Return the flags of `jetsql serve` that neither environment nor configuration file holds.
 
     --conf is left out because its values may be secrets.

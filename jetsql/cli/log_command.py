@@ -185,4 +185,4 @@ def _job_from_store(home: Path, job: str) -> _LoggedJob:
     if not matches:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())
     newest = max(matches, key=lambda each: each.id)
-    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submitted)), None)
+    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submission_time)), None)

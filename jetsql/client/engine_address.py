@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
 _OPTIONS: Final = ("home", "start", "token", "schema", "tls")
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -66,7 +66,7 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     unknown = [name for name in options if name not in _OPTIONS]
     if parts.scheme not in ("jetsql", "http", "https") or unknown:
         name = repr(unknown[0]) if unknown and options[unknown[0]] else "without a value"  # a token, perhaps
-        what = f"There is no option {name}" if unknown else f"{hide_in_url(url)!r} has no scheme"
+        what = f"There is no option {name}" if unknown else f"{redact_url(url)!r} has no scheme"
         raise ValueError(f"{what} of an engine's URL. Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.")
     is_own_scheme = parts.scheme == "jetsql"
     path_schema = unquote(parts.path.strip("/")) if is_own_scheme else ""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import new_nonce, proof
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
 RESPONSE_SECONDS: Final = 10.0
 """The longest time an engine may take for a request that needs no Spark."""
@@ -160,7 +160,7 @@ class _translate_errors:
     """Raise errors of the system as EngineError with the engine's URL."""
 
     def __init__(self, url: str, condition: str) -> None:
-        self._url = hide_in_url(url)
+        self._url = redact_url(url)
         self._condition = condition
 
     def __enter__(self) -> None: ...
@@ -181,7 +181,7 @@ def _proof_in(content: bytes) -> str:
 def _proof_failed(url: str) -> RequestNotSent:
     return RequestNotSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not know the token, so nothing was sent to it.",
+        f"What answers at {redact_url(url)} does not know the token, so nothing was sent to it.",
         hint="Either the token is wrong, or another program has the address that the engine had.",
     )
 
@@ -191,7 +191,7 @@ def _host_refused(url: str) -> RequestNotSent:
     name = urlsplit(url).hostname
     return RequestNotSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
+        f"What answers at {redact_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
         hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
     )
 
@@ -239,7 +239,7 @@ def _response_error(response: HTTPResponse, url: str) -> Exception:
 
 def _not_an_engine(url: str, status: int) -> EngineError:
     message = (
-        f"What answers at {hide_in_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
+        f"What answers at {redact_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
     )
     return EngineError("ENGINE_NOT_REACHABLE", message)
 

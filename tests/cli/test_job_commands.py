@@ -81,7 +81,7 @@ def test_a_job_that_waits_for_members_is_not_waited_for(engine: Managed, body: s
     engine.engine.leave("driver")
     row("resume", "orders")
     waiting = row(command, "orders")
-    assert waiting["status"] == "NOT_RUNNING" and "It waits for a member" in str(waiting["message"])
+    assert waiting["status"] == "NOT_RUNNING" and "Waiting for an executor" in str(waiting["message"])
 
 
 def test_a_jobs_life_in_commands(body: str) -> None:

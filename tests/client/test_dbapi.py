@@ -22,7 +22,7 @@ from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
-from jetsql.server.parameter_values import bound
+from jetsql.server.parameter_values import bind_parameters
 from tests.support.golden_reports import raises
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
@@ -375,7 +375,7 @@ ENCODED = [
 @pytest.mark.parametrize(("value", "encoded"), ENCODED, ids=[repr(value) for value, _ in ENCODED])
 def test_parameters_on_the_wire(value: object, encoded: object) -> None:
     assert encode_parameters([value]) == [encoded]
-    assert bound(encode_parameters([value]), "SELECT ?") is not None
+    assert bind_parameters(encode_parameters([value]), "SELECT ?") is not None
 
 
 def test_values_of_numpy_and_pandas() -> None:
@@ -405,7 +405,7 @@ def test_values_of_numpy_and_pandas() -> None:
     ],
 )
 def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: str) -> None:
-    assert bound(encode_parameters([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
+    assert bind_parameters(encode_parameters([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection
 )  # fmt: skip
 def test_what_is_no_parameter_on_the_wire(told: object) -> None:
     with raises(StatementError) as caught:
-        bound([told], "SELECT ?")
+        bind_parameters([told], "SELECT ?")
     assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
 

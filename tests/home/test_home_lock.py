@@ -9,7 +9,7 @@ import pytest
 
 from jetsql.client.find_engine import StopOutcome, silent_engine_state, stop_engine
 from jetsql.errors import EngineError
-from jetsql.home.home_lock import HomeLock, check_place, make_home
+from jetsql.home.home_lock import HomeLock, check_location, make_home
 from tests.support.golden_reports import raises
 
 
@@ -81,14 +81,14 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     original, alias, copy = tmp_path / "original", tmp_path / "alias", tmp_path / "copy"
     original.mkdir()
     alias.symlink_to(original)
-    check_place(original)
-    check_place(alias)
+    check_location(original)
+    check_location(alias)
     shutil.copytree(original, copy)
     with raises(EngineError) as refused:
-        check_place(copy)
+        check_location(copy)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert str(original) in refused.value.message
-    check_place(original)
+    check_location(original)
 
 
 def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

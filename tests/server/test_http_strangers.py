@@ -273,5 +273,5 @@ def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPat
     access = Access(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
     shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]
-    assert [access.knows_token(headers) for headers in shown] == [False, False, False, False, True]
+    assert [access.has_token(headers) for headers in shown] == [False, False, False, False, True]
     assert compared == [token.encode() for token in tokens]

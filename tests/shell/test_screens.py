@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.store.metrics import Totals
 from jetsql.resultset import Column
@@ -28,7 +28,7 @@ class ScreensEngine(DoorEngine):
 
 @pytest.fixture
 def engine() -> ScreensEngine:
-    reading = Reading("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
+    reading = JobMetrics("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
     return ScreensEngine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
 
 

@@ -15,9 +15,9 @@ from prompt_toolkit.output import DummyOutput
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, ReportedError
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
-from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.output.terminal_text import width
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.output.screen import ScreenSize
@@ -378,8 +378,8 @@ def test_it_goes_on_when_the_engine_is_back() -> None:
 
 
 def pulse(name: str, **changes: object) -> JobSample:
-    latest = Measure(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
-    reading = Reading("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
+    latest = BatchMetrics(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
+    reading = JobMetrics("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
     return JobSample(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
 
 

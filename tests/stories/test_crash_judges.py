@@ -183,7 +183,7 @@ def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
 def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspends: str, title: str) -> None:
     with world(tmp_path) as w:
         job_id = w.make(options={"suspendOnFailure": suspends})
-        w.engine.fail(job_id, Cause("The disk is full.", heals=False))
+        w.engine.fail(job_id, Cause("The disk is full.", retryable=False))
         w.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
         assert title in w.titles(job_id)
     [fault] = store_faults(w.store.path, ())
@@ -194,7 +194,7 @@ def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: 
     with world(tmp_path) as w:
         w.said("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
         deaths = Deaths(w.store.path)
-        deaths.note(Round(("staged:j", "stored-suspend-asked-for:j")))
-        assert list(deaths.wrong()) == [("stored-suspend-asked-for", "j went on with 'nothing' and not with suspended")]
+        deaths.note(Round(("staged:j", "stored-suspend-requested:j")))
+        assert list(deaths.wrong()) == [("stored-suspend-requested", "j went on with 'nothing' and not with suspended")]
         w.said("SUSPEND JOB j")
-    assert [place for place, _ in deaths.wrong()] == ["stored-suspend-asked-for"]
+    assert [place for place, _ in deaths.wrong()] == ["stored-suspend-requested"]

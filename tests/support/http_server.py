@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from jetsql.server.app import Engine, HttpServer
+from jetsql.server.app import HttpServer, ServedEngine
 from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config
 from jetsql.settings import EndpointSettings
@@ -29,7 +29,7 @@ class RunningServer:
 
 @contextmanager
 def run_server(
-    engine: Engine,
+    engine: ServedEngine,
     idle_seconds: float = 60.0,
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen

@@ -80,19 +80,21 @@ class Checkpoints:
         return f"{self.folder(job_id)}/parts"
 
     def progress(self, job: Job) -> Progress:
-        return progress(self.files, self.spark(job.id, job.checkpoint))
+        return progress(self.files, self.spark(job.id, job.version.checkpoint))
 
     def stale(self, job: Job) -> list[str]:
         """Folders of versions that the job runs no more and can't go back to. What a person put beside them stays."""
-        versions = (version for version in (job.previous, job.proposed) if version is not None)
-        kept = [self.spark(job.id, number) for number in (job.checkpoint, *(each.checkpoint for each in versions))]
+        versions = (version for version in (job.rollback_version, job.pending_version) if version is not None)
+        kept = [
+            self.spark(job.id, number) for number in (job.version.checkpoint, *(each.checkpoint for each in versions))
+        ]
         kept += [f"{path}.begin" for path in kept]
         found = [f"{self.folder(job.id)}/{name}" for name in self.files.names(self.folder(job.id))]
         return [path for path in found if _OURS.fullmatch(path.rpartition("/")[2]) and path not in kept]
 
     def start_over(self, job: Job) -> None:
         """Forget how far the job came."""
-        self.files.delete(self.spark(job.id, job.checkpoint))
+        self.files.delete(self.spark(job.id, job.version.checkpoint))
 
     def discard(self, job: Job) -> None:
         """Delete everything of the job's."""

@@ -21,9 +21,9 @@ from jetsql.engine.jvm.java_bridge import missing_file
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
-from jetsql.jobs.lifecycle.update import is_wider, version_of
+from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.job import Guarantee, Job, Version
-from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
+from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
 _ATTEMPTS = 3
 
@@ -39,7 +39,7 @@ class StateCopies:
     def snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
         """Copy a job's state into a new snapshot; nothing is left when that fails. Raises StatementError."""
         target = f"{self.snapshots}/{name}"
-        source = self.checkpoints.spark(job.id, job.checkpoint)
+        source = self.checkpoints.spark(job.id, job.version.checkpoint)
         try:
             return self._copied(job, source, target, session)
         except Exception as error:
@@ -57,10 +57,10 @@ class StateCopies:
 
     def seed(self, job: Job, session: SparkSession) -> None:
         """Give a new job the state of the snapshot that it starts from, unless it has it."""
-        target = self.checkpoints.spark(job.id, job.checkpoint)
-        if job.origin is None or job.established or is_whole(self.checkpoints.files, target):
+        target = self.checkpoints.spark(job.id, job.version.checkpoint)
+        if job.source_snapshot_id is None or job.version.first_trigger_done or is_whole(self.checkpoints.files, target):
             return
-        source = f"{self.snapshots}/{job.origin}"
+        source = f"{self.snapshots}/{job.source_snapshot_id}"
         if not is_whole(self.checkpoints.files, source):
             message = f"The snapshot that the job starts from is gone: there is no {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
@@ -76,7 +76,7 @@ class StateCopies:
         """Make the checkpoint of a job's new version, and note where it begins."""
         files = self.checkpoints.files
         target = self.checkpoints.spark(job.id, proposed.checkpoint)
-        source = self.checkpoints.spark(job.id, job.checkpoint)
+        source = self.checkpoints.spark(job.id, job.version.checkpoint)
         if proposed.plan.guarantee is Guarantee.NONE or progress(files, source).committed is None:
             files.delete(target)
             self._note_beginning(target, -1)
@@ -90,7 +90,9 @@ class StateCopies:
 
     def begins_at(self, job: Job) -> int:
         """The newest committed batch in the checkpoint of a version on trial when it was made; -1 for none."""
-        return int(json.loads(self.checkpoints.files.read(_beginning(self.checkpoints.spark(job.id, job.checkpoint)))))
+        return int(
+            json.loads(self.checkpoints.files.read(_beginning(self.checkpoints.spark(job.id, job.version.checkpoint))))
+        )
 
     def discard(self, job: str, number: int) -> None:
         """Delete the checkpoint of one version."""
@@ -127,7 +129,7 @@ class StateCopies:
     def _spread(self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None) -> bool:
         """Spread a copied state over as many partitions as its plan asks for; whether that was something to do."""
         plan = job.plan if version is None else version.plan
-        wanted = partitions_wanted(plan) or _widened(job, version)
+        wanted = requested_partitions(plan) or _widened(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
         if wanted is None or not plan.analysis.stateful or str(wanted) == pinned:
             return False
@@ -141,9 +143,9 @@ class StateCopies:
 
 def _widened(job: Job, version: Version | None) -> int | None:
     """How many partitions a version is to have that was made for more cores; None when it was not."""
-    if version is None or not is_wider(version_of(job), version):
+    if version is None or not is_rescale(job.version, version):
         return None
-    return int(version.defaults[SHUFFLE_PARTITIONS])
+    return int(version.session_defaults[SHUFFLE_PARTITIONS])
 
 
 def _beginning(checkpoint: str) -> str:

@@ -15,9 +15,9 @@ from enum import Enum
 from typing import Final
 
 from jetsql.errors import SQLSTATES, RetryableError, StatementError
-from jetsql.jobs.lifecycle.step_context import sentence
+from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.model.redaction import hide
+from jetsql.jobs.model.redaction import redact
 
 PREFIX: Final = "jetsql-"
 """How the names of transactional ids and consumer groups begin that jobs have at a broker."""
@@ -79,7 +79,7 @@ class _Words:
     condition: str
     message: str
     hint: str = ""
-    heals: bool = True
+    retryable: bool = True
 
 
 _PACKAGES: Final = (
@@ -137,7 +137,7 @@ _TOO_LARGE: Final = _Words(
     "A message is too large for the topic {topic} of {server}: {said}",
     "Raise 'kafka.max.request.size' in the table's OPTIONS and max.message.bytes of the topic, or leave such rows out"
     " with WHERE.",
-    heals=False,
+    retryable=False,
 )
 _LOST: Final = _Words(
     "SOURCE_CHANGED",
@@ -145,7 +145,7 @@ _LOST: Final = _Words(
     "They were deleted before the job came to them, by the topic's retention for example. ALTER JOB ... OPTIONS"
     " ('spark.jetsql.kafka.failOnDataLoss' = 'false') RESUME goes on without them. If the topic was deleted and made"
     " anew, DROP JOB and CREATE JOB begin with the new one.",
-    heals=False,
+    retryable=False,
 )
 _BY_KIND: Final = {
     "TimeoutException": _AWAY,
@@ -258,7 +258,7 @@ _NO_SUCH_VALUE: Final = _Words(
     "INVALID_OPTION_VALUE",
     "Kafka's client does not take the OPTIONS of a table: {said}",
     "There, this name begins with 'kafka.'. DROP TABLE and CREATE TABLE give it another value.",
-    heals=False,
+    retryable=False,
 )
 _OTHER: Final = _Words("EXTERNAL_SYSTEM_ERROR", "{server} reports an error: {kind}: {said}")
 
@@ -285,8 +285,8 @@ def of_run(cause: Cause, innermost: str, messages: Sequence[str]) -> Cause | Non
         cause,
         condition=f"JETSQL.{condition}",
         sqlstate=SQLSTATES[condition],
-        heals=words.heals,
-        away=words.condition == _AWAY.condition,
+        retryable=words.retryable,
+        external_outage=words.condition == _AWAY.condition,
         message=_filled(words.message, failure, at),
         hint=_hint(words, at),
     )
@@ -336,11 +336,11 @@ def _filled(message: str, failure: KafkaFailure, at: At) -> str:
         seconds=failure.seconds,
         kind=failure.kind.rpartition(".")[2],
     )
-    return hide(text, at.conf or {})
+    return redact(text, at.conf or {})
 
 
 def _said(message: str) -> str:
-    return "no answer." if message in ("null", "") else sentence(" ".join(message.split()))
+    return "no answer." if message in ("null", "") else as_sentence(" ".join(message.split()))
 
 
 def _reason(message: str, messages: Sequence[str]) -> str:

@@ -94,7 +94,7 @@ WONT_HEAL: tuple[str, ...] = (
 _MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
 
 
-def heals(condition: str) -> bool:
+def is_retryable(condition: str) -> bool:
     """Whether a run that ended with this condition may work when it is started again."""
     return not condition.startswith(WONT_HEAL)
 
@@ -126,7 +126,7 @@ def _cause_of(error: BaseException, batch: int | None, scene: Scene | None) -> C
     if isinstance(error, PySparkException):
         condition = error.getCondition() or ""
         message = plain_message(str(error), condition)
-        return Cause(message, condition, error.getSqlState() or "", batch, heals(condition), _class_of(error))
+        return Cause(message, condition, error.getSqlState() or "", batch, is_retryable(condition), _class_of(error))
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
     found = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_of(error))
     return explained(found, Trace((str(error),), "", _class_of(error)), scene)
@@ -141,11 +141,11 @@ def _of_ours(error: JetSQLError, batch: int | None, inner: BaseException | None 
         condition=error.condition,
         sqlstate=error.sqlstate,
         batch=batch,
-        heals=heals(error.condition),
+        retryable=is_retryable(error.condition),
         error_class=kind or _class_of(error.__cause__ or error),
         where=error.where,
         hint=error.hint,
-        away=isinstance(error, RetryableError),
+        external_outage=isinstance(error, RetryableError),
     )
 
 
@@ -172,7 +172,7 @@ def _of_throwable(throwable: object, batch: int | None, scene: Scene | None) -> 
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = _kind(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
-    cause = Cause(message, condition, state, batch, heals(condition), kind, where)
+    cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explained(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), scene)
 

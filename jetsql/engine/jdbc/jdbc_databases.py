@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL, Driver, driver_of
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.errors import StatementError
-from jetsql.jobs.model.redaction import hide, hide_in_text
+from jetsql.jobs.model.redaction import redact, redact_urls
 
 NO_DRIVER: Final = "DRIVER"  # stands in place of a SQLSTATE
 
@@ -167,7 +167,7 @@ class Database:
 
     def clean(self, text: str) -> str:
         """Words about this database without its secrets."""
-        return hide(text, self._options)
+        return redact(text, self._options)
 
     def _no_driver(self) -> StatementError:
         known = self.driver
@@ -194,7 +194,7 @@ def server_words(url: str) -> str:
     kind, _, address = url.strip().partition(":")[2].partition(":")
     known = driver_of(url)
     name = known.name if known is not None else kind
-    return hide_in_text(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
+    return redact_urls(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
 
 
 def read_refusal(failure: JdbcError) -> StatementError:
@@ -203,7 +203,7 @@ def read_refusal(failure: JdbcError) -> StatementError:
     how = "can't be reached" if lost else "reports an error"
     return StatementError(
         failure.condition if lost else "EXTERNAL_SYSTEM_ERROR",
-        f"A database that the statement needs {how}: {hide_in_text(one_line(failure.message))}",
+        f"A database that the statement needs {how}: {redact_urls(one_line(failure.message))}",
         hint=_DRIVER_HINT if failure.state == NO_DRIVER else "",
     )
 

@@ -125,7 +125,7 @@ class KafkaWatchdog:
         if (name, doing) not in asked.answers:
             asked.answers[name, doing] = self._answer(table, doing)
         answer = asked.answers[name, doing]
-        if answer is not None and answer.away:
+        if answer is not None and answer.external_outage:
             asked.away[servers] = answer
         return answer
 
@@ -139,7 +139,7 @@ class KafkaWatchdog:
 
 def _is_away(cause: Cause | None) -> bool:
     """Whichever of its topics was asked for, and however the client says so: that is told once."""
-    return cause is not None and cause.away
+    return cause is not None and cause.external_outage
 
 
 def _topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:

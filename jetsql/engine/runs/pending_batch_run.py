@@ -6,7 +6,7 @@ from queue import Empty, SimpleQueue
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed
-from jetsql.jobs.lifecycle.step_context import why
+from jetsql.jobs.lifecycle.step_context import describe_cause
 
 
 class PendingBatchRun:
@@ -35,7 +35,7 @@ class PendingBatchRun:
         if end is None:
             raise not_finished("another statement came between")
         if not isinstance(end, RunCompleted):
-            raise not_finished(why(end.cause) if isinstance(end, RunFailed) else end.message)
+            raise not_finished(describe_cause(end.cause) if isinstance(end, RunFailed) else end.message)
 
 
 def not_finished(reason: str) -> StatementError:

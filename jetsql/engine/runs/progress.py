@@ -9,7 +9,7 @@ from typing import Any, Final
 from jetsql.engine.runs.lag import Lateness, lags
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import RunId
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 _PHASES: Final = {
     "trigger_ms": "triggerExecution",
@@ -22,7 +22,7 @@ _PHASES: Final = {
 }
 
 
-def committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
+def committed(run: RunId, measure: BatchMetrics, again: bool = False) -> BatchCommitted:
     """again: the batch was planned by an earlier run."""
     return BatchCommitted(
         run=run,
@@ -36,21 +36,21 @@ def committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitt
     )
 
 
-def of_batch(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
+def of_batch(run: RunId, began: float, ended: float, rows: int | None) -> BatchMetrics:
     """A batch job as one batch. rows: that the sink has counted; as many are taken to have been read."""
     taken = max(ended - began, 0.001)
     rate = None if rows is None else rows / taken
-    return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
+    return BatchMetrics(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
 
 
 def measure_of(
     run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lateness: Lateness
-) -> Measure:
+) -> BatchMetrics:
     """Of a progress event of Structured Streaming. output_rows: that the sink has counted. sources: their names.
     lateness: what the run's earlier events have told."""
     time, durations = seconds(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
-    return Measure(
+    return BatchMetrics(
         run=run.run,
         batch=progress["batchId"],
         time=time,

@@ -21,7 +21,7 @@ from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
 from jetsql.jobs.planning.real_time_rules import WAY_OUT, not_possible
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 
 def check_query(session: SparkSession, query: Any, taken: int) -> None:
@@ -94,7 +94,7 @@ class RealTimeRun(StreamingRun):
         self._moved = self._moved or came > 0
         self._parts.report(RunProgressed(self._parts.id, came, came / took))
 
-    def _tell_batch(self, measure: Measure, again: bool) -> None:
+    def _tell_batch(self, measure: BatchMetrics, again: bool) -> None:
         super()._tell_batch(measure, again)
         if measure.lag and not any(measure.lag.values()):
             self._parts.report(RunIdle(self._parts.id, measure.time, measure.processed_rows_per_second or 0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyspark
@@ -52,14 +52,14 @@ from jetsql.jobs.lifecycle.engine_api import (
     RestartRequested,
     RunCompleted,
     RunFailed,
-    SinkNoticed,
+    SinkNotice,
     UserSession,
 )
-from jetsql.jobs.lifecycle.step_context import joined, sentence
+from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
-from jetsql.jobs.planning.compatibility import replaced_under
-from jetsql.jobs.planning.progress_tracking import between_topics, tracks_beside
+from jetsql.jobs.planning.compatibility import describe_replacements
+from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
 from jetsql.language.statement import Body
 from jetsql.version import VERSION
 
@@ -121,7 +121,7 @@ class SparkEngine:
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._ask_sources(plan)  # the connector would ask for the topics' partitions for minutes
-        session = self._sessions.for_plan(plan, {} if job is None else job.defaults)
+        session = self._sessions.for_plan(plan, {} if job is None else job.version.session_defaults)
         query = resolve(body, session, plan.analysis.session).query
         check_query(session, query, self._cores_held(but=job))
 
@@ -168,8 +168,8 @@ class SparkEngine:
         resolved = resolve(job.body, session, job.plan.analysis.session)
         _same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
-        checkpoint, statics = self._checkpoints.spark(job.id, job.checkpoint), resolved.static_locations
-        if between_topics(job.plan.analysis):
+        checkpoint, statics = self._checkpoints.spark(job.id, job.version.checkpoint), resolved.static_locations
+        if is_topic_to_topic(job.plan.analysis):
             fill_gap(self._files, checkpoint)
         reached = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
@@ -202,7 +202,7 @@ class SparkEngine:
         return self._states.names()
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
-        proposed = job.proposed
+        proposed = job.pending_version
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._untried(job):
             self._finish_pending(job, report, unwanted)
@@ -212,7 +212,7 @@ class SparkEngine:
     def _untried(self, job: Job) -> bool:
         """Whether nothing of the job's present version is in the sink: its first batch may hang for ever, and the next
         version reads the same rows anew."""
-        return job.checkpoint > 0 and not self.holds_batch(job)
+        return job.version.checkpoint > 0 and not self.holds_batch(job)
 
     def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
         """Run a batch that is planned and not committed to its commit, under the job's own statement, unless it becomes
@@ -226,7 +226,7 @@ class SparkEngine:
             parts = self._parts(job, self._sessions.for_job(job), self._forgetting_ended_runs(ended.report))
             self._begin(StreamingRun(parts, once=True), job)
         except StatementError as error:
-            raise not_finished(joined(sentence(error.message), error.hint)) from error
+            raise not_finished(join_sentences(as_sentence(error.message), error.hint)) from error
         if unwanted is not None:
             unwanted.add_done_callback(lambda _: ended.give_up())
         try:
@@ -245,7 +245,7 @@ class SparkEngine:
         # What is staged and noted in a database or at a broker is the job's, whichever of its versions it was: the run
         # that is there needs it, and drops what others left.
         if old.table != new.table and old.kind is SinkKind.FILES:
-            self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
+            self._writer(job.with_plan(version.plan), self._spark, _no_report).discard()
 
     def holds_batch(self, job: Job) -> bool:
         progress = self._checkpoints.progress(job)
@@ -273,8 +273,8 @@ class SparkEngine:
     def discard(self, job: Job) -> None:
         self._holds.before_deleting(job.id)
         self._writer(job, self._spark, _no_report).discard()
-        if job.previous is not None:
-            self._leave_table(job, job.previous)
+        if job.rollback_version is not None:
+            self._leave_table(job, job.rollback_version)
         failpoint("staging-discarded", job.name)
         self._checkpoints.discard(job)
 
@@ -321,7 +321,7 @@ class SparkEngine:
             checkpoints=self._checkpoints,
             single_file_bytes=self._settings.single_file_bytes,
             old_versions_seconds=self._settings.old_versions_seconds,
-            notice=lambda words: report(SinkNoticed(run, words)),
+            notice=lambda words: report(SinkNotice(run, words)),
         )
         return with_letters(context, writer_for(context))
 
@@ -354,14 +354,14 @@ def writer_for(context: SinkContext) -> SinkWriter:
 
 def _into_topic(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
-    if plan.trigger is Trigger.REAL_TIME or tracks_beside(plan):
+    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
         return KafkaStream(context)
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
 def _same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raises StatementError JOB_CHANGED when what the job's text means is no longer what its state was made by."""
-    found = replaced_under(job.plan.analysis, resolved.analysis) if job.established else ()
+    found = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
     if found:
         raise StatementError(
             "JOB_CHANGED",
@@ -373,11 +373,12 @@ def _same_query(job: Job, resolved: ResolvedBody) -> None:
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:
     """Raises StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
+    made_with = job.version.software_versions
     for name in ("manifest", "part_names", "ledger"):
-        if int(job.versions.get(name, "0")) > int(versions[name]):
+        if int(made_with.get(name, "0")) > int(versions[name]):
             raise StatementError(
                 "FORMAT_NOT_READABLE",
-                f"The job was made by JetSQL {job.versions.get('jetsql', '')}, whose form {job.versions[name]} of"
+                f"The job was made by JetSQL {made_with.get('jetsql', '')}, whose form {made_with[name]} of"
                 f" {name.replace('_', ' ')} this release does not know; it reads up to {versions[name]}.",
                 hint="Start the engine with that release or a later one, and RESUME the job.",
             )

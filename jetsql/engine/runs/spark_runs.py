@@ -34,7 +34,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model.job import Cause, Job, OutputMode, RunId, Trigger
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
 
@@ -185,7 +185,7 @@ class StreamingRun:
             # The listener's thread must not wait for the thread that is starting the query.
             threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
 
-    def _tell_batch(self, measure: Measure, again: bool) -> None:
+    def _tell_batch(self, measure: BatchMetrics, again: bool) -> None:
         self._parts.report(committed(self._parts.id, measure, again))
 
     def _end(self) -> None:

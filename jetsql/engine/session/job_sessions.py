@@ -17,8 +17,8 @@ from jetsql.engine.errors.run_failures import plain_message
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind
-from jetsql.jobs.planning.progress_tracking import tracks_beside
-from jetsql.jobs.planning.protected_confs import refusal
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
+from jetsql.jobs.planning.protected_confs import protection_reason
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -95,11 +95,11 @@ class Sessions:
     @staticmethod
     def _is_captured(key: str) -> bool:
         """What a job may not set for itself is not taken from the session that makes it either."""
-        return not key.startswith(_NOT_CAPTURED) and refusal(key) is None
+        return not key.startswith(_NOT_CAPTURED) and protection_reason(key) is None
 
     def for_job(self, job: Job) -> SparkSession:
         """A fresh session with what the job captured, its own settings, and those that delivery rests on."""
-        session = self.for_plan(job.plan, job.defaults)
+        session = self.for_plan(job.plan, job.version.session_defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 
@@ -107,7 +107,7 @@ class Sessions:
         """A session such as runs of the plan have. made_with: the defaults of its job, if there is one already."""
         session = self._spark.newSession()
         captured = plan.analysis.session
-        defaults = {**self.defaults(), **made_with, **(_POLLING_CONFS if tracks_beside(plan) else {})}
+        defaults = {**self.defaults(), **made_with, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         delivery = {**{name: defaults[name] for name in _DELIVERY_CONFS}, **self._checkpoint_confs}
         if plan.analysis.sink.kind is SinkKind.KAFKA:
             delivery |= _PARTS_CONFS

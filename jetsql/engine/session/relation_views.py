@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.extension import ddl
 from jetsql.jobs.model.job import quoted_text
-from jetsql.jobs.statements.system_tables import Relation
+from jetsql.jobs.statements.system_tables import SystemTable
 
 SCHEMA = "jetsql"
 _log = logging.getLogger(__name__)
 
 
-def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
+def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     """Show the relations in the catalogue and give them their rows. A catalogue that can't be written is told in the
     log: then queries work, and only SHOW TABLES does not list them."""
     taken: set[str] = set()
@@ -38,7 +38,7 @@ def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
     bridge(spark).showRelations(json.dumps(shown))
 
 
-def _place(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
+def _place(spark: SparkSession, relations: Sequence[SystemTable]) -> set[str]:
     """Make what is missing or was made for other columns; the names that somebody else has taken."""
     answer = bridge(spark).placeholders(spark._jsparkSession, json.dumps([relation.name for relation in relations]))
     found: dict[str, str] = {} if answer is None else json.loads(answer)
@@ -58,11 +58,11 @@ def _place(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
     return taken
 
 
-def _stamp(relation: Relation) -> str:
+def _stamp(relation: SystemTable) -> str:
     return sha256(f"{relation.comment} {ddl(relation.columns)}".encode()).hexdigest()[:16]
 
 
-def _placeholder(relation: Relation) -> str:
+def _placeholder(relation: SystemTable) -> str:
     columns = ", ".join(f"`{column.name}` COMMENT {quoted_text(column.comment)}" for column in relation.columns)
     nothing = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
     return (

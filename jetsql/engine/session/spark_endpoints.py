@@ -90,7 +90,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
         logins.limit(server, conf, plan.logins_most, int(plan.login_seconds * 1000))
         server.start()
     except Py4JJavaError as error:
-        raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
+        raise not_open("The Thrift endpoint", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
     [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
     bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())

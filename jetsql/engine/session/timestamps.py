@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
-from jetsql.resultset import by_clock
+from jetsql.resultset import in_time_zone
 
 Convert = Callable[[Any], Any]
 
@@ -34,7 +34,7 @@ def _converter(kind: DataType, zone: tzinfo) -> Convert | None:
     """What to do with a value of this type; None when there is no timestamp in it."""
     convert: Convert | None = None
     if isinstance(kind, TimestampType):
-        return lambda value: None if value is None else by_clock(value, zone)
+        return lambda value: None if value is None else in_time_zone(value, zone)
     if isinstance(kind, ArrayType):
         convert = _of_array(_converter(kind.elementType, zone))
     elif isinstance(kind, MapType):

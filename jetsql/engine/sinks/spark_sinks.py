@@ -46,6 +46,6 @@ class PartitionOverwrite(WithoutRecord):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.same(self._sink)
-        self._context.spark.sql(self._context.job.spark_text)
+        self._context.spark.sql(self._context.job.body.spark_text)
         self._context.catalog.changed(self._sink.table, self._sink.location)
         return None

@@ -15,7 +15,7 @@ from jetsql.shell.completion.known_names import JobName, Names
 
 _SUSPENDED: Final = frozenset({Status.SUSPENDED})
 _ACTIVE: Final = frozenset({Status.RUNNING, Status.STARTING, Status.NOT_RUNNING})
-_LIVE: Final = frozenset(status for status in Status if not status.final)
+_LIVE: Final = frozenset(status for status in Status if not status.is_final)
 _ALL: Final = frozenset(Status)
 _STATUSES: Final = {
     "SUSPEND": _ACTIVE,
@@ -60,7 +60,7 @@ def _job_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
     result: dict[str, JobName] = {}
     for job in jobs:
         key = job.name.casefold()
-        if key not in result or (result[key].status.final and not job.status.final):
+        if key not in result or (result[key].status.is_final and not job.status.is_final):
             result[key] = job
     return tuple(result.values())
 

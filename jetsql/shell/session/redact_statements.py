@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from jetsql.jobs.model.redaction import HIDDEN, hide_in_text, is_secret
+from jetsql.jobs.model.redaction import REDACTED, is_secret, redact_urls
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.secret_references import is_reference
 from jetsql.shell.session.entries import DotCommand, command_end, parse_entries
@@ -39,10 +39,10 @@ def _redact_values(part: str) -> str:
     strings = [
         place for place in _strings(tokens_read) if not any(start <= place[0] < stop for start, stop in settings)
     ]
-    replacements = {**dict.fromkeys(settings, HIDDEN), **dict.fromkeys(strings, f"'{HIDDEN}'")}
+    replacements = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
     for start, stop in sorted(replacements, reverse=True):
         part = part[:start] + replacements[start, stop] + part[stop:]
-    return hide_in_text(part)
+    return redact_urls(part)
 
 
 def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:

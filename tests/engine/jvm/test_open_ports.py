@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jetsql.home.private_files import open_to_others
+from jetsql.home.private_files import is_open_to_others
 from tests.external_clients.engine import ROOT, ClientTestEngine
 from tests.external_clients.engine import run_jetsql as command
 from tests.support.ports import kind, listeners, unix_sockets
@@ -89,7 +89,7 @@ def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: Client
     assert inventory(process, engine) == expected
     sockets = {Path(path) for path in unix_sockets(process)}
     assert sockets and {path.parent for path in sockets} == {engine.home / "tmp"}
-    assert not open_to_others(engine.home / "tmp")
+    assert not is_open_to_others(engine.home / "tmp")
 
 
 def test_spark_connect_refuses_strangers(engine: ClientTestEngine) -> None:
@@ -199,8 +199,8 @@ def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret:
 
 def test_the_files_of_a_cluster_are_private(members: Cluster) -> None:
     secret = members.folder / "cluster.secret"
-    assert not open_to_others(secret)
-    assert not open_to_others(members.folder / "master") and not open_to_others(members.folder / "member-0")
+    assert not is_open_to_others(secret)
+    assert not is_open_to_others(members.folder / "master") and not is_open_to_others(members.folder / "member-0")
 
 
 def environment() -> dict[str, str]:

@@ -99,7 +99,7 @@ class LetterFiles(StagedFiles):
         job = context.job
         sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
         analysis = replace(job.plan.analysis, sink=sink, stateful=False)
-        super().__init__(replace(context, job=replace(job, plan=replace(job.plan, analysis=analysis))))
+        super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
         self._job = f"{job.id}-{box.number}"
         folder = f"{context.checkpoints.folder(job.id)}/letters-{box.number}"
         self._manifests = Manifests(folder, context.checkpoints.files)
@@ -137,7 +137,7 @@ class Letters:
     def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
         """Where the batch begins and ends, as Spark's checkpoint has it."""
         job, files = self._context.job, self._context.checkpoints.files
-        checkpoint = self._context.checkpoints.spark(job.id, job.checkpoint)
+        checkpoint = self._context.checkpoints.spark(job.id, job.version.checkpoint)
         end = _of_log(files.read(f"{checkpoint}/offsets/{batch}"), self._box.number)
         before = files.read_if_there(f"{checkpoint}/offsets/{batch - 1}") if batch else None
         start = _of_log(before, self._box.number) if before is not None else {}
@@ -177,7 +177,7 @@ class DeadLetters:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         for each in self._letters:
             each.write(batch)
-        failpoint("letters-written", self._job)
+        failpoint("dead-letters-written", self._job)
         return self._writer.write(rows, batch)
 
     def holds(self, batch: int) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.sinks.kafka.messages import TopicTable, headers, with_headers
 from jetsql.engine.sinks.spark_sinks import WithoutRecord
 from jetsql.jobs.model.job import Trigger
-from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
 class KafkaAppend(WithoutRecord):
@@ -47,7 +47,7 @@ class KafkaStream(WithoutRecord):
         table = TopicTable(self._context.spark, self._sink.table)
         messages = table.messages(rows, self._context.job)
         options = table.options(in_batches=plan.trigger is not Trigger.REAL_TIME)
-        if tracks_beside(plan) and not once:
+        if tracks_asynchronously(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)
         return messages.writeStream.format("kafka").options(**options)
