@@ -4,10 +4,10 @@
 
 PYTHON := .venv/bin/python
 # These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
-FAST := -m "not spark" -n 3 --dist worksteal
-# The others one by one, for most keep two cores busy. With AT_ONCE=2, two modules of them at once.
-AT_ONCE := 0
-SPARK := -m spark -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
+FAST := -m "not spark and not slow" -n 3 --dist worksteal
+# Two modules at once, each with an engine of its own that the next modules share.
+SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+SLOW := -m slow -n 0 --durations=20
 
 .PHONY: help demo demo-orders demo-scaling test test-all test-fast test-clients bench faults clean environment
 
@@ -15,8 +15,9 @@ help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
 	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
-	@echo "make test          all tests"
-	@echo "make test-all      make test, a search by its property tests, a mutation test (a quarter of an hour), make faults"
+	@echo "make test          the tests that must pass before a change lands (a quarter of an hour at most)"
+	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
+	@echo "                   make faults (an hour and more)"
 	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
@@ -45,7 +46,9 @@ test:
 
 test-all: test
 	@JETSQL_HYPOTHESIS=search JETSQL_OPENAPI_EXAMPLES=300 $(PYTHON) -m pytest $(FAST)
+	@$(PYTHON) -m pytest $(SLOW)
 	@$(PYTHON) -m tools.mutation
+	@$(MAKE) --no-print-directory test-clients
 	@$(MAKE) --no-print-directory faults
 
 test-fast:

@@ -23,10 +23,10 @@ from prompt_toolkit.document import Document
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 from jetsql.jobs.model.job import Status
 from jetsql.shell.completion.completer import ShellCompleter
-from jetsql.shell.completion.known_names import JobName, Known, Names, TableKey, TableName
-from jetsql.shell.completion.needed_names import needs_of
+from jetsql.shell.completion.known_names import JobName, KnownName, Names, TableKey, TableName
+from jetsql.shell.completion.needed_names import needed_names
 from jetsql.shell.output.highlighting import SqlLexer
-from jetsql.shell.repl.keys import runs_at_enter
+from jetsql.shell.repl.keys import should_run
 
 GOAL: Final = Goal(most=20)
 _LONG: Final = 160_000
@@ -95,12 +95,12 @@ def milliseconds(do: Callable[[str, int], object], typed: str, buffer: Buffer) -
 
 
 def known_names(tables: int, functions: int) -> Names:
-    columns = tuple(Known(f"column_{number}", "string") for number in range(50))
+    columns = tuple(KnownName(f"column_{number}", "string") for number in range(50))
     return Names(
         schemas=tuple(f"schema_{number}" for number in range(50)),
         tables={"default": tuple(TableName(f"table_{number}") for number in range(tables))},
         columns={TableKey("default", f"table_{number}"): columns for number in range(10)},
-        functions=tuple(Known(f"function_{number}") for number in range(functions)),
+        functions=tuple(KnownName(f"function_{number}") for number in range(functions)),
         jobs=tuple(JobName(f"{number:04}", f"job_{number}", Status.SUSPENDED) for number in range(200)),
     )
 
@@ -120,12 +120,12 @@ def buffers() -> tuple[Buffer, ...]:
 
 
 def menu(known: Names) -> Work:
-    class Keeper:
+    class LoadedNames:
         names = known
 
-        def want(self, text: str, cursor: int) -> None: ...
+        def request(self, text: str, cursor: int) -> None: ...
 
-    completer, event = ShellCompleter(Keeper(), lambda: []), CompleteEvent(text_inserted=True)
+    completer, event = ShellCompleter(LoadedNames(), lambda: []), CompleteEvent(text_inserted=True)
     return Work("menu", lambda shown, cursor: list(completer.get_completions(Document(shown, cursor), event)))
 
 
@@ -149,8 +149,8 @@ def works(known: Names) -> tuple[Work, ...]:
         menu(known),
         colours(),
         Work("brackets", brackets),
-        Work("Enter: is it complete", runs_at_enter),
-        Work(_BESIDE, lambda shown, cursor: needs_of(shown, cursor, known)),
+        Work("Enter: is it complete", should_run),
+        Work(_BESIDE, lambda shown, cursor: needed_names(shown, cursor, known)),
     )
 
 

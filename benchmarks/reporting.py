@@ -16,7 +16,7 @@ from statistics import median
 
 import click
 
-from jetsql.output.render import Format, lines
+from jetsql.output.render import Format, render_lines
 from jetsql.resultset import Column
 from jetsql.version import VERSION
 
@@ -84,7 +84,7 @@ def _load() -> str:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-    for line in lines(_Rows(tuple(columns), (tuple(row) for row in rows)), Format.TABLE):
+    for line in render_lines(_Rows(tuple(columns), (tuple(row) for row in rows)), Format.TABLE):
         say(line)
     say()
 

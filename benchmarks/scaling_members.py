@@ -163,13 +163,13 @@ def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members
         ones.append(worker.rate())
         worker.suspend()
     small = Worker(engine, Load("small", "", "value", rows=1, splits=1), seconds)
-    joined: list[float] = []
+    join_sentences: list[float] = []
 
     def second() -> None:
         began = time.perf_counter()
         join(spark)
         await_members(engine, 2)
-        joined.append(time.perf_counter() - began)
+        join_sentences.append(time.perf_counter() - began)
 
     use_seconds = small.seconds_to_next_run(second)
     batch_millis = small.batch_millis()
@@ -185,7 +185,7 @@ def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members
     for worker in (*workers, small):
         worker.drop()
     gains = tuple(Gain(load.told, one, two) for load, one, two in zip(given, ones, twos, strict=True))
-    return Members(gains, most, batch_millis, joined[0], use_seconds, kill_seconds)
+    return Members(gains, most, batch_millis, join_sentences[0], use_seconds, kill_seconds)
 
 
 def _two_at_once() -> float:

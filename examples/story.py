@@ -1,6 +1,6 @@
 """Runs statements and shows them with their results, the way `jetsql run` would, for people who watch.
 
-It is a surface of `jetsql.script`, so a mistake in one of the .sql files is told with file, line and caret.
+It is a result sink of `jetsql.script`, so an error in one of the .sql files is shown with file, line and caret.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Story:
         for step in script.prepare([source], self._values):
             if show is not Show.NOTHING and not isinstance(step, Diagnostic):
                 say(("\n" if show is Show.ALL else "") + step.text.strip() + ";")
-            surface = _Surface(show is Show.ALL)
-            if script.run([step], self._engine, surface, Format.TABLE, False) is not script.Outcome.FINE:
+            sink = _StorySink(show is Show.ALL)
+            if script.run([step], self._engine, sink, Format.TABLE, False) is not script.ScriptOutcome.SUCCEEDED:
                 raise StoryFailed(source.name)
 
     def wait(self, jobs: Iterable[str]) -> None:
@@ -77,12 +77,12 @@ class Story:
         return self._engine.run(query).rows
 
 
-class _Surface:
+class _StorySink:
     def __init__(self, results: bool) -> None:
         self._results = results
         self._begun = False
 
-    def result(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         if not self._results:
             return
         if not self._begun:
@@ -90,11 +90,11 @@ class _Surface:
         self._begun = True
         say(f"  {line}")
 
-    def mistake(self, text: str) -> None:
+    def show_error(self, text: str) -> None:
         say(text)
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
+    def report_if_slow(self, what: str) -> Iterator[None]:
         yield
 
     def flush(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from examples.story import say
-from jetsql.output.render import Format, lines
+from jetsql.output.render import Format, render_lines
 from jetsql.resultset import Column, Value
 from jetsql.server.statement_result import StatementResult as Rows
 
@@ -50,7 +50,7 @@ def report(verdicts: Sequence[Verdict]) -> int:
 
 def show(columns: tuple[Column, ...], rows: Iterable[tuple[Value, ...]]) -> None:
     say()
-    for line in lines(Rows(columns, iter(rows)), Format.TABLE):
+    for line in render_lines(Rows(columns, iter(rows)), Format.TABLE):
         say(f"  {line}")
 
 

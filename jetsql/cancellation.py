@@ -20,41 +20,41 @@ class Cancellation:
     """The token of one statement."""
 
     def __init__(self) -> None:
-        self._asked = False
-        self._words = "The statement was cancelled."
-        self._wakes: list[Callable[[], None]] = []
+        self._requested = False
+        self._reason = "The statement was cancelled."
+        self._callbacks: list[Callable[[], None]] = []
         self._lock = Lock()
 
     @property
-    def asked(self) -> bool:
-        return self._asked
+    def is_requested(self) -> bool:
+        return self._requested
 
-    def cancel(self, words: str = "") -> None:
+    def cancel(self, reason: str = "") -> None:
         """Wake the statement wherever it waits; again is fine. words: why, where the client did not ask for it."""
         with self._lock:
-            self._asked = True
-            self._words = words or self._words
-            wakes = list(self._wakes)
+            self._requested = True
+            self._reason = reason or self._reason
+            callbacks = list(self._callbacks)
         with ExitStack() as all_of_them:  # also when one of them fails
-            for wake in wakes:
-                all_of_them.callback(wake)
+            for callback in callbacks:
+                all_of_them.callback(callback)
 
     def check(self) -> None:
-        """Raises StatementError STATEMENT_CANCELLED when it was asked for."""
-        if self._asked:
-            raise StatementError("STATEMENT_CANCELLED", self._words)
+        """Raise StatementError STATEMENT_CANCELLED when it was asked for."""
+        if self._requested:
+            raise StatementError("STATEMENT_CANCELLED", self._reason)
 
     @contextmanager
-    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
-        """While this lasts, `cancel` calls `wake`, on its own thread. Raises as `check` when it comes too late."""
+    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+        """While this lasts, `cancel` calls `callback`, on its own thread. Raises as `check` when it comes too late."""
         with self._lock:
-            self._wakes.append(wake)
+            self._callbacks.append(callback)
         try:
             self.check()
             yield
         finally:
             with self._lock:
-                self._wakes.remove(wake)
+                self._callbacks.remove(callback)
 
 
 NEVER: Final = Cancellation()
@@ -64,7 +64,7 @@ _current: ContextVar[Cancellation] = ContextVar("cancellation", default=NEVER)
 
 
 def current() -> Cancellation:
-    """The token of the statement that this thread runs."""
+    """Return the token of the statement that this thread runs."""
     return _current.get()
 
 

@@ -96,11 +96,11 @@ class Span:
     stop: int
 
     def line(self, text: str) -> int:
-        """The line in `text` where the place begins, from 1."""
+        """Return the line in `text` where the place begins, from 1."""
         return text.count("\n", 0, self.start) + 1
 
     def column(self, text: str) -> int:
-        """The column in its line where the place begins, from 0 (as Spark counts positions)."""
+        """Return the column in its line where the place begins, from 0 (as Spark counts positions)."""
         return self.start - (text.rfind("\n", 0, self.start) + 1)
 
 
@@ -150,13 +150,13 @@ class JetSQLError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def report(self, text: str = "") -> ErrorReport:
-        """The error taken apart. text: the statement that its place is in."""
+        """Return the error taken apart. text: the statement that its place is in."""
         place = self.place
         line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
         return ErrorReport(self.condition, self.sqlstate, self.message, self.hint, line, column)
 
     def at(self, place: Span | None) -> JetSQLError:
-        """The same error, pointing at `place` unless it points somewhere already."""
+        """Return the same error, at `place` unless it has a place."""
         if self.place is None:
             self.place = place
         return self
@@ -164,6 +164,20 @@ class JetSQLError(Exception):
 
 class StatementError(JetSQLError):
     """A statement can't be done as it stands; nothing was changed."""
+
+
+class ErrorPlace:
+    """A context manager that gives a StatementError without a place the place of the token at fault."""
+
+    def __init__(self, place: Span | None) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StatementError):
+            error.at(self._place)
 
 
 class RetryableError(StatementError):

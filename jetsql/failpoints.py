@@ -41,7 +41,7 @@ POINTS: Final[dict[str, str]] = {
     "jdbc-prepared": "JDBC: the staging table is made and empty",
     "jdbc-staged": "JDBC: before the transaction",
     "jdbc-committed": "JDBC: after the transaction",
-    "letters-written": "Kafka: the dead letters of the batch are in their table, its rows are not in the sink",
+    "dead-letters-written": "Kafka: the dead letters of the batch are in their table, its rows are not in the sink",
     "parts-listed": "Kafka: the list of the batch's parts is stored, nothing is written",
     "kafka-open": "Kafka: before a part's producer is opened",
     "kafka-opened": "Kafka: a part's producer is open, which batches are in has not been asked",
@@ -53,32 +53,32 @@ POINTS: Final[dict[str, str]] = {
     "sink-written": "the batch is in the sink and not in Spark's commit log",
     "storing-completed": "a job that ends by itself: everything is in, its end is not stored",
     "stored-completed": "a job that ends by itself: its end is stored, its files are there",
-    "stored-suspend-asked-for": "SUSPEND: stored, the run has not been told",
+    "stored-suspend-requested": "SUSPEND: stored, the run has not been told",
     "storing-suspended": "SUSPEND: the run has ended, that it has is not stored",
     "stored-resumed": "RESUME: stored, nothing is started",
-    "stored-restart-asked-for": "RESTART: stored, the run has not been told",
+    "stored-restart-requested": "RESTART: stored, the run has not been told",
     "storing-restarted": "RESTART: the run has ended, the new one is not stored",
     "stored-restarted": "RESTART: the new run is stored and not started",
     "storing-options-changed": "ALTER JOB: before the new options are stored",
     "stored-options-changed": "ALTER JOB: the new options are stored",
-    "stored-drop-with-snapshot-asked-for": "DROP WITH SNAPSHOT: stored, the run has not been told",
+    "stored-drop-with-snapshot-requested": "DROP WITH SNAPSHOT: stored, the run has not been told",
     "stored-writing-snapshot": "snapshot of a suspended job: nothing is copied",
     "state-half-copied": "snapshot or update: half of the state's files are copied",
     "state-copied": "snapshot or update: the copy is whole, nobody has opened it",
     "storing-snapshot": "snapshot: the copy is whole, its row is not stored",
     "stored-snapshot": "snapshot: its row is stored, one that it replaces is there",
     "pending-finished": "snapshot or update: a batch that was pending is committed, nothing is copied",
-    "stored-update-asked-for": "job update: stored, the old version's run has not been told",
+    "stored-update-requested": "job update: stored, the old version's run has not been told",
     "storing-old-version-stopped": "job update: the old version's run has ended, that it has is not stored",
     "stored-old-version-stopped": "job update: the old version has ended, nothing is copied",
     "state-repartitioning": "job update: the copy is whole, its state not yet spread over other partitions",
     "state-repartitioned": "job update: the copy's state is spread over other partitions",
     "update-prepared": "job update: the new version's checkpoint is ready, that it is has not been stored",
     "stored-updated": "job update: the new version is stored and not started",
-    "storing-updated-for-good": "job update: the new version has committed, that it has is not stored",
-    "stored-updated-for-good": "job update: the new version is stored for good, the old checkpoint is there",
-    "stored-update-undone": "job update: it is undone, the old version is not started",
-    "stored-drop-asked-for": "DROP: stored, the run has not been told",
+    "storing-update-committed": "job update: the new version has committed, that it has is not stored",
+    "stored-update-committed": "job update: the new version is stored for good, the old checkpoint is there",
+    "stored-update-rolled-back": "job update: it is undone, the old version is not started",
+    "stored-drop-requested": "DROP: stored, the run has not been told",
     "storing-dropped": "DROP: the run has ended, the job's end is not stored",
     "stored-dropped": "DROP: the job's end is stored, the sink is not recovered",
     "sink-recovered": "DROP: the sink is recovered, staged rows are there",
@@ -101,7 +101,7 @@ class FailPoint:
 
     @classmethod
     def parse(cls, text: str) -> FailPoint:
-        """Raises UnknownFailpoint."""
+        """Raise UnknownFailpoint."""
         place, _, times = text.strip().partition("@")
         name, _, job = place.partition(":")
         if name not in POINTS or not (times or "1").isdigit() or times == "0":
@@ -112,14 +112,14 @@ class FailPoint:
         return f"{self.name}{':' if self.job else ''}{self.job}"
 
 
-class _Death:
+class _ArmedPoints:
     """The armed places that have not been come to; with the last one the process dies."""
 
     def __init__(self, places: list[FailPoint]) -> None:
         self._left = {(place.name, place.job): place.times for place in places}
         self._lock = threading.Lock()
 
-    def pass_by(self, name: str, job: str) -> None:
+    def reach(self, name: str, job: str) -> None:
         with self._lock:
             if not self._is_due(name, job):
                 return
@@ -144,32 +144,32 @@ class _Death:
         return True
 
 
-def _armed(text: str) -> _Death | None:
-    return _Death([FailPoint.parse(place) for place in text.split(",")]) if text else None
+def _armed(text: str) -> _ArmedPoints | None:
+    return _ArmedPoints([FailPoint.parse(place) for place in text.split(",")]) if text else None
 
 
 def check_armed() -> None:
-    """Raises EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
-    if _mistake is not None:
-        raise EngineError("ENGINE_NOT_STARTED", str(_mistake), hint=f"There are: {', '.join(POINTS)}.")
+    """Raise EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
+    if _unknown is not None:
+        raise EngineError("ENGINE_NOT_STARTED", str(_unknown), hint=f"There are: {', '.join(POINTS)}.")
 
 
 def armed() -> bool:
-    """Whether there is a place to die at."""
-    return _death is not None
+    """Return whether there is a place to die at."""
+    return _armed_points is not None
 
 
 def left() -> list[str]:
-    """The names of the armed places that nobody has come to yet."""
-    return [] if _death is None else _death.left()
+    """Return the names of the armed places that nobody has come to yet."""
+    return [] if _armed_points is None else _armed_points.left()
 
 
-_death: _Death | None = None
-_mistake: UnknownFailpoint | None = None
+_armed_points: _ArmedPoints | None = None
+_unknown: UnknownFailpoint | None = None
 try:
-    _death = _armed(os.environ.get(VARIABLE, ""))
+    _armed_points = _armed(os.environ.get(VARIABLE, ""))
 except UnknownFailpoint as error:
-    _mistake = error
+    _unknown = error
 
 
 def failpoint(name: str, job: str = "", step: str = "") -> None:
@@ -177,6 +177,6 @@ def failpoint(name: str, job: str = "", step: str = "") -> None:
 
     job: the name of the job that passes by. step: the title of its history row, which is then part of the place's name.
     """
-    if _death is None:
+    if _armed_points is None:
         return
-    _death.pass_by(f"{name}-{step.replace(' ', '-')}" if step else name, job)
+    _armed_points.reach(f"{name}-{step.replace(' ', '-')}" if step else name, job)

@@ -1,9 +1,9 @@
-"""Ctrl-C and termination, as the command line means them.
+"""Handle Ctrl-C and termination signals for the command line.
 
-The first signal ends what is running and lets the jobs stop gracefully; the second ends the process where it stands,
-which is safe (the store and the checkpoints are made for it) but leaves a batch to be run again. Signals in the same
-instant count as one: a terminal and a wrapping program both pass Ctrl-C on. PySpark puts a handler of its own in place
-that cancels every running batch, so `install` is called again once the engine has started.
+The first signal ends what is running and stops the jobs gracefully. The second ends the process immediately, which is
+safe (the store and the checkpoints allow it) but leaves a batch to be run again. Signals within `SAME_INSTANT_SECONDS`
+count as one: a terminal and a wrapping program both forward Ctrl-C. PySpark installs a handler of its own that cancels
+every running batch, so `install` is called again after the engine has started.
 """
 
 from __future__ import annotations
@@ -18,62 +18,67 @@ from typing import NoReturn
 SAME_INSTANT_SECONDS = 0.5
 
 
-def _leave(status: int) -> NoReturn:
+def _exit_process(status: int) -> NoReturn:
     os._exit(status)
 
 
 class Interrupts:
-    """What has been asked for so far.
-
-    say: tells people. leave: ends the process at once. first: done at the first signal, instead of raising
-    KeyboardInterrupt.
-    """
+    """Count the termination signals of this process and act on the first and the second."""
 
     def __init__(
         self,
-        say: Callable[[str], None],
-        status: int,
-        leave: Callable[[int], None] = _leave,
+        notify: Callable[[str], None],
+        exit_code: int,
+        exit_process: Callable[[int], None] = _exit_process,
         clock: Callable[[], float] = time.monotonic,
-        first: Callable[[], None] | None = None,
+        on_first: Callable[[], None] | None = None,
     ) -> None:
-        self._say = say
-        self._status = status
-        self._on_first = first
-        self._leave = leave
+        """Create the handler; `install` puts it in place.
+
+        notify: prints a message to the user. exit_code: of the process at the second signal. exit_process: ends the
+        process immediately. on_first: called at the first signal instead of raising KeyboardInterrupt.
+        """
+        self._notify = notify
+        self._exit_code = exit_code
+        self._on_first = on_first
+        self._exit_process = exit_process
         self._clock = clock
-        self._first: float | None = None
-        self._closing = False
-        self._what = "stopping the jobs"
+        self._first_at: float | None = None
+        self._shutting_down = False
+        self._description = "stopping the jobs"
 
     @property
-    def requested(self) -> bool:
-        return self._first is not None
+    def is_requested(self) -> bool:
+        """Return whether a signal has asked the process to end."""
+        return self._first_at is not None
 
     def install(self) -> None:
-        """Take SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP."""
+        """Handle SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._handle)
 
-    def closing(self, what: str = "stopping the jobs") -> None:
-        """From now on a first signal no longer breaks off what runs: stopping is under way already. what: in words."""
-        self._closing = True
-        self._what = what
-        if self.requested:
-            self._tell()
+    def begin_shutdown(self, description: str = "stopping the jobs") -> None:
+        """Stop raising KeyboardInterrupt at the first signal: the shutdown has begun.
+
+        description: of the shutdown, for messages.
+        """
+        self._shutting_down = True
+        self._description = description
+        if self.is_requested:
+            self._notify_shutdown()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         now = self._clock()
-        if self._first is None:
-            self._first = now
+        if self._first_at is None:
+            self._first_at = now
             if self._on_first is not None:
                 self._on_first()
-            elif not self._closing:
+            elif not self._shutting_down:
                 raise KeyboardInterrupt
-            self._tell()
-        elif now - self._first > SAME_INSTANT_SECONDS:
-            self._leave(self._status)
+            self._notify_shutdown()
+        elif now - self._first_at > SAME_INSTANT_SECONDS:
+            self._exit_process(self._exit_code)
 
-    def _tell(self) -> None:
-        self._say(f"{self._what} ... (Ctrl-C again ends at once)")
+    def _notify_shutdown(self) -> None:
+        self._notify(f"{self._description} ... (Ctrl-C again ends at once)")

@@ -26,7 +26,7 @@ class Column:
 
     @property
     def kind(self) -> str | Mapping[str, Any]:
-        """The type with all that is known of its members."""
+        """Return the type with all that is known of its members."""
         return self.structure if isinstance(self.structure, Mapping) else self.type
 
 
@@ -36,7 +36,7 @@ class Table:
     rows: tuple[tuple[Value, ...], ...] = ()
 
 
-def by_clock(moment: datetime, zone: tzinfo) -> datetime:
+def in_time_zone(moment: datetime, zone: tzinfo) -> datetime:
     """The moment as the zone's clock shows it, with its offset. One without offset is meant by this machine's clock.
 
     The first and last hours that a datetime can hold are beyond the clocks of other zones; there it stays as it is.

@@ -1,9 +1,9 @@
-"""Run scripts of statements: split, fill in variables, run one after the other, show results and mistakes.
+"""Run scripts of statements: split them, fill in variables, run each statement, show results and errors.
 
-Everything that can be wrong without an engine (an open quote, a variable that is not set) is found by `prepare` before
-one is started. What the engine is handed is the statement with everything before it in its file blanked out, line
-breaks kept: so the line numbers in Spark's own messages, which we can't rewrite, are those of the file. Where a
-variable was filled in, `Step.origin` leads from the text that ran back to the text that was written.
+`prepare` finds every error that needs no engine (an open quote, a variable that is not set) before an engine is
+started. The engine receives each statement with everything before it in its file blanked out and the line breaks kept,
+so the line numbers in Spark's own messages, which cannot be rewritten, are those of the file. Where a variable was
+filled in, `PreparedStatement.origin` maps an offset of the text that ran to the script.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jetsql.language import Fragment, Substituted, split, substitute
 from jetsql.output import render
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.render import Format, Rows
-from jetsql.output.result_sink import ResultSink, SurfaceLost
+from jetsql.output.result_sink import OutputClosed, ResultSink
 
 VARIABLE_PREFIX = "JETSQL_VAR_"
 
@@ -30,8 +30,8 @@ _COMMAND: Final = StatementError(
 )
 
 
-class Report(Protocol):
-    """An error of any origin, taken apart. line, column: from 1 in the text that ran, None where it names no place."""
+class ErrorDetails(Protocol):
+    """The parts of an error of any origin. line, column: from 1 in the text that ran, None without a place."""
 
     @property
     def condition(self) -> str: ...
@@ -47,128 +47,136 @@ class Report(Protocol):
     def trace(self) -> str: ...
 
 
-class Engine(Protocol):
-    """What statements run on: `jetsql.open()` gives one."""
+class StatementEngine(Protocol):
+    """Run statements; `jetsql.open()` returns one."""
 
     def run(self, text: str) -> Rows:
         """Run one statement. Raises JetSQLError or Spark's own errors, also while the rows are read."""
 
-    def error(self, exc: Exception, text: str) -> Report:
-        """What an error of `run` says of the text."""
+    def error(self, exc: Exception, text: str) -> ErrorDetails:
+        """Return the parts of an error that `run` raised for the text."""
 
     def close(self) -> None:
         """Stop the live jobs gracefully and end; they continue with the next start on this home."""
 
 
-class Outcome(Enum):
-    FINE = "fine"
+class ScriptOutcome(Enum):
+    """The outcome of running a script."""
+
+    SUCCEEDED = "fine"
     FAILED = "failed"
     ENGINE_LOST = "engine lost"
 
 
 @dataclass(frozen=True)
-class Step:
-    """One statement, ready to run. start: its offset in the script. ahead: what the engine is handed before it."""
+class PreparedStatement:
+    """One statement, ready to run."""
 
     script: Script
     fragment: Fragment
     filled: Substituted
-    ahead: str = ""
+    prefix: str = ""  # what the engine receives before the statement
 
     @property
     def start(self) -> int:
+        """Return the statement's offset in the script."""
         return self.fragment.start
 
     @property
     def text(self) -> str:
-        """What the engine is handed. Made anew each time: blanks kept for every statement would be the file squared."""
+        """Return what the engine receives. Computed on each call: storing the blanks for every statement would need the
+        square of the file's size."""
         return self._before + self.filled.text
 
     def origin(self, offset: int) -> int:
-        """From an offset in `text` to one in the script."""
+        """Return the offset in the script of an offset in `text`."""
         return self.start + self.filled.original(max(offset - len(self._before), 0))
 
     @property
     def _before(self) -> str:
-        return self.ahead + "\n" * (self.fragment.line - 1) + " " * self.fragment.column
+        return self.prefix + "\n" * (self.fragment.line - 1) + " " * self.fragment.column
 
 
-def variables(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """The variables of scripts: those of the environment (JETSQL_VAR_name), overridden by those given."""
+def variables(environ: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of scripts: those of the environment (JETSQL_VAR_name), replaced by `overrides`."""
     prefix = len(VARIABLE_PREFIX)
     named = {name[prefix:]: value for name, value in environ.items() if name.startswith(VARIABLE_PREFIX)}
-    return {**named, **given}
+    return {**named, **overrides}
 
 
-def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[Step | Diagnostic]:
-    """The statements of all scripts in their order, each ready to run or with what keeps it from running."""
-    return [step for script in scripts for step in _steps(script, values)]
+def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[PreparedStatement | Diagnostic]:
+    """Return the statements of all scripts in order, each ready to run or with its error."""
+    return [step for script in scripts for step in _prepare_script(script, values)]
 
 
 def run(
-    steps: Sequence[Step | Diagnostic], engine: Engine, surface: ResultSink, form: Format, keep_going: bool
-) -> Outcome:
-    """Run the steps and show what they give; end at the first that fails unless `keep_going`.
+    steps: Sequence[PreparedStatement | Diagnostic],
+    engine: StatementEngine,
+    sink: ResultSink,
+    form: Format,
+    keep_going: bool,
+) -> ScriptOutcome:
+    """Run the statements and show their results; stop at the first failure unless `keep_going`.
 
-    Raises SurfaceLost, and KeyboardInterrupt where a person interrupts.
+    Raises OutputClosed, and KeyboardInterrupt when the user interrupts.
     """
-    outcome = Outcome.FINE
-    printer = _Printer(surface, form)
+    outcome = ScriptOutcome.SUCCEEDED
+    printer = _Printer(sink, form)
     for step in steps:
-        mistake = step if isinstance(step, Diagnostic) else _run_step(step, engine, printer)
-        surface.flush()
-        if mistake is None:
+        error = step if isinstance(step, Diagnostic) else _run_statement(step, engine, printer)
+        sink.flush()
+        if error is None:
             continue
-        surface.mistake(str(mistake))
-        outcome = Outcome.FAILED
-        if isinstance(mistake, _EngineMistake):
-            return Outcome.ENGINE_LOST
+        sink.show_error(str(error))
+        outcome = ScriptOutcome.FAILED
+        if isinstance(error, _EngineDiagnostic):
+            return ScriptOutcome.ENGINE_LOST
         if not keep_going:
             break
     return outcome
 
 
-class _EngineMistake(Diagnostic):
-    """The engine is at fault, not the statement: the next one would meet the same."""
+class _EngineDiagnostic(Diagnostic):
+    """An error of the engine instead of the statement: the next statement would fail as well."""
 
 
 class _Printer:
-    """Shows results, with an empty line between two of them where nothing else parts them."""
+    """Show results, separated by an empty line unless the form is JSON."""
 
-    def __init__(self, surface: ResultSink, form: Format) -> None:
-        self.surface = surface
+    def __init__(self, sink: ResultSink, form: Format) -> None:
+        self.sink = sink
         self._form = form
         self._parts = form is not Format.JSON
         self._shown = False
 
     def show(self, rows: Rows) -> None:
-        for index, line in enumerate(render.lines(rows, self._form)):
+        for index, line in enumerate(render.render_lines(rows, self._form)):
             if index == 0 and self._shown and self._parts:
-                self.surface.result("")
+                self.sink.write_line("")
             self._shown = True
-            self.surface.result(line)
+            self.sink.write_line(line)
 
 
-def _run_step(step: Step, engine: Engine, printer: _Printer) -> Diagnostic | None:
+def _run_statement(step: PreparedStatement, engine: StatementEngine, printer: _Printer) -> Diagnostic | None:
     text = step.text
     try:
-        with printer.surface.busy(f"{step.script.name}:{step.script.line(step.start)}: running"):
+        with printer.sink.report_if_slow(f"{step.script.name}:{step.script.line(step.start)}: running"):
             printer.show(engine.run(text))
-    except SurfaceLost:
+    except OutputClosed:
         raise
     except Exception as error:
         # The outermost loop of this surface: whatever a statement raises, Spark's Java errors included, is its answer.
-        mistake = mistake_of(step, engine.error(error, text))
-        return _EngineMistake(**vars(mistake)) if isinstance(error, EngineError) else mistake
+        diagnostic = diagnose(step, engine.error(error, text))
+        return _EngineDiagnostic(**vars(diagnostic)) if isinstance(error, EngineError) else diagnostic
     return None
 
 
-def mistake_of(step: Step, report: Report) -> Diagnostic:
-    """What an error of the step's statement says of the script."""
+def diagnose(step: PreparedStatement, report: ErrorDetails) -> Diagnostic:
+    """Return an error of a statement at its place in the script."""
     return Diagnostic(step.script, _offset(step, report), report.condition, report.message, report.hint, report.trace)
 
 
-def _offset(step: Step, report: Report) -> int:
+def _offset(step: PreparedStatement, report: ErrorDetails) -> int:
     if report.line is None:
         return step.start
     text, before = step.text, 0
@@ -177,29 +185,30 @@ def _offset(step: Step, report: Report) -> int:
     return step.origin(min(before + (report.column or 1) - 1, len(text)))
 
 
-def _steps(script: Script, values: Mapping[str, str]) -> Iterator[Step | Diagnostic]:
-    """A script that can't be split is one mistake: where its statements end is a guess from the open quote on."""
+def _prepare_script(script: Script, values: Mapping[str, str]) -> Iterator[PreparedStatement | Diagnostic]:
+    """Prepare the statements of a script; a script that cannot be split is one error, because everything after the open
+    quote is a guess."""
     try:
         fragments = split(script.text, strict=True)
     except JetSQLError as error:
-        yield _mistake_before(script, 0, error)
+        yield _diagnose_unprepared(script, 0, error)
         return
     for fragment in fragments:
         if fragment.text.startswith("."):
-            yield _mistake_before(script, fragment.start, _COMMAND)
+            yield _diagnose_unprepared(script, fragment.start, _COMMAND)
         else:
-            yield step(script, fragment, values)
+            yield prepare_statement(script, fragment, values)
 
 
-def step(script: Script, fragment: Fragment, values: Mapping[str, str]) -> Step | Diagnostic:
-    """One statement of a script with its variables filled in, or what keeps it from running."""
+def prepare_statement(script: Script, fragment: Fragment, values: Mapping[str, str]) -> PreparedStatement | Diagnostic:
+    """Return one statement with its variables filled in, or its error."""
     try:
-        return Step(script, fragment, substitute(fragment.text, values))
+        return PreparedStatement(script, fragment, substitute(fragment.text, values))
     except JetSQLError as error:
-        return _mistake_before(script, fragment.start, error)
+        return _diagnose_unprepared(script, fragment.start, error)
 
 
-def _mistake_before(script: Script, start: int, error: JetSQLError) -> Diagnostic:
-    """A mistake found before anything ran. start: the offset that the error's place is counted from."""
+def _diagnose_unprepared(script: Script, start: int, error: JetSQLError) -> Diagnostic:
+    """Return an error that was found before running. start: the offset from which its place is counted."""
     offset = start + (error.place.start if error.place else 0)
     return Diagnostic(script, offset, error.condition, error.message, error.hint)

@@ -9,13 +9,14 @@ spell them the same way: `spark.sql.shuffle.partitions = 4`.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -30,30 +31,26 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATHS: Final = ("home", "storage", "cluster_secret_file")
 SHELL: Final = "shell"
 """The table of the file that is the shell's, see `jetsql.shell.settings.shell_settings`."""
+RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
+"""Settings by the spelling of release 0.1, which is still read in this one."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """How clients reach an engine that runs as a process of its own.
+    """Settings of the endpoints of an engine that runs as a process of its own."""
 
-    http_host: the address that the HTTP door listens at; beyond loopback only when it is set so. http_port: 0 takes any
-    that is free, which the note in the home tells. http_hosts: further names that clients may address it by.
-    connect, thrift: whether Spark Connect and Thrift (JDBC) are open too; their hosts and ports mean what the HTTP
-    door's do. session_idle_seconds: how long a session of a client stays that nobody uses. sessions_most: so many at
-    once at the HTTP door.
-    """
-
-    http_host: str = "127.0.0.1"
-    http_port: int = 0
-    http_hosts: tuple[str, ...] = ()
-    connect: bool = True
+    http_host: str = "127.0.0.1"  # the address that the HTTP server listens at
+    http_port: int = 0  # 0 takes any free port; `engine.json` in the home has the number
+    http_hosts: tuple[str, ...] = ()  # further names by which clients may address the HTTP server
+    connect: bool = True  # whether Spark Connect is open
     connect_host: str = "127.0.0.1"
     connect_port: int = 0
-    thrift: bool = False
+    thrift: bool = False  # whether Spark's Thrift server (JDBC) is open
     thrift_host: str = "127.0.0.1"
     thrift_port: int = 0
-    session_idle_seconds: float = 3600.0
-    sessions_most: int = 1000
+    session_idle_seconds: float = 3600.0  # an unused session of a client is closed after this time
+    sessions_most: int = 1000  # the limit of sessions at the HTTP server
     login_seconds: float = 10.0
     """An HTTP or Thrift connection that has not shown the token for so long is closed, and so is an HTTP connection
     that sends nothing of a request's body for so long."""
@@ -64,40 +61,33 @@ class EndpointSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an engine is started with.
+    """Settings of an engine."""
 
-    home: the folder of store, checkpoints, warehouse and log. master: Spark's master URL. driver_memory: as Spark
-    writes sizes (`2g`), None leaves it to Spark. spark_conf: further settings of Spark, all of which begin with
-    `spark.`. single_file_bytes: a batch that is expected to come to no more becomes one file, see
-    `jetsql.engine.sinks.file_sizing`. old_versions_seconds: how long the old version of an overwritten table stays.
-    look_seconds: how long a SELECT with a limit over a stream waits for its rows. kafka: whether Spark's Kafka
-    connector is fetched at the start, and not only when the first Kafka table is used. storage: where checkpoints,
-    snapshots and tables are, a path or URI that the engine and all members reach; None: in the home, or where the home
-    has them.
-    """
-
-    home: Path
-    master: str = "local[*]"
-    driver_memory: str | None = None
-    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    home: Path  # the folder of store, checkpoints, warehouse and log
+    master: str = "local[*]"  # Spark's master URL
+    driver_memory: str | None = None  # as Spark writes sizes (`2g`); None leaves it to Spark
+    spark_conf: Mapping[str, str] = field(default_factory=dict)  # further settings of Spark
     single_file_bytes: int = 256 * 1024
-    old_versions_seconds: float = 600.0
-    look_seconds: float = 10.0
-    kafka: bool = False
+    """A batch whose expected size is at most this becomes one file, see `jetsql.engine.sinks.file_sizing`."""
+    old_versions_seconds: float = 600.0  # the previous version of an overwritten table is kept for this time
+    streaming_select_seconds: float = 10.0  # a SELECT with LIMIT over a stream waits so long for its rows
+    kafka: bool = False  # load Spark's Kafka connector at the start instead of when a Kafka table is first used
     storage: str | None = None
+    """A path or URI, which the engine and all executors reach, for checkpoints, snapshots and tables. None: the home's
+    own folder, or the storage that the home already has."""
     cluster_secret_file: Path | None = None
     """The file with the secret of a standalone cluster; None: `cluster.secret` next to `config.toml`."""
     jobs: JobSettings = field(default_factory=JobSettings)
-    doors: EndpointSettings = field(default_factory=EndpointSettings)
+    endpoints: EndpointSettings = field(default_factory=EndpointSettings)
 
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """A value as somebody wrote it. origin: where, as an error names it."""
+    """A value as the user wrote it."""
 
     name: str
     value: object
-    origin: str
+    origin: str  # its source, as error messages name it
 
 
 def load(
@@ -108,7 +98,7 @@ def load(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The settings that hold, with what is passed here above everything else.
+    """Return the settings that hold, with what is passed here above everything else.
 
     conf: Spark's settings; those of file and environment that are not named here hold too. flags: further settings by
     their names, None where the flag was not given.
@@ -116,13 +106,14 @@ def load(
     """
     file = file_table(environ)
     flags = {"home": None if home is None else os.fspath(home), "master": master, **(flags or {})}
-    givens = [*_from_file(file, environ), *_from_environment(environ), *_from_flags(flags)]
+    sources = (_from_file(file, environ), _from_environment(environ), _from_flags(flags))
+    givens = [given for source in sources for given in _with_new_names(source)]
     values = {given.name: read(given, READERS) for given in givens}
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
-    doors = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
+    endpoints = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
     values.setdefault("home", platformdirs.user_data_path("jetsql", appauthor=False))
-    return Settings(**values, spark_conf=spark_conf, jobs=jobs, doors=doors)
+    return Settings(**values, spark_conf=spark_conf, jobs=jobs, endpoints=endpoints)
 
 
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
@@ -134,12 +125,21 @@ def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
 
 
 def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
-    """A value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
+    """Return a value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
     value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
     try:
         return readers[given.name](value)
     except ValueError as wrong:
         raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
+
+
+def _with_new_names(source: Iterable[GivenSetting]) -> Iterator[GivenSetting]:
+    """Replace old spellings, with a warning. In one source the new spelling takes precedence."""
+    for given in sorted(source, key=lambda given: given.name not in RENAMED):
+        name = RENAMED.get(given.name)
+        if name is not None:
+            _LOG.warning("%s: the setting is called %s now; the old name will be removed.", given.origin, name)
+        yield given if name is None else replace(given, name=name)
 
 
 def _from_flags(flags: Mapping[str, object]) -> Iterator[GivenSetting]:
@@ -149,7 +149,7 @@ def _from_flags(flags: Mapping[str, object]) -> Iterator[GivenSetting]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[GivenSetting]:
-    for name in READERS:
+    for name in (*READERS, *RENAMED):
         variable = f"JETSQL_{name.upper()}"
         if environ.get(variable):
             yield GivenSetting(name, environ[variable], f"{variable} in the environment")
@@ -160,7 +160,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
     for name, value in table.items():
         if name in ("spark", SHELL):
             continue
-        if name not in READERS:
+        if name not in READERS and name not in RENAMED:
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
             known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
             raise refusal(f"{path}: there is no setting {name!r}.", known)
@@ -168,7 +168,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
-    """The file that settings are read from, whether or not it exists."""
+    """Return the file that settings are read from, whether or not it exists."""
     named = environ.get("JETSQL_CONFIG")
     return Path(named) if named else platformdirs.user_config_path("jetsql", appauthor=False) / "config.toml"
 
@@ -364,7 +364,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "driver_memory": _memory,
     "single_file_bytes": _bytes,
     "old_versions_seconds": _seconds,
-    "look_seconds": _seconds,
+    "streaming_select_seconds": _seconds,
     "kafka": truth,
     "storage": _place,
     "cluster_secret_file": _file,

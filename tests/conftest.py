@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.embedded.embedded_engine import EmbeddedEngine
     from jetsql.engine.session.spark_statements import ErrorReport
-    from jetsql.server.app import Engine
-    from tests.support.http_server import Server
+    from jetsql.server.app import ServedEngine
+    from tests.support.http_server import RunningServer
 
 collect_ignore = ["sqlalchemy_suite"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
@@ -56,16 +56,16 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 
 
 @pytest.fixture
-def server(engine: Engine) -> Iterator[Server]:
+def server(engine: ServedEngine) -> Iterator[RunningServer]:
     """The HTTP door over the engine of the module, which is one without Spark there."""
-    from tests.support.http_server import serving
+    from tests.support.http_server import run_server
 
-    with serving(engine) as server:
+    with run_server(engine) as server:
         yield server
 
 
 @pytest.fixture
-def remote(server: Server) -> Iterator[RemoteEngine]:
+def remote(server: RunningServer) -> Iterator[RemoteEngine]:
     """A session on it."""
     from jetsql.client.remote_engine import RemoteEngine
     from tests.support.http_server import TOKEN

@@ -72,7 +72,7 @@ def test_it_dies_where_it_is_armed_and_when_its_time_has_come() -> None:
     assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0", "1", "2"])
     died = python(program.format("failpoint('staged', f'job {n}')"), "staged:job 4")
     assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0", "1", "2", "3", "4"])
-    died = python(program.format("failpoint('stored', step='drop asked for')"), "stored-drop-asked-for")
+    died = python(program.format("failpoint('stored', step='drop requested')"), "stored-drop-requested")
     assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0"])
     assert python(program.format("failpoint('staged', 'any')"), "").returncode == 0
 

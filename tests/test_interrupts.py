@@ -34,8 +34,8 @@ def life() -> Iterator[Life]:
 def test_the_first_signal_ends_what_runs_and_stops_the_jobs_gracefully(life: Life, number: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
-    assert life.interrupts.requested
-    life.interrupts.closing()
+    assert life.interrupts.is_requested
+    life.interrupts.begin_shutdown()
     assert life.said == ["stopping the jobs ... (Ctrl-C again ends at once)"]
     assert life.left == []
 
@@ -43,7 +43,7 @@ def test_the_first_signal_ends_what_runs_and_stops_the_jobs_gracefully(life: Lif
 def test_a_second_signal_ends_the_process(life: Life) -> None:
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    life.interrupts.closing()
+    life.interrupts.begin_shutdown()
     life.now += 2 * SAME_INSTANT_SECONDS
     signal.raise_signal(signal.SIGINT)
     assert life.left == [STATUS]
@@ -57,10 +57,10 @@ def test_signals_in_the_same_instant_count_as_one(life: Life) -> None:
 
 
 def test_a_signal_while_stopping_breaks_nothing_off(life: Life) -> None:
-    life.interrupts.closing()
+    life.interrupts.begin_shutdown()
     assert life.said == []
     signal.raise_signal(signal.SIGTERM)
-    assert life.interrupts.requested
+    assert life.interrupts.is_requested
     assert len(life.said) == 1
     life.now += 2 * SAME_INSTANT_SECONDS
     signal.raise_signal(signal.SIGTERM)

@@ -8,31 +8,31 @@ import pytest
 
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.render import Format
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import width
-from jetsql.script import Outcome, prepare, run, variables
+from jetsql.script import ScriptOutcome, prepare, run, variables
 from tests.support.stub_engine import StubEngine
 
 
-class Screen:
-    """A surface that remembers. full: it refuses lines after so many."""
+class RecordingSink:
+    """A result sink that records what it is given. full: raises OutputClosed after so many lines."""
 
     def __init__(self, full: int | None = None) -> None:
         self.lines: list[str] = []
-        self.mistakes: list[str] = []
+        self.errors: list[str] = []
         self.began: list[str] = []
         self._full = full
 
-    def result(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         if len(self.lines) == self._full:
-            raise SurfaceLost
+            raise OutputClosed
         self.lines.append(line)
 
-    def mistake(self, text: str) -> None:
-        self.mistakes.append(text)
+    def show_error(self, text: str) -> None:
+        self.errors.append(text)
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
+    def report_if_slow(self, what: str) -> Iterator[None]:
         self.began.append(what)
         yield
 
@@ -42,24 +42,24 @@ class Screen:
 
 def play(
     text: str, form: Format = Format.CSV, keep_going: bool = False, **values: str
-) -> tuple[StubEngine, Screen, Outcome]:
-    engine, screen = StubEngine(), Screen()
-    outcome = run(prepare([Script("f.sql", text)], values), engine, screen, form, keep_going)
-    return engine, screen, outcome
+) -> tuple[StubEngine, RecordingSink, ScriptOutcome]:
+    engine, sink = StubEngine(), RecordingSink()
+    outcome = run(prepare([Script("f.sql", text)], values), engine, sink, form, keep_going)
+    return engine, sink, outcome
 
 
-def mistake(text: str, **values: str) -> list[str]:
-    """The lines of the first mistake in a script, whether found before it ran or then."""
-    _, screen, _ = play(text, Format.CSV, False, **values)
-    return screen.mistakes[0].split("\n")
+def error_lines(text: str, **values: str) -> list[str]:
+    """Return the lines of the first error in a script."""
+    _, sink, _ = play(text, Format.CSV, False, **values)
+    return sink.errors[0].split("\n")
 
 
 def test_statements_run_in_order_with_an_empty_line_between_their_results() -> None:
-    engine, screen, outcome = play("SELECT a;\n-- talk\nNOTHING;\nSELECT b, c")
-    assert screen.lines == ["c0", "a", "", "c0,c1", "b,c"]
+    engine, sink, outcome = play("SELECT a;\n-- talk\nNOTHING;\nSELECT b, c")
+    assert sink.lines == ["c0", "a", "", "c0,c1", "b,c"]
     assert [text.strip() for text in engine.texts] == ["SELECT a", "NOTHING", "SELECT b, c"]
-    assert outcome is Outcome.FINE
-    assert screen.began == ["f.sql:1: running", "f.sql:3: running", "f.sql:4: running"]
+    assert outcome is ScriptOutcome.SUCCEEDED
+    assert sink.began == ["f.sql:1: running", "f.sql:3: running", "f.sql:4: running"]
 
 
 def test_json_results_follow_each_other_directly() -> None:
@@ -98,14 +98,14 @@ def test_mistakes_point_into_the_file_as_written(verb: str, marked: str) -> None
     marked = marked.replace("VERB", verb)
     before, text = marked.split("@")[0], marked.replace("@", "")
     number, line = before.count("\n") + 1, before.split("\n")[-1]
-    shown = mistake(text, v="a value\nof two lines", within="x here")
+    shown = error_lines(text, v="a value\nof two lines", within="x here")
     assert shown[0].startswith(f"f.sql:{number}:{len(line) + 1}: [")
     assert shown[1] == f"{number:>5} | {text.splitlines()[number - 1]}"
     assert shown[2] == "      | " + " " * len(line) + "^"
 
 
 def test_a_mistake_tells_condition_message_line_caret_and_hint() -> None:
-    assert mistake("SELECT a;\n  FAIL job;") == [
+    assert error_lines("SELECT a;\n  FAIL job;") == [
         "f.sql:2:8: [JETSQL.JOB_NOT_FOUND] There is no such job.",
         "    2 |   FAIL job;",
         "      |        ^",
@@ -114,7 +114,7 @@ def test_a_mistake_tells_condition_message_line_caret_and_hint() -> None:
 
 
 def test_an_error_without_place_or_condition_is_the_statements() -> None:
-    assert mistake("SELECT a;\n  NOWHERE") == [
+    assert error_lines("SELECT a;\n  NOWHERE") == [
         "f.sql:2:3: ValueError: unknown: NOWHERE",
         "    2 |   NOWHERE",
         "      |   ^",
@@ -122,13 +122,13 @@ def test_an_error_without_place_or_condition_is_the_statements() -> None:
 
 
 def test_the_caret_stands_under_wide_characters_and_tabs() -> None:
-    text, caret = mistake("\tFAIL 東京 x")[1:3]
+    text, caret = error_lines("\tFAIL 東京 x")[1:3]
     assert text == "    1 |  FAIL 東京 x"
     assert caret == "      | " + " " * 11 + "^"
 
 
 def test_lines_without_end_are_cut_around_the_place() -> None:
-    shown = mistake(f"FAIL {'a, ' * 10_000} x {'b, ' * 10_000} ;")[1:3]
+    shown = error_lines(f"FAIL {'a, ' * 10_000} x {'b, ' * 10_000} ;")[1:3]
     assert all(len(line) < 250 for line in shown)
     assert shown[0].startswith("    1 | ")
 
@@ -137,7 +137,7 @@ def test_lines_without_end_are_cut_around_the_place() -> None:
 @pytest.mark.parametrize("columns", [20, 60, 100])
 def test_the_place_is_marked_in_lines_that_a_screen_does_not_break(text: str, columns: int) -> None:
     offset = text.index("|")
-    _, line, caret = Diagnostic(Script("", text.replace("|", "")), offset, "", "wrong").shown(columns).splitlines()
+    _, line, caret = Diagnostic(Script("", text.replace("|", "")), offset, "", "wrong").render(columns).splitlines()
     assert width(line) <= columns
     assert cells_from(line, width(caret) - 1).startswith(" x")
 
@@ -147,37 +147,37 @@ def cells_from(line: str, column: int) -> str:
 
 
 def test_nothing_in_a_message_drives_the_terminal() -> None:
-    assert "\x1b" not in "".join(mistake("NOPE\x1b[31m;"))
+    assert "\x1b" not in "".join(error_lines("NOPE\x1b[31m;"))
 
 
 def test_a_failure_ends_the_run() -> None:
-    engine, screen, outcome = play("SELECT a; FAIL x; SELECT b")
-    assert (len(engine.texts), len(screen.mistakes), outcome) == (2, 1, Outcome.FAILED)
+    engine, sink, outcome = play("SELECT a; FAIL x; SELECT b")
+    assert (len(engine.texts), len(sink.errors), outcome) == (2, 1, ScriptOutcome.FAILED)
 
 
 def test_a_failure_does_not_end_the_run_when_it_is_to_go_on() -> None:
-    engine, screen, outcome = play("SELECT a; FAIL x; SPARK y; SELECT b", keep_going=True)
-    assert (len(engine.texts), len(screen.mistakes), outcome) == (4, 2, Outcome.FAILED)
-    assert screen.lines[-1] == "b"
+    engine, sink, outcome = play("SELECT a; FAIL x; SPARK y; SELECT b", keep_going=True)
+    assert (len(engine.texts), len(sink.errors), outcome) == (4, 2, ScriptOutcome.FAILED)
+    assert sink.lines[-1] == "b"
 
 
 def test_an_engine_that_is_gone_ends_the_run_in_any_case() -> None:
-    engine, screen, outcome = play("CRASH; SELECT b", keep_going=True)
-    assert (len(engine.texts), outcome) == (1, Outcome.ENGINE_LOST)
-    assert screen.mistakes[0].startswith("f.sql:1:1: [JETSQL.ENGINE_NOT_STARTED]")
+    engine, sink, outcome = play("CRASH; SELECT b", keep_going=True)
+    assert (len(engine.texts), outcome) == (1, ScriptOutcome.ENGINE_LOST)
+    assert sink.errors[0].startswith("f.sql:1:1: [JETSQL.ENGINE_NOT_STARTED]")
 
 
 def test_an_error_behind_the_first_row_is_the_statements() -> None:
-    _, screen, outcome = play("LATE; SELECT b")
-    assert screen.lines == ["n", "1"]
-    assert (len(screen.mistakes), outcome) == (1, Outcome.FAILED)
+    _, sink, outcome = play("LATE; SELECT b")
+    assert sink.lines == ["n", "1"]
+    assert (len(sink.errors), outcome) == (1, ScriptOutcome.FAILED)
 
 
 def test_nobody_reading_is_no_mistake_of_the_statement() -> None:
-    screen = Screen(full=3)
-    with pytest.raises(SurfaceLost):
-        run(prepare([Script("f.sql", "COUNT 10")], {}), StubEngine(), screen, Format.CSV, True)
-    assert screen.mistakes == []
+    sink = RecordingSink(full=3)
+    with pytest.raises(OutputClosed):
+        run(prepare([Script("f.sql", "COUNT 10")], {}), StubEngine(), sink, Format.CSV, True)
+    assert sink.errors == []
 
 
 def test_an_interrupt_passes_through() -> None:
@@ -209,9 +209,9 @@ def test_what_needs_no_engine_is_found_before_one_starts(text: str, head: str) -
 
 
 def test_a_variable_that_is_not_set_keeps_only_its_statement_from_running() -> None:
-    engine, screen, outcome = play("SELECT a; SELECT ${unset}; SELECT b", keep_going=True)
+    engine, sink, outcome = play("SELECT a; SELECT ${unset}; SELECT b", keep_going=True)
     assert [text.strip() for text in engine.texts] == ["SELECT a", "SELECT b"]
-    assert (len(screen.mistakes), outcome) == (1, Outcome.FAILED)
+    assert (len(sink.errors), outcome) == (1, ScriptOutcome.FAILED)
 
 
 @pytest.mark.parametrize("text", ["", ";;", "-- nothing\n", "/* nothing */ ;"])

@@ -54,6 +54,30 @@ def test_sparks_settings_come_from_all_three_and_are_joined(environ: dict[str, s
     }
 
 
+@pytest.mark.parametrize("origin", ["file", "environment", "flag"])
+def test_the_old_name_of_a_setting_is_read_with_a_warning(
+    environ: dict[str, str], origin: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Release 0.1 called it look_seconds."""
+    write(environ, "look_seconds = 3\n" if origin == "file" else "")
+    environ |= {"JETSQL_LOOK_SECONDS": "3"} if origin == "environment" else {}
+    flags = {"look_seconds": "3"} if origin == "flag" else {}
+    assert load(environ=environ, flags=flags).streaming_select_seconds == 3
+    assert "look_seconds" in caplog.text.lower().replace("-", "_") and "streaming_select_seconds" in caplog.text
+
+
+def test_the_new_name_of_a_setting_takes_precedence_over_the_old_one(environ: dict[str, str]) -> None:
+    write(environ, "streaming_select_seconds = 4\nlook_seconds = 3\n")
+    assert load(environ=environ).streaming_select_seconds == 4
+    assert load(environ={**environ, "JETSQL_LOOK_SECONDS": "5"}).streaming_select_seconds == 5
+
+
+def test_a_mistake_under_the_old_name_of_a_setting_names_it(environ: dict[str, str]) -> None:
+    write(environ, "look_seconds = 'soon'\n")
+    with pytest.raises(EngineError, match=r"look_seconds in .* is .soon."):
+        load(environ=environ)
+
+
 def test_an_empty_variable_is_none(environ: dict[str, str]) -> None:
     assert load(environ={**environ, "JETSQL_MASTER": ""}).master == "local[*]"
 
@@ -153,7 +177,7 @@ def test_every_setting_may_name_a_secret(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("10001\n", encoding="utf-8")
     environ = {"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": f"secret:file:{secret}"}
-    assert load(environ=environ).doors.thrift_port == 10001
+    assert load(environ=environ).endpoints.thrift_port == 10001
 
 
 def test_an_error_of_a_setting_does_not_show_the_secret(tmp_path: Path) -> None:

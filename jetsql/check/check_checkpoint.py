@@ -55,7 +55,7 @@ def check_checkpoint(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def newest_commit(folder: Path) -> int | None:
-    """The newest batch that Spark knows to be done."""
+    """Return the newest batch that Spark knows to be done."""
     return read_log(folder / "commits").newest
 
 
@@ -64,7 +64,7 @@ def _log_findings(checkpoint: Checkpoint, log: Log) -> Iterator[Finding]:
         are = "is" if len(gap) == 1 else "are"
         yield checkpoint.error(f"{log.folder.name}/{_words(gap)} {are} missing", log.path(gap.start))
     for number in sorted(log.numbers):
-        yield from _unreadable(checkpoint, log.path(number), json_lines, may_go=True)
+        yield from _unreadable(checkpoint, log.path(number), json_lines, can_vanish=True)
 
 
 def _words(gap: range) -> str:
@@ -72,14 +72,14 @@ def _words(gap: range) -> str:
 
 
 def _unreadable(
-    checkpoint: Checkpoint, path: Path, read: Callable[[Path], object], *, may_go: bool = False
+    checkpoint: Checkpoint, path: Path, read: Callable[[Path], object], *, can_vanish: bool = False
 ) -> Iterator[Finding]:
     """may_go: a running engine deletes such files when they have become old."""
     name = path.relative_to(checkpoint.folder)
     try:
         read(path)
     except FileNotFoundError:
-        if not may_go:
+        if not can_vanish:
             yield checkpoint.error(f"{name} is missing", path)
     except OSError as error:
         yield checkpoint.error(f"{name} can't be read ({error.strerror})", path)
@@ -121,7 +121,7 @@ def _read_list_findings(checkpoint: Checkpoint, log: Log, reached: int) -> Itera
         what = f"{name} lacks {_words(gap)}, which tells what files were read"
         yield checkpoint.error(what, log.path(gap.start))
     for number in sorted(number for number in log.numbers if whole <= number <= reached):
-        yield from _unreadable(checkpoint, log.path(number), json_lines, may_go=True)
+        yield from _unreadable(checkpoint, log.path(number), json_lines, can_vanish=True)
 
 
 def _state_findings(checkpoint: Checkpoint, commit: Path, batch: int) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _state_findings(checkpoint: Checkpoint, commit: Path, batch: int) -> Iterato
     for store in stores:
         yield from _store_findings(checkpoint, store, batch + 1)
     try:
-        lost = list(_lost_parts(state, facts))
+        lost = list(_incomplete_folders(state, facts))
     except (TypeError, AttributeError, ValueError):
         yield checkpoint.error(f"commits/{batch} names its state in a way that can't be read", commit)
         return
@@ -146,8 +146,9 @@ def _state_findings(checkpoint: Checkpoint, commit: Path, batch: int) -> Iterato
         yield checkpoint.error(f"{name} lacks what batch {batch} left there", folder)
 
 
-def _lost_parts(state: Path, commit: object) -> Iterator[Path]:
-    """The folders without a file that the commit names. Raises TypeError, AttributeError for what is no commit."""
+def _incomplete_folders(state: Path, commit: object) -> Iterator[Path]:
+    """Return the folders without a file that the commit names. Raises TypeError, AttributeError for what is no
+    commit."""
     named = commit.get("stateUniqueIds") if isinstance(commit, dict) else None
     for operator, partitions in sorted((named or {}).items()):
         for number, ids in enumerate(partitions):

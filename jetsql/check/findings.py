@@ -27,4 +27,4 @@ class Finding:
     severity: Severity
     what: str
     where: str = ""
-    todo: str = ""
+    remedy: str = ""

@@ -42,7 +42,7 @@ class Log:
 
 
 def missing(present: Iterable[int], first: int, last: int) -> list[range]:
-    """The stretches from `first` to `last` of which no number is present."""
+    """Return the stretches from `first` to `last` of which no number is present."""
     inside = sorted(number for number in set(present) if first <= number <= last)
     edges = pairwise([first - 1, *inside, last + 1])
     return [range(before + 1, after) for before, after in edges if after - before > 1]
@@ -57,7 +57,7 @@ def read_log(folder: Path) -> Log:
 
 
 def json_lines(path: Path) -> list[object]:
-    """The objects of a log's file. Raises ValueError saying what is wrong with it, OSError."""
+    """Return the objects of a log's file. Raises ValueError saying what is wrong with it, OSError."""
     version, *lines = _text(path).splitlines() or [""]
     if not re.fullmatch(r"v[1-9]\d*", version):
         raise ValueError("it does not begin with a version")
@@ -67,7 +67,7 @@ def json_lines(path: Path) -> list[object]:
 
 
 def json_object(path: Path) -> dict[str, object]:
-    """The object that is all of a file. Raises ValueError saying what is wrong with it, OSError."""
+    """Return the object that is all of a file. Raises ValueError saying what is wrong with it, OSError."""
     value = _value(_text(path))
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")
@@ -94,7 +94,7 @@ def _text(path: Path) -> str:
 
 
 def _fits_checksums(content: bytes, sums: Path) -> bool:
-    """Whether the content is what was written; also where there are no checksums, as on object stores."""
+    """Return whether the content is what was written; also where there are no checksums, as on object stores."""
     try:
         stored = sums.read_bytes()
     except FileNotFoundError:

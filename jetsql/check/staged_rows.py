@@ -14,8 +14,8 @@ from jetsql.jobs.model.job import Job, SinkKind, quoted_name
 STAGING: Final = ".jetsql"
 
 
-def local(location: str) -> Path | None:
-    """A location of the catalogue as a path; None when it is not on this machine's file system."""
+def local_path(location: str) -> Path | None:
+    """Return a location of the catalogue as a path; None when it is not on this machine's file system."""
     scheme, colon, path = location.partition(":")
     if not colon or "/" in scheme:
         return Path(location)
@@ -27,27 +27,29 @@ def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[F
     for path in sorted(folder.glob("*.json")):
         try:
             manifest = json_object(path)
-            waiting = _waiting(manifest)
+            waiting = _unmoved_files(manifest)
             batch = int(str(manifest["batch"]))
         except FileNotFoundError:
             continue  # a running job deletes old ones
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error
             what = f"A manifest of job {job.name} can't be read: {why}."
-            todo = f"Restore it from a backup; else DROP JOB {quoted_name(job.name)} and create it again."
-            yield Finding(Severity.ERROR, what, str(path), todo)
+            remedy = f"Restore it from a backup; else DROP JOB {quoted_name(job.name)} and create it again."
+            yield Finding(Severity.ERROR, what, str(path), remedy)
             continue
         if committed is not None and batch <= committed and waiting:
             what = (
                 f"The committed batch {batch} of job {job.name} is not whole in the table: {len(waiting)} more to move."
             )
-            todo = "They are moved in when the job starts: start an engine on the home, and RESUME the job if need be."
-            yield Finding(Severity.ERROR, what, str(waiting[0].parent), todo)
+            remedy = (
+                "They are moved in when the job starts: start an engine on the home, and RESUME the job if need be."
+            )
+            yield Finding(Severity.ERROR, what, str(waiting[0].parent), remedy)
 
 
-def _waiting(manifest: dict[str, object]) -> list[Path]:
+def _unmoved_files(manifest: dict[str, object]) -> list[Path]:
     """Files that have not been moved. Raises KeyError, TypeError, AttributeError for what is no manifest."""
-    staging, moves = local(str(manifest["staging"])), manifest["moves"]
+    staging, moves = local_path(str(manifest["staging"])), manifest["moves"]
     if not isinstance(moves, list):
         raise TypeError("its moves are no list")
     sources = [str(move["source"]) for move in moves]
@@ -55,19 +57,21 @@ def _waiting(manifest: dict[str, object]) -> list[Path]:
 
 
 def check_table(job: Job) -> Iterator[Finding]:
-    """Whether the folder that a live job writes into is there. That of a table that is overwritten moves."""
+    """Return whether the folder that a live job writes into is there. That of a table that is overwritten moves."""
     sink, plan = job.plan.analysis.sink, job.plan
-    folder = local(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
+    folder = local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
     if folder is not None and not folder.is_dir():
         what = f"The folder of the table {sink.table} is gone, which job {job.name} writes."
-        todo = f"Bring the folder back, or DROP JOB {quoted_name(job.name)} and create table and job again."
-        yield Finding(Severity.ERROR, what, str(folder), todo)
+        remedy = f"Bring the folder back, or DROP JOB {quoted_name(job.name)} and create table and job again."
+        yield Finding(Severity.ERROR, what, str(folder), remedy)
 
 
 def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
     """Staged rows that no job will ever move. jobs: all that there are."""
-    known = {job.id for job in jobs if job.files}
-    tables = {local(job.plan.analysis.sink.location) for job in jobs if job.plan.analysis.sink.kind is SinkKind.FILES}
+    known = {job.id for job in jobs if job.has_files}
+    tables = {
+        local_path(job.plan.analysis.sink.location) for job in jobs if job.plan.analysis.sink.kind is SinkKind.FILES
+    }
     staging = {table / STAGING for table in tables if table is not None}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
     for folder in sorted(path for root in staging if root.is_dir() for path in root.iterdir()):
@@ -77,5 +81,5 @@ def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
 
 
 def _owner(folder: str) -> str:
-    """The id of the job that staged there, which is four groups; its dead letters have a number behind it."""
+    """Return the id of the job that staged there, which is four groups; its dead letters have a number behind it."""
     return "-".join(folder.split("-")[:4])

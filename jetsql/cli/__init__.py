@@ -1,8 +1,8 @@
-"""The command line: flags, exit codes, and the order in which things happen.
+"""The command line: flags, exit codes and commands.
 
-Results go to standard output, all else to standard error. Tables are the default for pipes too: the same call shows
-the same wherever its output goes, and programs ask for csv or json by name. This module imports only click, so that
-`--help` and `--version` answer at once; each command imports what it needs when it is called.
+Results go to standard output, everything else to standard error. Tables are also the default for pipes: the same call
+prints the same wherever its output goes, and programs request csv or json by name. This module imports only click, so
+that `--help` and `--version` are fast; each command imports what it needs when it is called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ import click
 
 from jetsql.cli.cluster_commands import join, master
 from jetsql.cli.engine_commands import serve, start, status, stop
-from jetsql.cli.flags import FORMAT_OPTION, HOME_OPTION, ExitCode, Flags, flags_of, settings_of, with_options
+from jetsql.cli.flags import (
+    FORMAT_OPTION,
+    HOME_OPTION,
+    ExitCode,
+    Flags,
+    add_statement_options,
+    load_settings,
+    parse_flags,
+)
 from jetsql.cli.job_commands import (
     cancel,
     delete_snapshot,
@@ -30,14 +38,14 @@ from jetsql.cli.job_commands import (
     suspend,
 )
 from jetsql.cli.log_command import logs
-from jetsql.cli.open_shell import converse
+from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
 from jetsql.cli.submit import submit
 from jetsql.version import VERSION
 
 
-class Commands(click.Group):
-    """The commands; a file in a command's place gets told how files are run."""
+class CommandGroup(click.Group):
+    """The commands. A file name in place of a command is answered with how to run files."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -46,20 +54,20 @@ class Commands(click.Group):
             raise click.UsageError(f"Files are run with: jetsql run {args[0]}", ctx)
         if args and self.get_command(ctx, args[0]) is None:
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            told = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(self.list_commands(ctx))}."
-            raise click.UsageError(f"No such command {args[0]!r}. {told}", ctx)
+            advice = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(self.list_commands(ctx))}."
+            raise click.UsageError(f"No such command {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are defined, which is that of their use."""
+        """Return the commands in the order of their definition, which is that of their use."""
         return list(self.commands)
 
 
-@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@with_options
+@click.group(cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@add_statement_options
 @click.version_option(VERSION, "--version", message="jetsql %(version)s")
 @click.pass_context
-def cli(context: click.Context, /, **given: Any) -> None:
+def cli(context: click.Context, /, **params: Any) -> None:
     """Streaming jobs on Apache Spark with SQL alone.
 
     \b
@@ -79,19 +87,19 @@ def cli(context: click.Context, /, **given: Any) -> None:
     Exit codes: 0 fine, 1 a statement failed or check found problems, 2 wrong usage, 3 the engine could not start or go
     on (no Java, bad master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 nobody read the output any more.
     """
-    flags = Flags(**given)
+    flags = Flags(**params)
     if context.invoked_subcommand is not None:
         context.obj = flags
     elif flags.statements:
         context.exit(execute(flags, ()))
     else:
-        context.exit(converse(flags))
+        context.exit(open_shell(flags))
 
 
 @click.command()
-@with_options
+@add_statement_options
 @click.pass_context
-def sql(context: click.Context, /, **given: Any) -> None:
+def sql(context: click.Context, /, **params: Any) -> None:
     """The shell: enter statements, see what they give.
 
     The same as `jetsql` alone. It needs a terminal; what comes through a pipe is run as `jetsql run -` does.
@@ -105,15 +113,15 @@ def sql(context: click.Context, /, **given: Any) -> None:
     lists the shell's own commands, Ctrl-C cancels what runs, Ctrl-D leaves. Settings stand in the table [shell] of
     config.toml.
     """
-    flags = flags_of(context, given)
-    context.exit(execute(flags, ()) if flags.statements else converse(flags))
+    flags = parse_flags(context, params)
+    context.exit(execute(flags, ()) if flags.statements else open_shell(flags))
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
-@with_options
+@add_statement_options
 @click.pass_context
-def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
+def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> None:
     """Run the statements in files of SQL.
 
     One file after the other; - reads standard input.
@@ -127,7 +135,7 @@ def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None
     The first statement that fails ends the run (--continue goes on). Mistakes read FILE:LINE:COLUMN: [CONDITION]
     message. In a script ${name} and ${name:-default} stand for variables; $${ is a plain ${.
     """
-    flags = flags_of(context, given)
+    flags = parse_flags(context, params)
     if files and flags.statements:
         raise click.UsageError("Give either files or -e, not both.", context)
     if not files and not flags.statements and not flags.stay:
@@ -141,7 +149,7 @@ def run(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None
 @HOME_OPTION
 @FORMAT_OPTION
 @click.pass_context
-def check(context: click.Context, /, **given: Any) -> None:
+def check(context: click.Context, /, **params: Any) -> None:
     """Hold a home's store against its files.
 
     Where they differ, it says what to do.
@@ -156,27 +164,31 @@ def check(context: click.Context, /, **given: Any) -> None:
     bad it is (error, warning, note), what, where, and what to do; with --format it is a row of a result. It exits with
     1 when there is an error or a warning.
     """
-    context.exit(_check(flags_of(context, given)))
+    context.exit(_check(parse_flags(context, params)))
 
 
 def _check(flags: Flags) -> ExitCode:
     from jetsql.check import check_home as check
     from jetsql.check import findings_report
     from jetsql.output.console import process_console
-    from jetsql.output.render import Format, lines
-    from jetsql.output.result_sink import SurfaceLost
+    from jetsql.output.render import Format, render_lines
+    from jetsql.output.result_sink import OutputClosed
 
-    report = check.check(settings_of(flags).home)
+    report = check.check(load_settings(flags).home)
     console = process_console()
-    rows = lines(findings_report.result(report), Format(flags.form)) if flags.form else findings_report.words(report)
+    rows = (
+        render_lines(findings_report.result(report), Format(flags.form))
+        if flags.form
+        else findings_report.words(report)
+    )
     try:
         for line in rows:
-            console.result(line)
+            console.write_line(line)
         console.flush()
-    except SurfaceLost:
-        console.give_up()
+    except OutputClosed:
+        console.discard_output()
         return ExitCode.OUTPUT_CLOSED
-    return ExitCode.FINE if report.is_well else ExitCode.PROBLEMS_FOUND
+    return ExitCode.SUCCESS if report.is_well else ExitCode.PROBLEMS_FOUND
 
 
 for command in (
@@ -190,16 +202,16 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program `jetsql`. Returns its exit code."""
+    """Run the program `jetsql` and return its exit code."""
     try:
         code: int | None = cli.main(arguments, prog_name="jetsql", standalone_mode=False)
     except click.ClickException as error:
         from jetsql.output.terminal_text import printable_lines
 
-        shown = io.StringIO()
-        error.show(shown)
-        click.echo(printable_lines(shown.getvalue()), err=True, nl=False)
+        text = io.StringIO()
+        error.show(text)
+        click.echo(printable_lines(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
-    return code or ExitCode.FINE
+    return code or ExitCode.SUCCESS

@@ -1,4 +1,4 @@
-"""A cluster of Spark's own on this machine or several: `jetsql master` and `jetsql join`."""
+"""Run a standalone Spark cluster on this machine or several: `jetsql master` and `jetsql join`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 
 import click
 
-from jetsql.cli.flags import ExitCode, Flags, settings_of
+from jetsql.cli.flags import ExitCode, Flags, load_settings
 
 # Several where one stands by for the other, as Spark writes them: spark://one:7077,two:7077.
 _MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
 _PORT: Final = re.compile(r":(\d+)(?:,|$)")
-_MOST_PORT: Final = 65535
+_MAX_PORT: Final = 65535
 _MEMORY: Final = re.compile(r"[1-9]\d*[mgt]b?", re.ASCII | re.IGNORECASE)
 
 
@@ -22,7 +22,7 @@ class _MasterUrl(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         ports = map(int, _PORT.findall(value))
-        if not _MASTERS.fullmatch(value) or not all(1 <= port <= _MOST_PORT for port in ports):
+        if not _MASTERS.fullmatch(value) or not all(1 <= port <= _MAX_PORT for port in ports):
             self.fail(f"{value!r} is no master's URL, such as spark://127.0.0.1:7077.", param, ctx)
         return value
 
@@ -89,10 +89,10 @@ def master(
     console = process_console()
     try:
         check_address("The master", host, port)
-        console.say(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
+        console.print_message(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
         become_master(start)
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
 
 
@@ -142,7 +142,7 @@ def join(
 
     silent = find_unreachable_masters(url)
     if silent:
-        process_console().say(
+        process_console().print_message(
             f"No master answers at {silent}. The member goes on asking for some ten minutes: start one there with"
             " 'jetsql master', or end this with Ctrl-C."
         )
@@ -152,7 +152,7 @@ def join(
         start = WorkerStart(url, host, cores, memory, _absolute(work_dir), _secret_file(secret_file), web_host)
         become_worker(start)
     except EngineError as error:
-        process_console().say(str(error))
+        process_console().print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
 
 
@@ -160,6 +160,6 @@ def _absolute(path: Path | None) -> Path | None:
     return path and path.absolute()
 
 
-def _secret_file(given: Path | None) -> Path | None:
-    """Return the file that the flag names, else the one that a setting names."""
-    return _absolute(given) or settings_of(Flags()).cluster_secret_file
+def _secret_file(flag: Path | None) -> Path | None:
+    """Return the file that the flag names, otherwise the one in the settings."""
+    return _absolute(flag) or load_settings(Flags()).cluster_secret_file

@@ -1,4 +1,4 @@
-"""From a command to the engine of its home, which is started when none runs."""
+"""Connect a command to the engine of its home, which is started if none runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from jetsql.cli.flags import Flags, settings_of
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.cli.flags import Flags, load_settings
+from jetsql.jobs.model.redaction import redact_url
 
 if TYPE_CHECKING:
     from jetsql.client.find_engine import RunningEngine
@@ -19,58 +19,63 @@ if TYPE_CHECKING:
     from jetsql.settings import Settings
 
 
-class Talk(Protocol):
-    """Who is told what happens on the way to an engine: a `Console`."""
+class StartupReporter(Protocol):
+    """Report progress while an engine is found or started, as `Console` does."""
 
     @property
-    def terminal(self) -> bool: ...
+    def is_terminal(self) -> bool: ...
 
-    def say(self, text: str) -> None: ...
+    def print_message(self, text: str) -> None: ...
 
-    def busy(self, what: str, after: float) -> AbstractContextManager[None]: ...
+    def report_if_slow(self, what: str, after: float) -> AbstractContextManager[None]: ...
 
 
-def reach(settings: Settings, flags: Flags, console: Talk, *, sessionless: bool = False) -> RemoteEngine:
-    """A session on the engine of the home, or on the one at --url, which is never started.
+def connect(settings: Settings, flags: Flags, console: StartupReporter, *, sessionless: bool = False) -> RemoteEngine:
+    """Open a session on the engine of the home, or on the one at --url, which is never started.
 
-    sessionless: for statements that need nothing from each other, see `RemoteEngine`.
-
-    Raises EngineError, and click.UsageError as `find_engine` and for flags that an engine elsewhere has no use for.
+    sessionless: for independent statements, see `RemoteEngine`.
+    Raises EngineError, and click.UsageError as `ensure_engine` and for flags that do not apply to a remote engine.
     """
     from jetsql.client.remote_engine import RemoteEngine
 
-    url = url_of(flags)
+    url = remote_url(flags)
     if url is not None:
-        return RemoteEngine(url, os.environ.get("JETSQL_TOKEN", ""), traces=flags.traces, sessionless=sessionless)
-    found = find_engine(settings, flags, console, keep_door=True)
-    note = found.note
-    return RemoteEngine(note.url, note.token, traces=flags.traces, sessionless=sessionless, door=found.door)
+        return RemoteEngine(
+            url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
+        )
+    engine = ensure_engine(settings, flags, console, keep_connection=True)
+    note = engine.note
+    return RemoteEngine(
+        note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=engine.client
+    )
 
 
-def url_of(flags: Flags) -> str | None:
-    """The engine elsewhere that is meant, if one is: by --url, or by JETSQL_URL unless --home says otherwise.
+def remote_url(flags: Flags) -> str | None:
+    """Return the URL of the remote engine given by --url, or by JETSQL_URL without --home; otherwise None.
 
-    Raises click.UsageError for what is no address, and for flags about an engine here.
+    Raises click.UsageError for an invalid address and for flags about a local engine.
     """
     url = flags.url
     if url is None and flags.home is None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
-    shown = hide_in_url(url)
+    safe_url = redact_url(url)
     if not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"The engine's address {shown!r} begins with neither http:// nor https://.")
-    if wrong := _wrong_place(url):
-        raise click.UsageError(f"The engine's address {shown!r} is no address: {wrong}. Write http://HOST:PORT.")
-    here = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
-    for name, given in here.items():
-        if given:
-            raise click.UsageError(f"{name} is about an engine of this machine, and {shown} is one that runs already.")
+        raise click.UsageError(f"The engine's address {safe_url!r} begins with neither http:// nor https://.")
+    if problem := _address_error(url):
+        raise click.UsageError(f"The engine's address {safe_url!r} is no address: {problem}. Write http://HOST:PORT.")
+    local_flags = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
+    for name, value in local_flags.items():
+        if value:
+            raise click.UsageError(
+                f"{name} is about an engine of this machine, and {safe_url} is one that runs already."
+            )
     return url
 
 
-def _wrong_place(url: str) -> str:
-    """What is wrong with its host or its port, which nothing could connect to; empty when nothing is."""
+def _address_error(url: str) -> str:
+    """Return why no connection to the URL's host or port is possible, or an empty string."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -80,61 +85,66 @@ def _wrong_place(url: str) -> str:
     return "" if host else "it names no host"
 
 
-def settings_here(flags: Flags) -> Settings:
-    """For commands about the engine of a home. Raises click.UsageError when one elsewhere is meant."""
-    url = url_of(flags)
+def local_settings(flags: Flags) -> Settings:
+    """Return the settings for a command about a local engine. Raises click.UsageError for a remote one."""
+    url = remote_url(flags)
     if url is not None:
         raise click.UsageError(
-            f"This is about an engine of this machine, and JETSQL_URL is {hide_in_url(url)}: give --home DIR."
+            f"This is about an engine of this machine, and JETSQL_URL is {redact_url(url)}: give --home DIR."
         )
-    return settings_of(flags)
+    return load_settings(flags)
 
 
-def find_engine(settings: Settings, flags: Flags, console: Talk, *, keep_door: bool = False) -> RunningEngine:
-    """The engine of the home, started unless the flags forbid it. keep_door: see `engines.find`.
+def ensure_engine(
+    settings: Settings, flags: Flags, console: StartupReporter, *, keep_connection: bool = False
+) -> RunningEngine:
+    """Return the engine of the home, started unless the flags forbid it.
 
-    Raises EngineError, and click.UsageError for --master or --conf that an engine which runs already was not started
-    with: they would be ignored.
+    keep_connection: see `find_engine.find_engine`.
+    Raises EngineError, and click.UsageError for --master or --conf that the running engine was not started with: they
+    would be ignored.
     """
     from jetsql.client import find_engine as engines
     from jetsql.errors import EngineError
 
-    found = engines.find(settings.home, keep_door=keep_door)
-    if found is None and flags.no_start:
+    engine = engines.find_engine(settings.home, keep_connection=keep_connection)
+    if engine is None and flags.no_start:
         raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
-    if found is None:
-        with starting(console):
-            found = engines.find_or_start(settings, start_flags(settings, flags), flags.conf)
-    if not found.started:
+    if engine is None:
+        with report_start(console):
+            engine = engines.find_or_start_engine(settings, start_flags(settings, flags), flags.conf)
+    if not engine.was_started:
         try:
-            _check_same(found, settings, flags)
+            _check_same_settings(engine, settings, flags)
         except click.UsageError:
-            if found.door is not None:
-                found.door.close()
+            if engine.client is not None:
+                engine.client.close()
             raise
-        _compare_versions(found, console)
-    return found
+        _warn_of_version(engine, console)
+    return engine
 
 
-def _compare_versions(found: RunningEngine, console: Talk) -> None:
+def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
     from jetsql.version import VERSION
 
-    theirs = found.note.version
+    theirs = engine.note.version
     if theirs != VERSION:
         hint = "After `jetsql stop`, the next command starts an engine of its own version."
-        console.say(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
+        console.print_message(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
 
 
-def starting(console: Talk) -> AbstractContextManager[None]:
-    """Tell that an engine is being started: to a person at once, else when it takes long."""
-    from jetsql.output.console import LONG_SECONDS
+def report_start(console: StartupReporter) -> AbstractContextManager[None]:
+    """Report that an engine is being started: immediately at a terminal, otherwise when it is slow."""
+    from jetsql.output.console import SLOW_SECONDS
 
-    return console.busy("starting the engine", 0.0 if console.terminal else LONG_SECONDS)
+    return console.report_if_slow("starting the engine", 0.0 if console.is_terminal else SLOW_SECONDS)
 
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:
-    """What an engine is to be started with, that neither environment nor file tells it; without --conf, whose values
-    may be secrets."""
+    """Return the flags of `jetsql serve` that neither environment nor configuration file holds.
+
+    --conf is left out because its values may be secrets.
+    """
     master = ["--master", settings.master] if flags.master is not None else []
     port = ["--thrift-port", str(flags.thrift_port)] if flags.thrift_port is not None else []
     kafka = ["--kafka"] if flags.kafka else []
@@ -143,13 +153,15 @@ def start_flags(settings: Settings, flags: Flags) -> list[str]:
     return master + secret + storage + kafka + (["--thrift"] if flags.thrift else []) + port
 
 
-def _check_same(found: RunningEngine, settings: Settings, flags: Flags) -> None:
+def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags) -> None:
     from jetsql.jobs.model.redaction import show
 
-    note = found.note
-    wanted: Mapping[str, str] = {key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)}
-    shown = show(wanted)
-    differing = [f"--conf {key}={shown[key]}" for key, value in wanted.items() if note.conf.get(key) != value]
+    note = engine.note
+    requested: Mapping[str, str] = {
+        key.strip(): value for key, _, value in (pair.partition("=") for pair in flags.conf)
+    }
+    shown = show(requested)
+    differing = [f"--conf {key}={shown[key]}" for key, value in requested.items() if note.conf.get(key) != value]
     if flags.master is not None and note.master != settings.master:
         differing.insert(0, f"--master {settings.master}")
     if flags.thrift and not note.thrift:

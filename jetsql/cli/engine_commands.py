@@ -1,4 +1,4 @@
-"""The engine's own life: `jetsql start`, `stop`, `status` and `serve`."""
+"""Start, stop and inspect engines: `jetsql start`, `stop`, `status` and `serve`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.connect import find_engine, settings_here
+from jetsql.cli.connect import ensure_engine, local_settings
 from jetsql.cli.flags import (
     CONF_OPTION,
     FORMAT_OPTION,
@@ -20,9 +20,9 @@ from jetsql.cli.flags import (
     STORAGE_OPTION,
     THRIFT_OPTIONS,
     ExitCode,
-    flags_of,
-    settings_of,
-    with_these,
+    add_options,
+    load_settings,
+    parse_flags,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jetsql.home.discovery import EngineNote
     from jetsql.output.diagnostics import Script
 
-_DOING: Final = {
+_STATE_MESSAGES: Final = {
     "starting": "It is starting, or does not answer.",
     "stopping": "It is stopping.",
     "embedded": "It is inside another program and can only be used from there.",
@@ -43,9 +43,9 @@ _DOING: Final = {
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@add_options(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.pass_context
-def start(context: click.Context, /, **given: Any) -> None:
+def start(context: click.Context, /, **params: Any) -> None:
     """Start the engine of a home in the background.
 
     Its jobs go on. Returns when it answers, and tells where. When one runs already, that is fine too.
@@ -58,22 +58,24 @@ def start(context: click.Context, /, **given: Any) -> None:
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 
-    flags = flags_of(context, given)
+    flags = parse_flags(context, params)
     console = process_console()
     try:
-        found = find_engine(settings_here(flags), flags, console)
+        engine = ensure_engine(local_settings(flags), flags, console)
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    console.result(f"{'started' if found.started else 'runs already'}: {_where(found.note, found.about['home'])}")
+    console.write_line(
+        f"{'started' if engine.was_started else 'runs already'}: {_location(engine.note, engine.info['home'])}"
+    )
     console.flush()
 
 
 @click.command()
-@with_these(HOME_OPTION)
+@add_options(HOME_OPTION)
 @click.option("--timeout", type=click.FloatRange(min=0), default=120.0, show_default=True, help="Seconds to wait.")
 @click.pass_context
-def stop(context: click.Context, /, timeout: float, **given: Any) -> None:
+def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
     """Stop the engine of a home gracefully.
 
     Its jobs stop between two batches and go on with the next start. Returns when it has ended; when none runs, that is
@@ -88,29 +90,29 @@ def stop(context: click.Context, /, timeout: float, **given: Any) -> None:
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 
-    home = settings_here(flags_of(context, given)).home
+    home = local_settings(parse_flags(context, params)).home
     console = process_console()
     try:
-        with console.busy("stopping the engine", 0.5 if console.terminal else 2.0):
-            how = find_engine.stop(home, timeout)
+        with console.report_if_slow("stopping the engine", 0.5 if console.is_terminal else 2.0):
+            outcome = find_engine.stop_engine(home, timeout)
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    if how is find_engine.StopOutcome.STILL:
-        console.say(f"The engine of {home} has not ended within {timeout:g} s; it goes on stopping.")
+    if outcome is find_engine.StopOutcome.STILL_STOPPING:
+        console.print_message(f"The engine of {home} has not ended within {timeout:g} s; it goes on stopping.")
         context.exit(ExitCode.NO_ENGINE)
-    if how is find_engine.StopOutcome.NONE:
-        console.say(f"No engine runs on {home}.")
+    if outcome is find_engine.StopOutcome.NOT_RUNNING:
+        console.print_message(f"No engine runs on {home}.")
     else:
-        console.result("stopped")
+        console.write_line("stopped")
     console.flush()
 
 
 @click.command()
-@with_these(HOME_OPTION, FORMAT_OPTION)
+@add_options(HOME_OPTION, FORMAT_OPTION)
 @click.option("--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait so long for it to answer.")
 @click.pass_context
-def status(context: click.Context, /, wait: float | None, **given: Any) -> None:
+def status(context: click.Context, /, wait: float | None, **params: Any) -> None:
     """Tell whether the engine of a home runs, and where.
 
     Starts none. Exits with 0 when it answers, with 3 when not: a supervisor can ask this.
@@ -124,68 +126,70 @@ def status(context: click.Context, /, wait: float | None, **given: Any) -> None:
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 
-    flags = flags_of(context, given)
-    home = settings_here(flags).home
+    flags = parse_flags(context, params)
+    home = local_settings(flags).home
     console = process_console()
     try:
-        found = find_engine.find(home) if wait is None else find_engine.wait_until_up(home, wait)
+        engine = find_engine.find_engine(home) if wait is None else find_engine.wait_for_engine(home, wait)
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
-    facts = _facts(found) if found is not None else _absence(home)
-    for line in _fact_lines(facts, flags.form):
-        console.result(line)
+    fields = _status_fields(engine) if engine is not None else _down_fields(home)
+    for line in _field_lines(fields, flags.form):
+        console.write_line(line)
     console.flush()
-    context.exit(ExitCode.FINE if found is not None else ExitCode.NO_ENGINE)
+    context.exit(ExitCode.SUCCESS if engine is not None else ExitCode.NO_ENGINE)
 
 
-def _facts(found: RunningEngine) -> dict[str, Any]:
+def _status_fields(engine: RunningEngine) -> dict[str, Any]:
     return {
         "status": "up",
-        **{name: found.about[name] for name in ("version", "spark", "home", "master", "pid")},
-        "url": found.note.url,
-        "connect": found.note.connect or None,
-        "thrift": found.note.thrift or None,
-        "jobs": found.about["jobs"],
-        "sessions": found.about["sessions"],
-        "statements": found.about["statements"],
+        **{name: engine.info[name] for name in ("version", "spark", "home", "master", "pid")},
+        "url": engine.note.url,
+        "connect": engine.note.connect or None,
+        "thrift": engine.note.thrift or None,
+        "jobs": engine.info["jobs"],
+        "sessions": engine.info["sessions"],
+        "statements": engine.info["statements"],
     }
 
 
-def _absence(home: Path) -> dict[str, Any]:
+def _down_fields(home: Path) -> dict[str, Any]:
     from jetsql.client import find_engine
 
-    state = find_engine.state(home)
+    state = find_engine.silent_engine_state(home)
     return {
         "status": state or "down",
         "home": str(home),
-        "message": _DOING[state] if state else "No engine runs on this home.",
+        "message": _STATE_MESSAGES[state] if state else "No engine runs on this home.",
     }
 
 
-def _fact_lines(facts: dict[str, Any], form: str | None) -> Iterator[str]:
+def _field_lines(fields: dict[str, Any], form: str | None) -> Iterator[str]:
     if form == "json":
-        yield json.dumps(facts)
+        yield json.dumps(fields)
         return
-    jobs = facts.get("jobs")
+    jobs = fields.get("jobs")
     if jobs is not None:
-        facts = {**facts, "jobs": ", ".join(f"{count} {name}" for name, count in jobs.items()) or "none"}
+        fields = {**fields, "jobs": ", ".join(f"{count} {name}" for name, count in jobs.items()) or "none"}
     if form is None:
-        yield from (f"{name:10} {value}" for name, value in facts.items() if value is not None)
+        yield from (f"{name:10} {value}" for name, value in fields.items() if value is not None)
         return
-    from jetsql.cli.statement_commands import Answer
-    from jetsql.output.render import Format, lines
+    from jetsql.cli.statement_commands import FetchedRows
+    from jetsql.output.render import Format, render_lines
     from jetsql.resultset import Column
 
-    yield from lines(Answer(tuple(Column(name) for name in facts), (tuple(facts.values()),)), Format(form))
+    yield from render_lines(
+        FetchedRows(tuple(Column(name) for name in fields), (tuple(fields.values()),)), Format(form)
+    )
 
 
-def _where(note: EngineNote, home: str) -> str:
+def _location(note: EngineNote, home: str) -> str:
     return f"process {note.pid}, {note.url}, home {home}"
 
 
 @click.command()
-@with_these(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@add_options(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
 @click.option(
     "--init",
     "init",
@@ -195,7 +199,9 @@ def _where(note: EngineNote, home: str) -> str:
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--conf-fd", type=int, hidden=True)
 @click.pass_context
-def serve(context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, **given: Any) -> None:
+def serve(
+    context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, **params: Any
+) -> None:
     """Run the engine of a home in the foreground.
 
     As systemd and containers want it: SIGTERM and Ctrl-C stop it gracefully, a second one ends it at once. Its log is
@@ -206,12 +212,12 @@ def serve(context: click.Context, /, init: str | None, ready_fd: int | None, con
       jetsql serve
       jetsql serve --home /var/lib/jetsql --init /etc/jetsql/jobs.sql
     """
-    settings = settings_of(flags_of(context, {**given, "conf": (*given["conf"], *_handed_over(conf_fd))}))
-    context.exit(_serve(settings, _init(init), _Told(settings.home, ready_fd)))
+    settings = load_settings(parse_flags(context, {**params, "conf": (*params["conf"], *_read_confs(conf_fd))}))
+    context.exit(_run_engine(settings, _load_init(init), _StartupReport(settings.home, ready_fd)))
 
 
-def _handed_over(descriptor: int | None) -> list[str]:
-    """Return the settings of Spark (`key=value`) that the command which starts this engine has written to a file."""
+def _read_confs(descriptor: int | None) -> list[str]:
+    """Return Spark's settings (`key=value`) that the starting command has written to a file."""
     if descriptor is None:
         return []
     with os.fdopen(descriptor) as file:
@@ -219,7 +225,7 @@ def _handed_over(descriptor: int | None) -> list[str]:
     return pairs
 
 
-def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told) -> ExitCode:
+def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], report: _StartupReport) -> ExitCode:
     import threading
 
     from jetsql.embedded import engine_process
@@ -227,33 +233,35 @@ def _serve(settings: Any, prepare: Callable[[EmbeddedEngine], None], told: _Told
     from jetsql.interrupts import Interrupts
 
     stop = threading.Event()
-    interrupts = Interrupts(told.say, ExitCode.INTERRUPTED, first=stop.set)
-    interrupts.closing("stopping")
+    interrupts = Interrupts(report.print_message, ExitCode.INTERRUPTED, on_first=stop.set)
+    interrupts.begin_shutdown("stopping")
     interrupts.install()
     try:
-        engine_process.serve(settings, prepare, told.ready, stop)
+        engine_process.serve(settings, run_init, report.report_ready, stop)
     except EngineError as error:
-        told.failed(error)
+        report.report_failure(error)
     except _InitFailed:
         return ExitCode.STATEMENT_FAILED
     except Exception as error:
         # The outermost frame of the program: whatever Spark, the JVM or the system raise while they start or stop.
-        words = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
-        told.failed(EngineError("ENGINE_NOT_STARTED", words, hint=f"More stands in its log in {settings.home}."))
+        message = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
+        report.report_failure(
+            EngineError("ENGINE_NOT_STARTED", message, hint=f"More stands in its log in {settings.home}.")
+        )
     else:
-        told.say("stopped")
-        return ExitCode.FINE
+        report.print_message("stopped")
+        return ExitCode.SUCCESS
     return ExitCode.NO_ENGINE
 
 
 class _InitFailed(Exception):
-    """A statement of the file to begin with failed; it has been told."""
+    """A statement of the --init file failed; the error has been reported."""
 
 
-class _Told:
-    """Who waits for the engine to answer: another process at a pipe, or a person at a terminal.
+class _StartupReport:
+    """Report the start to the waiting process through a pipe, or to the user at a terminal.
 
-    To a process in the background nobody listens, and its outputs are the log, which has all of it already.
+    An engine in the background prints nothing: its outputs are the log, which has everything already.
     """
 
     def __init__(self, home: Path, descriptor: int | None) -> None:
@@ -261,31 +269,31 @@ class _Told:
         self._descriptor = descriptor
         self._in_background = descriptor is not None
 
-    def ready(self, note: EngineNote) -> None:
-        self.say(f"The engine answers: {_where(note, str(self._home))}.")
-        self._pass_on({"url": note.url})
+    def report_ready(self, note: EngineNote) -> None:
+        self.print_message(f"The engine answers: {_location(note, str(self._home))}.")
+        self._notify_parent({"url": note.url})
 
-    def failed(self, error: EngineError) -> None:
+    def report_failure(self, error: EngineError) -> None:
         from dataclasses import asdict
 
-        self.say(str(error))
-        self._pass_on({"error": asdict(error.report())})
+        self.print_message(str(error))
+        self._notify_parent({"error": asdict(error.report())})
 
-    def say(self, words: str) -> None:
+    def print_message(self, words: str) -> None:
         if not self._in_background:
             from jetsql.output.terminal_text import printable_lines
 
             click.echo(printable_lines(words), err=True)
 
-    def _pass_on(self, told: dict[str, Any]) -> None:
-        """Who started it may have left meanwhile, as of a shell that was closed: the engine does not end for that."""
+    def _notify_parent(self, message: dict[str, Any]) -> None:
+        """Write the message to the pipe. The parent may have exited, as a closed shell does; the engine goes on."""
         if self._descriptor is not None:
             with suppress(BrokenPipeError), os.fdopen(self._descriptor, "w") as pipe:
-                json.dump(told, pipe)
+                json.dump(message, pipe)
             self._descriptor = None
 
 
-def _init(file: str | None) -> Callable[[EmbeddedEngine], None]:
+def _load_init(file: str | None) -> Callable[[EmbeddedEngine], None]:
     if file is None:
         return lambda engine: None
     from jetsql.cli.run_scripts import read_files
@@ -300,5 +308,8 @@ def _run_init(engine: EmbeddedEngine, scripts: list[Script]) -> None:
     from jetsql.output.render import Format
 
     steps = script.prepare(scripts, script.variables(os.environ, {}))
-    if script.run(steps, engine, process_console(), Format.TABLE, keep_going=False) is not script.Outcome.FINE:
+    if (
+        script.run(steps, engine, process_console(), Format.TABLE, keep_going=False)
+        is not script.ScriptOutcome.SUCCEEDED
+    ):
         raise _InitFailed

@@ -1,4 +1,4 @@
-"""What can be given on the command line, and what the process ends with."""
+"""The flags of the command line and the exit codes of the process."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """What the process ends with."""
+    """The exit codes of the process."""
 
-    FINE = 0
+    SUCCESS = 0
     STATEMENT_FAILED = 1
     PROBLEMS_FOUND = 1
     USAGE = 2
     NO_ENGINE = 3
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141
-    """Whoever read the output (`| head`) stopped reading; what was not run by then was not run. 128 + SIGPIPE."""
+    """The reader of the output (`| head`) has closed it; the remaining statements were not run. 128 + SIGPIPE."""
 
 
 @dataclass(frozen=True)
 class Flags:
-    """What was given on the command line."""
+    """The values given on the command line."""
 
     statements: tuple[str, ...] = ()
     home: str | None = None
@@ -41,15 +41,15 @@ class Flags:
     embedded: bool = False
     stay: bool = False
     no_start: bool = False
-    traces: bool = False
+    show_traces: bool = False
     thrift: bool = False
     thrift_port: int | None = None
     kafka: bool = False
     storage: str | None = None
     secret_file: str | None = None
 
-    def under(self, outer: Flags) -> Flags:
-        """These flags with those that stand before the command's name; where both say something, these hold."""
+    def with_defaults(self, outer: Flags) -> Flags:
+        """Return these flags with those before the command's name as defaults."""
         return Flags(
             statements=outer.statements + self.statements,
             home=self.home if self.home is not None else outer.home,
@@ -62,7 +62,7 @@ class Flags:
             embedded=self.embedded or outer.embedded,
             stay=self.stay or outer.stay,
             no_start=self.no_start or outer.no_start,
-            traces=self.traces or outer.traces,
+            show_traces=self.show_traces or outer.show_traces,
             thrift=self.thrift,
             thrift_port=self.thrift_port,
             kafka=self.kafka,
@@ -107,7 +107,7 @@ CONF_OPTION = click.option(
     help="A setting of Spark, where an engine is started; may be given often. A secret: KEY=secret:file:PATH.",
 )
 THRIFT_OPTIONS = (
-    click.option("--thrift", is_flag=True, help="Open the Thrift door too, for JDBC and the tools that speak it."),
+    click.option("--thrift", is_flag=True, help="Also open the Thrift endpoint, for JDBC and the tools that use it."),
     click.option(
         "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="Its port [0: any that is free]."
     ),
@@ -132,7 +132,7 @@ URL_OPTION = click.option(
     help="An engine on another machine, instead of a home [JETSQL_URL]; its token stands in JETSQL_TOKEN.",
 )
 TRACES_OPTION = click.option(
-    "-v", "--verbose", "traces", is_flag=True, help="Show where in the engine errors came from."
+    "-v", "--verbose", "show_traces", is_flag=True, help="Show where in the engine errors came from."
 )
 VARIABLES_OPTION = click.option(
     "--set",
@@ -151,7 +151,7 @@ ENGINE_OPTIONS: tuple[Callable[..., Any], ...] = (
     CONF_OPTION,
     TRACES_OPTION,
 )
-"""Those of every command that talks with an engine."""
+"""The options of every command that connects to an engine."""
 OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
     *ENGINE_OPTIONS,
@@ -164,8 +164,8 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 
-def with_these(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with these options, shown in their order."""
+def add_options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that adds these options to a command, shown in their order."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -175,36 +175,40 @@ def with_these(*options: Callable[..., Any]) -> Callable[..., Any]:
     return add
 
 
-with_options = with_these(*OPTIONS)
-"""A command with the options of running statements."""
+add_statement_options = add_options(*OPTIONS)
+"""Add the options of running statements to a command."""
 
 
-def flags_of(context: click.Context, given: Mapping[str, Any]) -> Flags:
-    """The flags of a command and of those before its name. Raises click.UsageError for one that it has no use for."""
+def parse_flags(context: click.Context, params: Mapping[str, Any]) -> Flags:
+    """Return the flags of a command and of those before its name.
+
+    Raises click.UsageError for a flag that the command does not use.
+    """
     outer: Flags = context.obj
-    taken = {parameter.name for parameter in context.command.params}
+    known = {parameter.name for parameter in context.command.params}
     assert context.parent is not None
     for option in context.parent.command.params:
         name = option.name or ""
-        if name not in taken and getattr(outer, name, None):
+        if name not in known and getattr(outer, name, None):
             raise click.UsageError(f"{context.command.name} has no use for {option.opts[-1]}.", context)
-    return Flags(**given).under(outer)
+    return Flags(**params).with_defaults(outer)
 
 
-def settings_of(flags: Flags) -> Settings:
+def load_settings(flags: Flags) -> Settings:
+    """Return the settings with the flags applied. Raises click.UsageError for an invalid one."""
     from jetsql import settings
     from jetsql.errors import EngineError
 
     try:
         conf = dict(settings.pair(text, "--conf") for text in flags.conf)
-        more = {
+        flag_values = {
             "thrift": flags.thrift or None,
             "thrift_port": flags.thrift_port,
             "kafka": flags.kafka or None,
             "storage": flags.storage,
             "cluster_secret_file": flags.secret_file,
         }
-        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=more)
+        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
     except EngineError as error:
         # Nothing was started yet: what is wrong is how we were called.
         raise click.UsageError(error.explanation) from error

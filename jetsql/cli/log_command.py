@@ -1,6 +1,7 @@
-"""`jetsql logs`: the engine's log, whole or what is in it about one job, with the job's history woven in.
+"""`jetsql logs`: the engine's log, or what concerns one job, merged with the job's history.
 
-It reads the files in the home, for a log is most wanted when no engine runs; only the history comes from the engine.
+It reads the files in the home, because a log is needed most when no engine runs; only the history comes from the
+engine.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.connect import settings_here
-from jetsql.cli.flags import HOME_OPTION, ExitCode, flags_of, with_these
-from jetsql.cli.statement_commands import answered, picked
+from jetsql.cli.connect import local_settings
+from jetsql.cli.flags import HOME_OPTION, ExitCode, add_options, parse_flags
+from jetsql.cli.statement_commands import run_and_report, select_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
     from jetsql.home.log_reader import Record
     from jetsql.output.console import Console
 
-_LOOK_AGAIN_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 _HISTORY_COLUMNS: Final = ("time", "event", "from_status", "to_status", "message")
 
 
 @click.command()
 @click.argument("job", metavar="[JOB]", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("-n", "--lines", "most", type=click.IntRange(min=0), metavar="N", help="Only the last N messages.")
-@with_these(HOME_OPTION)
+@click.option("-n", "--lines", "limit", type=click.IntRange(min=0), metavar="N", help="Only the last N messages.")
+@add_options(HOME_OPTION)
 @click.pass_context
-def logs(context: click.Context, /, job: str | None, follow: bool, most: int | None, **given: Any) -> None:
+def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | None, **params: Any) -> None:
     """Show the log of the engine, or of one job.
 
     JOB is a name or an id: shown are the messages that name the job or were logged by its run, and its history among
@@ -49,131 +50,139 @@ def logs(context: click.Context, /, job: str | None, follow: bool, most: int | N
       jetsql logs -f -n 20
       jetsql logs orders
     """
-    settings = settings_here(flags_of(context, given))
-    context.exit(_logs(settings.home, job, follow, most))
+    settings = local_settings(parse_flags(context, params))
+    context.exit(_print_log(settings.home, job, follow, limit))
 
 
-def _logs(home: Path, job: str | None, follow: bool, most: int | None) -> ExitCode:
+def _print_log(home: Path, job: str | None, follow: bool, limit: int | None) -> ExitCode:
     from jetsql.home.home_lock import not_usable
 
     def work(console: Console) -> None:
         try:
             with ExitStack() as open_things:
-                subject = None if job is None else _subject(home, job, console, open_things)
-                for text in _Log(home, subject, open_things).texts(follow, most):
-                    console.result(text)
+                subject = None if job is None else _find_job(home, job, console, open_things)
+                for text in _LogView(home, subject, open_things).messages(follow, limit):
+                    console.write_line(text)
                     console.flush()
         except OSError as error:
             raise not_usable(home, error) from error
 
-    return answered(work)
+    return run_and_report(work)
 
 
 @dataclass(frozen=True)
-class _Subject:
-    """The job that is asked about. since: when it was submitted, as the log writes times. engine: None if none runs."""
+class _LoggedJob:
+    """The job whose log is shown."""
 
     id: str
     name: str
-    since: str
-    engine: RemoteEngine | None
+    since: str  # when it was submitted, in the format of the log
+    engine: RemoteEngine | None  # None if none runs
 
-    def is_in(self, record: Record) -> bool:
-        """Names may have had other jobs before; ids are the job's own."""
+    def concerns(self, record: Record) -> bool:
+        """Return whether a record is about this job: names may have belonged to earlier jobs, ids are unique."""
         return self.id in record.text or (record.job == self.name and record.time >= self.since)
 
     def history(self) -> list[Record]:
-        """Every event so far. When the engine has ended meanwhile, there is nothing more."""
+        """Return every event so far; none if the engine has ended meanwhile."""
         from jetsql.errors import EngineError
         from jetsql.home.log_reader import Record
 
         if self.engine is None:
             return []
         try:
-            rows = picked(self.engine.run(f"SHOW JOB HISTORY '{self.id}'"), _HISTORY_COLUMNS).table
+            rows = select_columns(self.engine.run(f"SHOW JOB HISTORY '{self.id}'"), _HISTORY_COLUMNS).table
         except EngineError:
             return []
-        return [Record(f"{_stamp(when)} JOB {self.name}: {_words(*told)}", _stamp(when)) for when, *told in rows]
+        return [
+            Record(f"{_log_time(when)} JOB {self.name}: {_event_text(*event)}", _log_time(when))
+            for when, *event in rows
+        ]
 
 
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone().replace(tzinfo=None).isoformat(timespec="milliseconds")
+def _log_time(time: datetime) -> str:
+    return time.astimezone().replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
-def _words(event: str, before: str | None, after: str, message: str) -> str:
-    move = after if before in (None, after) else f"{before} -> {after}"
-    return f"{event} ({move}) {message}".strip()
+def _event_text(event: str, before: str | None, after: str, message: str) -> str:
+    transition = after if before in (None, after) else f"{before} -> {after}"
+    return f"{event} ({transition}) {message}".strip()
 
 
-class _Log:
-    """The messages that are to be shown, in the order of their times."""
+class _LogView:
+    """The messages to show, ordered by time."""
 
-    def __init__(self, home: Path, subject: _Subject | None, open_things: ExitStack) -> None:
+    def __init__(self, home: Path, job: _LoggedJob | None, resources: ExitStack) -> None:
         from jetsql.home.log_reader import LogReader
 
-        self._subject = subject
+        self._job = job
         self._reader = LogReader(home)
-        open_things.callback(self._reader.close)
-        self._told = 0
+        resources.callback(self._reader.close)
+        self._printed_events = 0
 
-    def texts(self, follow: bool, most: int | None) -> Iterator[str]:
-        shown = self._new()
-        yield from shown if most is None else deque(shown, most)
+    def messages(self, follow: bool, limit: int | None) -> Iterator[str]:
+        """Return the messages, the last `limit` of those that exist, and with `follow` those that come later."""
+        existing = self._new_messages()
+        yield from existing if limit is None else deque(existing, limit)
         while follow:
-            time.sleep(_LOOK_AGAIN_SECONDS)
-            yield from self._new()
+            time.sleep(_POLL_SECONDS)
+            yield from self._new_messages()
 
-    def _new(self) -> Iterator[str]:
+    def _new_messages(self) -> Iterator[str]:
         from jetsql.home.log_reader import records
 
-        subject = self._subject
-        if subject is None:
+        job = self._job
+        if job is None:
             return (record.text for record in records(self._reader.lines()))
-        history = subject.history()[self._told :]
-        self._told += len(history)
-        return (record.text for record in _woven(history, filter(subject.is_in, records(self._reader.lines()))))
+        history = job.history()[self._printed_events :]
+        self._printed_events += len(history)
+        return (record.text for record in _merge_history(history, filter(job.concerns, records(self._reader.lines()))))
 
 
-def _woven(history: list[Record], logged: Iterable[Record]) -> Iterator[Record]:
-    waiting = deque(history)
+def _merge_history(history: list[Record], logged: Iterable[Record]) -> Iterator[Record]:
+    pending = deque(history)
     for record in logged:
-        while waiting and record.time and waiting[0].time <= record.time:
-            yield waiting.popleft()
+        while pending and record.time and pending[0].time <= record.time:
+            yield pending.popleft()
         yield record
-    yield from waiting
+    yield from pending
 
 
-def _subject(home: Path, job: str, console: Console, open_things: ExitStack) -> _Subject:
-    """Raises ReportedError JOB_NOT_FOUND, EngineError."""
-    from jetsql.cli.job_commands import named
+def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _LoggedJob:
+    """Return the job, from the engine if one runs. Raises ReportedError JOB_NOT_FOUND, EngineError."""
+    from jetsql.cli.job_commands import job_reference
     from jetsql.client import find_engine
     from jetsql.client.remote_engine import RemoteEngine
 
-    found = find_engine.find(home)
-    if found is None:
-        console.say(f"No engine runs on {home}: what the log says is all there is, without the job's history.")
-        return _stored(home, job)
-    engine = RemoteEngine(found.note.url, found.note.token)
-    open_things.callback(engine.close)
-    facts = dict(engine.run(f"DESCRIBE JOB {named(job)}").rows)
-    return _Subject(facts["id"], facts["name"], _stamp(datetime.fromisoformat(facts["submission time"])), engine)
+    running = find_engine.find_engine(home)
+    if running is None:
+        console.print_message(
+            f"No engine runs on {home}: what the log says is all there is, without the job's history."
+        )
+        return _job_from_store(home, job)
+    engine = RemoteEngine(running.note.url, running.note.token)
+    resources.callback(engine.close)
+    described = dict(engine.run(f"DESCRIBE JOB {job_reference(job)}").rows)
+    return _LoggedJob(
+        described["id"], described["name"], _log_time(datetime.fromisoformat(described["submission time"])), engine
+    )
 
 
-def _stored(home: Path, job: str) -> _Subject:
-    """As the store has it, which needs no engine. Raises ReportedError JOB_NOT_FOUND."""
+def _job_from_store(home: Path, job: str) -> _LoggedJob:
+    """Return the job as the store has it, which needs no engine. Raises ReportedError JOB_NOT_FOUND."""
     from jetsql.errors import ReportedError, StatementError
     from jetsql.jobs.model.ids import canonical_id
     from jetsql.jobs.model.job import name_key
     from jetsql.jobs.store.store_file import StoreFile
 
     contents = StoreFile(home / "jetsql.db").contents()
-    wanted = canonical_id(job)
-    fitting = [
+    wanted_id = canonical_id(job)
+    matches = [
         each
         for each in (contents.jobs if contents is not None else ())
-        if (each.id == wanted if wanted is not None else name_key(each.name) == name_key(job))
+        if (each.id == wanted_id if wanted_id is not None else name_key(each.name) == name_key(job))
     ]
-    if not fitting:
+    if not matches:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())
-    newest = max(fitting, key=lambda each: each.id)
-    return _Subject(newest.id, newest.name, _stamp(datetime.fromtimestamp(newest.submitted)), None)
+    newest = max(matches, key=lambda each: each.id)
+    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submission_time)), None)

@@ -1,4 +1,4 @@
-"""`jetsql` without arguments: the shell on a terminal, else what comes through the pipe."""
+"""`jetsql` without arguments: the shell on a terminal, otherwise the statements from standard input."""
 
 from __future__ import annotations
 
@@ -9,46 +9,49 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from jetsql.cli.connect import reach, url_of
-from jetsql.cli.flags import ExitCode, Flags, settings_of
-from jetsql.cli.run_scripts import execute, variables_of
+from jetsql.cli.connect import connect, remote_url
+from jetsql.cli.flags import ExitCode, Flags, load_settings
+from jetsql.cli.run_scripts import execute, script_variables
 
 if TYPE_CHECKING:
     from jetsql.client.remote_engine import RemoteEngine
-    from jetsql.shell.session.engine_connection import Talk
+    from jetsql.shell.session.engine_connection import ShellStartupReporter
     from jetsql.shell.settings.shell_settings import ShellSettings
 
-_ALONE = (
+_NEEDS_TERMINAL = (
     "The shell shows itself on a terminal, and standard output is none. Use `jetsql -e` or `jetsql run` for output "
     "into a file or a pipe."
 )
 
 
-def converse(flags: Flags) -> ExitCode:
-    """Raises click.UsageError for what is wrong with the call."""
+def open_shell(flags: Flags) -> ExitCode:
+    """Run the shell, or the statements from standard input. Raises click.UsageError for a wrong call."""
     if not _is_terminal(sys.stdin):
         return execute(flags, ("-",))
     if not _is_terminal(sys.stdout):
-        raise click.UsageError(_ALONE)
-    for name, given in (("--embedded", flags.embedded), ("--stay", flags.stay), ("--continue", flags.keep_going)):
-        if given:
+        raise click.UsageError(_NEEDS_TERMINAL)
+    for name, is_given in (("--embedded", flags.embedded), ("--stay", flags.stay), ("--continue", flags.keep_going)):
+        if is_given:
             raise click.UsageError(f"{name} goes with -e and `jetsql run`, not with the shell.")
-    return _shell(flags)
+    return _run_shell(flags)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _shell(flags: Flags) -> ExitCode:
-    settings, here = settings_of(flags), url_of(flags) is None  # what is wrong is told before there is a prompt
-    shell_settings, values = _shell_settings(flags), variables_of(flags)
+def _run_shell(flags: Flags) -> ExitCode:
+    settings, is_local = (
+        load_settings(flags),
+        remote_url(flags) is None,
+    )  # what is wrong is told before there is a prompt
+    shell_settings, values = _shell_settings(flags), script_variables(flags)
 
-    def reached(talk: Talk) -> RemoteEngine:
+    def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
         from jetsql.errors import EngineError
 
         try:
-            return reach(settings, flags if talk.starts else replace(flags, no_start=True), talk)
+            return connect(settings, flags if progress.start_engine else replace(flags, no_start=True), progress)
         except click.UsageError as error:  # which is found out when the shell is there already
             raise EngineError("INVALID_SETTING", error.message) from error
 
@@ -56,7 +59,7 @@ def _shell(flags: Flags) -> ExitCode:
 
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
-    from jetsql.output.result_sink import SurfaceLost
+    from jetsql.output.result_sink import OutputClosed
     from jetsql.settings import config_file
     from jetsql.shell.repl.loop import Shell
 
@@ -64,10 +67,10 @@ def _shell(flags: Flags) -> ExitCode:
     history = Path(platformdirs.user_state_path("jetsql", appauthor=False)) / "history"
     favourites = config_file().parent / "favourites"
     try:
-        shell = Shell(reached, console, shell_settings, values, history, favourites, here)
-        return ExitCode.FINE if shell.run() else ExitCode.INTERRUPTED
-    except SurfaceLost:
-        console.give_up()
+        shell = Shell(connect_engine, console, shell_settings, values, history, favourites, is_local)
+        return ExitCode.SUCCESS if shell.run() else ExitCode.INTERRUPTED
+    except OutputClosed:
+        console.discard_output()
         return ExitCode.OUTPUT_CLOSED
     except EngineError as error:
         raise click.UsageError(error.explanation) from error
@@ -75,10 +78,10 @@ def _shell(flags: Flags) -> ExitCode:
 
 def _shell_settings(flags: Flags) -> ShellSettings:
     from jetsql.errors import EngineError
-    from jetsql.shell.settings.shell_settings import load_shell
+    from jetsql.shell.settings.shell_settings import load_shell_settings
 
     try:
-        loaded = load_shell()
+        loaded = load_shell_settings()
     except EngineError as error:
         raise click.UsageError(error.explanation) from error
     return replace(loaded, mode=flags.form) if flags.form else loaded

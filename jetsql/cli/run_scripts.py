@@ -1,6 +1,6 @@
-"""Running statements and files: `jetsql -e` and `jetsql run`.
+"""Run statements and files: `jetsql -e` and `jetsql run`.
 
-Everything that can be wrong with the call or the files is found before an engine is looked for or started.
+Everything wrong with the call or the files is reported before an engine is searched or started.
 """
 
 from __future__ import annotations
@@ -14,50 +14,52 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetsql.cli.connect import reach, starting
-from jetsql.cli.flags import ExitCode, Flags, settings_of
+from jetsql.cli.connect import connect, report_start
+from jetsql.cli.flags import ExitCode, Flags, load_settings
 
 if TYPE_CHECKING:
     from jetsql.interrupts import Interrupts
     from jetsql.output.console import Console
     from jetsql.output.diagnostics import Diagnostic, Script
-    from jetsql.script import Engine, Step
+    from jetsql.script import PreparedStatement, StatementEngine
     from jetsql.settings import Settings
 
 
 def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
-    """Run everything and say what to exit with. Raises click.UsageError for what is wrong with the call."""
+    """Run everything and return the exit code. Raises click.UsageError for a wrong call."""
     from jetsql.output.console import process_console
     from jetsql.output.diagnostics import Diagnostic
 
     if flags.stay and not flags.embedded:
         raise click.UsageError("--stay goes with --embedded: in an engine of their own the jobs keep running anyway.")
-    scripts = [*_given(flags.statements), *read_files(files)]
-    settings = settings_of(flags)
-    steps = prepared(flags, scripts)
+    scripts = [*_inline_scripts(flags.statements), *read_files(files)]
+    settings = load_settings(flags)
+    steps = prepare_scripts(flags, scripts)
     console = process_console()
-    broken = [step for step in steps if isinstance(step, Diagnostic)]
-    if broken and (not flags.keep_going or len(broken) == len(steps)):
-        for mistake in broken if flags.keep_going else broken[:1]:
-            console.mistake(str(mistake))
+    errors = [step for step in steps if isinstance(step, Diagnostic)]
+    if errors and (not flags.keep_going or len(errors) == len(steps)):
+        for error in errors if flags.keep_going else errors[:1]:
+            console.show_error(str(error))
         return ExitCode.STATEMENT_FAILED
     if not steps and not flags.stay:
-        return ExitCode.FINE
-    return _with_engine(flags, settings, steps, console)
+        return ExitCode.SUCCESS
+    return _run_on_engine(flags, settings, steps, console)
 
 
-def prepared(flags: Flags, scripts: Sequence[Script]) -> list[Step | Diagnostic]:
-    """The statements of scripts with their variables filled in. Raises click.UsageError for a bad --set."""
+def prepare_scripts(flags: Flags, scripts: Sequence[Script]) -> list[PreparedStatement | Diagnostic]:
+    """Return the statements of scripts with their variables filled in. Raises click.UsageError for a bad --set."""
     from jetsql import script
 
-    return script.prepare(scripts, variables_of(flags))
+    return script.prepare(scripts, script_variables(flags))
 
 
-def _with_engine(flags: Flags, settings: Settings, steps: Sequence[Step | Diagnostic], console: Console) -> ExitCode:
+def _run_on_engine(
+    flags: Flags, settings: Settings, steps: Sequence[PreparedStatement | Diagnostic], console: Console
+) -> ExitCode:
     from jetsql.errors import EngineError
     from jetsql.interrupts import Interrupts
 
-    interrupts = Interrupts(console.say, ExitCode.INTERRUPTED)
+    interrupts = Interrupts(console.print_message, ExitCode.INTERRUPTED)
     interrupts.install()
     try:
         engine = open_engine(settings, flags, console)
@@ -66,62 +68,68 @@ def _with_engine(flags: Flags, settings: Settings, steps: Sequence[Step | Diagno
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
     except Exception as error:
         # The outermost frame of the program: whatever Spark or the JVM raise while they start or stop.
-        console.say(f"The engine could not start or stop as it should: {error}")
+        console.print_message(f"The engine could not start or stop as it should: {error}")
     return ExitCode.NO_ENGINE
 
 
-def open_engine(settings: Settings, flags: Flags, console: Console) -> Engine:
-    """The engine that statements run on: that of the home, or one in this process. Raises EngineError."""
+def open_engine(settings: Settings, flags: Flags, console: Console) -> StatementEngine:
+    """Return the engine of the home, or a new one in this process. Raises EngineError."""
     if not flags.embedded:
-        return reach(settings, flags, console)
+        return connect(settings, flags, console)
     import jetsql
 
-    with starting(console):
+    with report_start(console):
         return jetsql.open(settings=settings)
 
 
 def _run_and_close(
-    engine: Engine, flags: Flags, steps: Sequence[Step | Diagnostic], console: Console, interrupts: Interrupts
+    engine: StatementEngine,
+    flags: Flags,
+    steps: Sequence[PreparedStatement | Diagnostic],
+    console: Console,
+    interrupts: Interrupts,
 ) -> ExitCode:
-    from jetsql.output.result_sink import SurfaceLost
+    from jetsql.output.result_sink import OutputClosed
 
     try:
-        code = _run_steps(engine, flags, steps, console)
+        code = _run_statements(engine, flags, steps, console)
     except KeyboardInterrupt:
         code = ExitCode.INTERRUPTED
-    except SurfaceLost:
-        console.give_up()
+    except OutputClosed:
+        console.discard_output()
         code = ExitCode.OUTPUT_CLOSED
     finally:
-        interrupts.closing("stopping the jobs" if flags.embedded else "leaving; the jobs go on")
+        interrupts.begin_shutdown("stopping the jobs" if flags.embedded else "leaving; the jobs go on")
         engine.close()
-    return ExitCode.INTERRUPTED if interrupts.requested else code
+    return ExitCode.INTERRUPTED if interrupts.is_requested else code
 
 
-def _run_steps(engine: Engine, flags: Flags, steps: Sequence[Step | Diagnostic], console: Console) -> ExitCode:
+def _run_statements(
+    engine: StatementEngine, flags: Flags, steps: Sequence[PreparedStatement | Diagnostic], console: Console
+) -> ExitCode:
     from jetsql import script
     from jetsql.output.render import Format
 
     outcome = script.run(steps, engine, console, Format(flags.form or "table"), flags.keep_going)
-    if outcome is script.Outcome.ENGINE_LOST:
+    if outcome is script.ScriptOutcome.ENGINE_LOST:
         return ExitCode.NO_ENGINE
-    if flags.stay and (outcome is script.Outcome.FINE or flags.keep_going):
-        console.say("the jobs keep running; Ctrl-C stops them")
+    if flags.stay and (outcome is script.ScriptOutcome.SUCCEEDED or flags.keep_going):
+        console.print_message("the jobs keep running; Ctrl-C stops them")
         threading.Event().wait()
-    return ExitCode.FINE if outcome is script.Outcome.FINE else ExitCode.STATEMENT_FAILED
+    return ExitCode.SUCCESS if outcome is script.ScriptOutcome.SUCCEEDED else ExitCode.STATEMENT_FAILED
 
 
-def variables_of(flags: Flags) -> dict[str, str]:
-    """The variables of scripts, from the flags and the environment. Raises click.UsageError for a bad --set."""
+def script_variables(flags: Flags) -> dict[str, str]:
+    """Return the variables of scripts from flags and environment. Raises click.UsageError for a bad --set."""
     from jetsql import script
 
-    return script.variables(os.environ, _variables(flags))
+    return script.variables(os.environ, _flag_variables(flags))
 
 
-def _variables(flags: Flags) -> dict[str, str]:
+def _flag_variables(flags: Flags) -> dict[str, str]:
     from jetsql.errors import EngineError
     from jetsql.language import is_variable_name
     from jetsql.settings import pair
@@ -136,7 +144,7 @@ def _variables(flags: Flags) -> dict[str, str]:
     return values
 
 
-def _given(statements: Iterable[str]) -> list[Script]:
+def _inline_scripts(statements: Iterable[str]) -> list[Script]:
     from jetsql.output.diagnostics import Script
 
     scripts = [Script("-e", text) for text in statements]
@@ -149,7 +157,7 @@ def _given(statements: Iterable[str]) -> list[Script]:
 
 
 def read_files(names: Sequence[str]) -> list[Script]:
-    """The files as scripts, `-` being standard input. Raises click.UsageError for what can't be read as UTF-8."""
+    """Read the files as scripts, `-` being standard input. Raises click.UsageError for text that is not UTF-8."""
     if names.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     return [_read(name) for name in names]
@@ -158,18 +166,18 @@ def read_files(names: Sequence[str]) -> list[Script]:
 def _read(name: str) -> Script:
     from jetsql.output.diagnostics import Script
 
-    shown = "<stdin>" if name == "-" else name
+    label = "<stdin>" if name == "-" else name
     try:
-        content = _content(name)
-        return Script(shown, content.decode("utf-8-sig"))
+        content = _read_bytes(name)
+        return Script(label, content.decode("utf-8-sig"))
     except OSError as error:
-        raise click.UsageError(f"{shown}: {error.strerror}.") from error
+        raise click.UsageError(f"{label}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise click.UsageError(f"{shown}: line {line} is not UTF-8.") from error
+        raise click.UsageError(f"{label}: line {line} is not UTF-8.") from error
 
 
-def _content(name: str) -> bytes:
+def _read_bytes(name: str) -> bytes:
     if not name:
         raise click.UsageError("The name of a file is empty.")
     if name != "-":

@@ -1,6 +1,6 @@
-"""One statement of JetSQL, built from a command's words: run on the engine, waited for, shown.
+"""Run one JetSQL statement built from a command's arguments, wait for it and show its result.
 
-The commands are no second implementation of anything: each is a statement that anybody could write.
+The commands implement nothing of their own: each is a statement that a user could enter.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from jetsql.cli.connect import reach
-from jetsql.cli.flags import ExitCode, Flags, settings_of
+from jetsql.cli.connect import connect
+from jetsql.cli.flags import ExitCode, Flags, load_settings
 
 if TYPE_CHECKING:
     from jetsql.client.remote_engine import RemoteEngine
@@ -23,142 +23,142 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Rows, Format], Rows]
 
-_UNDER_WAY: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may be for long: the row says why
-_WENT_ON: Final = "Stopped waiting; {} goes on in the engine. `jetsql list-jobs` tells how it goes."
+_IN_TRANSITION: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may be for long: the row says why
+_STOPPED_WAITING: Final = "Stopped waiting; {} goes on in the engine. `jetsql list-jobs` tells how it goes."
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Rows that have been read."""
+class FetchedRows:
+    """Rows that have been fetched."""
 
     columns: tuple[Column, ...]
     table: tuple[tuple[Any, ...], ...]
 
     @cached_property
     def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Return an iterator over the rows."""
         return iter(self.table)
 
 
 @dataclass(frozen=True)
-class Order:
-    """A statement that a job needs time for.
-
-    doing: what is waited for, in words. again: the statement that goes on waiting for the job of an id, when the engine
-    answered before the job was where it was to get.
-    """
+class JobCommand:
+    """A statement about a job that takes time."""
 
     text: str
-    doing: str
-    again: Callable[[str], str] | None = None
+    description: str  # what the user waits for
+    # returns the statement that waits for a job id, if the engine answered before the job was done
+    wait_statement: Callable[[str], str] | None = None
 
 
-def with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None]) -> ExitCode:
-    """Do something with the engine of the home, and say what to exit with."""
-    settings = settings_of(flags)
+def run_with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None]) -> ExitCode:
+    """Connect to the engine of the home, do the work and return the exit code."""
+    settings = load_settings(flags)
 
-    def reached(console: Console) -> ExitCode | None:
-        with closing(reach(settings, flags, console, sessionless=True)) as engine:
+    def connected(console: Console) -> ExitCode | None:
+        with closing(connect(settings, flags, console, sessionless=True)) as engine:
             return work(engine, console)
 
-    return answered(reached)
+    return run_and_report(connected)
 
 
-def answered(work: Callable[[Console], ExitCode | None]) -> ExitCode:
-    """Do something that may go wrong as commands do: tell what, and say what to exit with."""
+def run_and_report(work: Callable[[Console], ExitCode | None]) -> ExitCode:
+    """Do the work, report its errors as commands do, and return the exit code."""
     from jetsql.errors import EngineError, ReportedError
     from jetsql.output.console import process_console
-    from jetsql.output.result_sink import SurfaceLost
+    from jetsql.output.result_sink import OutputClosed
 
     console = process_console()
     try:
         code = work(console)
         console.flush()
-        return code or ExitCode.FINE
+        return code or ExitCode.SUCCESS
     except ReportedError as error:
-        console.mistake(mistake_words(error.report))
+        console.show_error(error_text(error.report))
         return ExitCode.STATEMENT_FAILED
     except EngineError as error:
-        console.say(str(error))
+        console.print_message(str(error))
         return ExitCode.NO_ENGINE
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except SurfaceLost:
-        console.give_up()
+    except OutputClosed:
+        console.discard_output()
         return ExitCode.OUTPUT_CLOSED
 
 
-def ask(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
-    """Run a statement that only tells something, and show its rows. shape: what the command makes of them."""
+def run_query(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
+    """Run a statement that only reads and show its rows. shape: changes the rows before they are shown."""
 
     def work(engine: RemoteEngine, console: Console) -> None:
         rows = engine.run(text)
-        show(console, rows if shape is None else shape(rows, form_of(flags)), flags)
+        print_rows(console, rows if shape is None else shape(rows, output_format(flags)), flags)
 
-    return with_engine(flags, work)
+    return run_with_engine(flags, work)
 
 
-def give(flags: Flags, order: Order) -> ExitCode:
-    """Run a statement that does something, wait until it is done, and show its row."""
+def run_command(flags: Flags, command: JobCommand) -> ExitCode:
+    """Run a statement that changes something, wait until it is done, and show its row."""
 
     def work(engine: RemoteEngine, console: Console) -> None:
-        show(console, carry_out(engine, console, order), flags)
+        print_rows(console, run_job_command(engine, console, command), flags)
 
-    return with_engine(flags, work)
+    return run_with_engine(flags, work)
 
 
-def carry_out(engine: RemoteEngine, console: Console, order: Order) -> Answer:
-    """What the statement answered when the job was where it was to get.
+def run_job_command(engine: RemoteEngine, console: Console, command: JobCommand) -> FetchedRows:
+    """Return what the statement returned when the job had reached its state.
 
-    Raises ReportedError, EngineError, and KeyboardInterrupt after it has told that only the waiting has ended.
+    Raises ReportedError, EngineError, and KeyboardInterrupt after reporting that only the waiting has ended.
     """
     from jetsql.output.terminal_text import printable
 
-    doing = printable(order.doing)
+    description = printable(command.description)
     try:
-        with console.waiting(doing):
-            answer = _read(engine.run(order.text))
-            while order.again is not None and (job := _under_way(answer)) is not None:
-                answer = _read(engine.run(order.again(job)))
-            return answer
+        with console.show_waiting(description):
+            fetched = _fetch(engine.run(command.text))
+            while command.wait_statement is not None and (job := _job_in_transition(fetched)) is not None:
+                fetched = _fetch(engine.run(command.wait_statement(job)))
+            return fetched
     except KeyboardInterrupt:
-        console.say(_WENT_ON.format(doing))
+        console.print_message(_STOPPED_WAITING.format(description))
         raise
 
 
-def _read(rows: Rows) -> Answer:
-    return Answer(rows.columns, tuple(rows.rows))
+def _fetch(rows: Rows) -> FetchedRows:
+    return FetchedRows(rows.columns, tuple(rows.rows))
 
 
-def _under_way(answer: Answer) -> str | None:
-    """The id of the job when it is on its way."""
-    names = [column.name for column in answer.columns]
-    rows = [dict(zip(names, row, strict=True)) for row in answer.table]
-    return next((str(row["id"]) for row in rows if row.get("status") in _UNDER_WAY), None)
+def _job_in_transition(fetched: FetchedRows) -> str | None:
+    """Return the id of the job if it is in transition, otherwise None."""
+    names = [column.name for column in fetched.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in fetched.table]
+    return next((str(row["id"]) for row in rows if row.get("status") in _IN_TRANSITION), None)
 
 
-def picked(rows: Rows, names: Iterable[str]) -> Answer:
-    """These columns, in this order."""
-    given = [column.name for column in rows.columns]
-    places = [given.index(name) for name in names if name in given]
-    table = tuple(tuple(row[place] for place in places) for row in rows.rows)
-    return Answer(tuple(rows.columns[place] for place in places), table)
+def select_columns(rows: Rows, names: Iterable[str]) -> FetchedRows:
+    """Return these columns, in this order."""
+    available = [column.name for column in rows.columns]
+    indexes = [available.index(name) for name in names if name in available]
+    table = tuple(tuple(row[place] for place in indexes) for row in rows.rows)
+    return FetchedRows(tuple(rows.columns[place] for place in indexes), table)
 
 
-def show(console: Console, rows: Rows, flags: Flags) -> None:
-    from jetsql.output.render import lines
+def print_rows(console: Console, rows: Rows, flags: Flags) -> None:
+    """Print the rows in the form that the flags name."""
+    from jetsql.output.render import render_lines
 
-    for line in lines(rows, form_of(flags)):
-        console.result(line)
+    for line in render_lines(rows, output_format(flags)):
+        console.write_line(line)
 
 
-def form_of(flags: Flags) -> Format:
+def output_format(flags: Flags) -> Format:
+    """Return the form that the flags name, table by default."""
     from jetsql.output.render import Format
 
     return Format(flags.form or "table")
 
 
-def mistake_words(report: ErrorReport) -> str:
-    """An error of a statement that the command wrote: to the user, its place in there is nothing."""
+def error_text(report: ErrorReport) -> str:
+    """Return an error of a generated statement without its place, which the user does not know."""
     condition = f"[{report.condition}] " if report.condition else ""
-    told = f"{condition}{report.message} {report.hint}".strip()
-    return f"{told}\n{report.trace}".strip()
+    text = f"{condition}{report.message} {report.hint}".strip()
+    return f"{text}\n{report.trace}".strip()

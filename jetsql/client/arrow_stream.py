@@ -1,4 +1,4 @@
-"""The Arrow stream of a statement, as pyarrow reads it, and the error that may stand in it."""
+"""Read the Arrow stream of a statement, and the error that may end it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 
 import pyarrow
 
-from jetsql.client.http_client import error_of
+from jetsql.client.http_client import to_exception
 from jetsql.errors import EngineError
 from jetsql.resultset import Column
 
 
 class ArrowRows:
-    """Rows that can be read once. columns: with Spark's types. Raises as `RemoteEngine.run`, also when it is read."""
+    """Rows that can be read once; `columns` have Spark's types. Raises as `RemoteEngine.run`, also while reading."""
 
     def __init__(self, response: HTTPResponse) -> None:
-        self._source = _Source(response)
+        self._source = _ResponseFile(response)
         self._stream = self._read(lambda: pyarrow.ipc.open_stream(self._source))
-        told = json.loads(self._stream.schema.metadata[b"jetsql.columns"])
-        self.columns = tuple(Column(each["name"], each["type"], each["structure"]) for each in told)
+        described = json.loads(self._stream.schema.metadata[b"jetsql.columns"])
+        self.columns = tuple(Column(each["name"], each["type"], each["structure"]) for each in described)
 
-    def reader(self, telling: Callable[[], AbstractContextManager[None]]) -> Any:
-        """A `pyarrow.RecordBatchReader`. telling: what becomes of errors."""
+    def reader(self, translate_errors: Callable[[], AbstractContextManager[None]]) -> Any:
+        """Return a `pyarrow.RecordBatchReader`. translate_errors: context in which batches are read."""
         schema = self._stream.schema.remove_metadata()
-        return pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, telling))
+        return pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, translate_errors))
 
-    def _batches(self, schema: Any, telling: Callable[[], AbstractContextManager[None]]) -> Iterator[Any]:
-        with telling():
+    def _batches(self, schema: Any, translate_errors: Callable[[], AbstractContextManager[None]]) -> Iterator[Any]:
+        with translate_errors():
             while (batch := self._read(self._next)) is not None:
                 yield pyarrow.RecordBatch.from_arrays(batch.columns, schema=schema)
 
@@ -45,11 +45,11 @@ class ArrowRows:
         try:
             return read()
         except (pyarrow.ArrowException, OSError, HTTPException) as error:
-            raise self._source.error() or _broken(error) from error
+            raise self._source.reported_error() or _connection_lost(error) from error
 
 
-class _Source(io.RawIOBase):
-    """What pyarrow reads from. The last piece that it read is kept: where it is no message, it is an error."""
+class _ResponseFile(io.RawIOBase):
+    """The response as a file for pyarrow. Keeps the last piece: one that is no Arrow message is an error."""
 
     def __init__(self, response: HTTPResponse) -> None:
         self._response = response
@@ -62,11 +62,12 @@ class _Source(io.RawIOBase):
         self._last = self._response.read(size if size >= 0 else None)
         return self._last
 
-    def error(self) -> Exception | None:
+    def reported_error(self) -> Exception | None:
+        """Return the error that ends the stream, or None."""
         if not self._last.startswith(b'{"error"'):
             return None
-        return error_of(json.loads(self._last)["error"])
+        return to_exception(json.loads(self._last)["error"])
 
 
-def _broken(error: Exception) -> EngineError:
+def _connection_lost(error: Exception) -> EngineError:
     return EngineError("CONNECTION_LOST", f"The engine ended in the middle of the rows: {error}.")

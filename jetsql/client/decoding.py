@@ -1,8 +1,8 @@
-"""Values of the HTTP door's rows as Python has them, by the types of their columns.
+"""Decode values of the HTTP endpoint's rows to Python, by the types of their columns.
 
 The inverse of `jetsql.output.values.as_json`: decimals are `Decimal`, timestamps datetimes with their offset,
-TIMESTAMP_NTZ ones without, structs named tuples' like, maps dictionaries. A column's `structure` is Spark's JSON
-form of a type: a text for a simple one, an object for a nested one.
+TIMESTAMP_NTZ datetimes without, structs are like named tuples, maps are dictionaries. A column's `structure` is Spark's
+JSON form of its type: a text for a simple type, an object for a nested one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-Decode = Callable[[Any], Any]
+Decoder = Callable[[Any], Any]
 
 
 class Struct(tuple[Any, ...]):
-    """A value of a STRUCT: a tuple that knows the names of its members, as Spark's Row does."""
+    """A value of a STRUCT: a tuple with the names of its members, as Spark's Row."""
 
     __fields__: tuple[str, ...]
 
@@ -29,6 +29,7 @@ class Struct(tuple[Any, ...]):
         return made
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the members by name."""
         return dict(zip(self.__fields__, self, strict=True))
 
     def __repr__(self) -> str:
@@ -36,65 +37,65 @@ class Struct(tuple[Any, ...]):
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its members in their order; names may come twice."""
+    """A JSON object with its members in order; names may be repeated."""
 
 
-def read_line(line: bytes) -> _Pairs | Any:
-    """A line of rows, its numbers as they are written and its objects as pairs."""
+def parse_line(line: bytes) -> _Pairs | Any:
+    """Parse a line of rows, numbers as their digits and objects as pairs."""
     return json.loads(line, parse_float=_Number, parse_int=_Number, object_pairs_hook=_Pairs)
 
 
 class _Number(str):
-    """A number's digits, until its column's type says what they are."""
+    """The digits of a number, until the column's type decides its class."""
 
 
-def decoder(kind: str, structure: Any = None) -> Decode:
-    """What makes a column's values of what stands in its rows. kind, structure: of the column."""
-    found = _decoder(kind if structure is None else structure)
-    return lambda value: None if value is None else found(value)
+def create_decoder(kind: str, structure: Any = None) -> Decoder:
+    """Return the function that decodes the values of a column."""
+    decode = _decoder_of(kind if structure is None else structure)
+    return lambda value: None if value is None else decode(value)
 
 
-def _decoder(structure: Any) -> Decode:
+def _decoder_of(structure: Any) -> Decoder:
     if isinstance(structure, Mapping):
         return _NESTED[structure["type"]](structure) if structure["type"] in _NESTED else _plain
     name = re.split(r"[ (]", structure)[0]
     return _SIMPLE.get(name, _plain)
 
 
-def _of(structure: Any) -> Decode:
-    found = _decoder(structure)
-    return lambda value: None if value is None else found(value)
+def _nullable(structure: Any) -> Decoder:
+    decode = _decoder_of(structure)
+    return lambda value: None if value is None else decode(value)
 
 
-def _array(structure: Mapping[str, Any]) -> Decode:
-    member = _of(structure["elementType"])
+def _array(structure: Mapping[str, Any]) -> Decoder:
+    member = _nullable(structure["elementType"])
     return lambda value: [member(each) for each in value]
 
 
-def _map(structure: Mapping[str, Any]) -> Decode:
-    key, member = _key(structure["keyType"]), _of(structure["valueType"])
+def _map(structure: Mapping[str, Any]) -> Decoder:
+    key, member = _key(structure["keyType"]), _nullable(structure["valueType"])
     return lambda value: {key(name): member(each) for name, each in value}
 
 
-def _key(structure: Any) -> Decode:
-    """A key of a JSON object is a text whatever its type is."""
+def _key(structure: Any) -> Decoder:
+    """Return the decoder of a map's keys: JSON keys are texts whatever their type."""
     if isinstance(structure, Mapping):
-        found = _of(structure)
-        return lambda text: _frozen(found(read_line(text.encode())))
+        decode = _nullable(structure)
+        return lambda text: _hashable(decode(parse_line(text.encode())))
     if structure == "boolean":
         return lambda text: text == "true"
     if structure == "binary":
         return bytes.fromhex
-    return _decoder(structure)
+    return _decoder_of(structure)
 
 
-def _frozen(value: Any) -> Any:
+def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _struct(structure: Mapping[str, Any]) -> Decode:
+def _struct(structure: Mapping[str, Any]) -> Decoder:
     names = [field["name"] for field in structure["fields"]]
-    members = [_of(field["type"]) for field in structure["fields"]]
+    members = [_nullable(field["type"]) for field in structure["fields"]]
     return lambda value: Struct(names, [member(each) for member, (_, each) in zip(members, value, strict=True)])
 
 
@@ -112,13 +113,13 @@ def _seconds(text: str) -> timedelta:
 
 
 def _plain(value: Any) -> Any:
-    """A type without a class of its own in Python: texts stay, and so do numbers as they are written."""
+    """Return a value of a type without a class in Python: texts stay, numbers keep their digits."""
     return str(value) if isinstance(value, str) else value
 
 
-_NESTED: Final[Mapping[str, Callable[[Mapping[str, Any]], Decode]]] = {"array": _array, "map": _map, "struct": _struct}
+_NESTED: Final[Mapping[str, Callable[[Mapping[str, Any]], Decoder]]] = {"array": _array, "map": _map, "struct": _struct}
 
-_SIMPLE: Final[Mapping[str, Decode]] = {
+_SIMPLE: Final[Mapping[str, Decoder]] = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"), int),
     **dict.fromkeys(("float", "double"), float),
     "decimal": Decimal,

@@ -1,8 +1,8 @@
-"""Finding the engine of a home, and starting one where none runs.
+"""Find the engine of a home, and start one if none runs.
 
-What tells whether one runs is its answer, not its note: a note outlives an engine that was killed, and its process id
-may be another program's by now. The lock on the home tells the rest: whether somebody owns it who does not answer yet,
-or will not, being an engine inside another program.
+An engine runs if it answers. Its note does not prove that: the note outlives an engine that was killed, and its process
+id may belong to another program. The lock on the home tells whether the home has an owner that does not answer yet, or
+never will because it is an engine inside another program.
 """
 
 from __future__ import annotations
@@ -29,31 +29,29 @@ from jetsql.settings import Settings
 from jetsql.version import VERSION
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "jetsql")
-"""What an engine is started with."""
+"""The command that starts an engine."""
 
-_ASK_AGAIN_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 _START_SECONDS: Final = 300.0
-_LAST_LINES: Final = 5
+_LOG_TAIL_LINES: Final = 5
 
 
 @dataclass(frozen=True)
 class RunningEngine:
-    """An engine that answered. about: what it said of itself, see `GET /v1/engine`. started: by us, just now.
-    door: the connection to it, when the caller of `find` wants to go on with it.
-    """
+    """An engine that answered."""
 
     note: EngineNote
-    about: dict[str, Any]
-    started: bool = False
-    door: HttpClient | None = None
+    info: dict[str, Any]  # what `GET /v1/engine` returned
+    was_started: bool = False  # by this call
+    client: HttpClient | None = None  # the open connection, if the caller of `find` keeps it
 
 
-def find(home: Path, *, keep_door: bool = False) -> RunningEngine | None:
-    """The engine that answers for a home, if one does that is not about to end.
+def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine | None:
+    """Return the engine that answers for a home and is not stopping, otherwise None.
 
-    keep_door: leave the connection open, in `RunningEngine.door`.
-    Raises EngineError ENGINE_NOT_REACHABLE for one that speaks another version of the interface, HOME_NOT_USABLE for a
-    home that is somebody else's.
+    keep_connection: leave the connection open, in `RunningEngine.client`.
+    Raises EngineError ENGINE_NOT_REACHABLE for an engine of another API version, HOME_NOT_USABLE for a home that
+    belongs to another user.
     """
     try:
         note = read_note(home)
@@ -66,18 +64,18 @@ def find(home: Path, *, keep_door: bool = False) -> RunningEngine | None:
             return None
         raise _other_version(home, note)
     with ExitStack() as closing:
-        door = HttpClient(note.url, note.token)
-        closing.callback(door.close)
+        client = HttpClient(note.url, note.token)
+        closing.callback(client.close)
         try:
-            about = door.ask("GET", "/v1/engine")
+            info = client.request("GET", "/v1/engine")
         except (EngineError, ReportedError):  # the note outlived its engine, or its port is another program's by now
             return None
-        if not isinstance(about, dict) or about.get("home") != str(home):
+        if not isinstance(info, dict) or info.get("home") != str(home):
             return None
-        if not keep_door:
-            return RunningEngine(note, about)
+        if not keep_connection:
+            return RunningEngine(note, info)
         closing.pop_all()
-        return RunningEngine(note, about, door=door)
+        return RunningEngine(note, info, client=client)
 
 
 def _other_version(home: Path, note: EngineNote) -> EngineError:
@@ -89,9 +87,11 @@ def _other_version(home: Path, note: EngineNote) -> EngineError:
     )
 
 
-def state(home: Path) -> str | None:
-    """What an engine that does not answer is doing: `starting`, `stopping`, or `embedded` in another program. None
-    when there is none."""
+def silent_engine_state(home: Path) -> str | None:
+    """Return the state of an engine that does not answer: `starting`, `stopping`, or `embedded` in another program.
+
+    Returns None if there is none.
+    """
     if not home.exists() or owner(home) is None:
         return None
     note = read_note(home)
@@ -100,57 +100,57 @@ def state(home: Path) -> str | None:
     return "stopping" if note is not None and note.stopping else "starting"
 
 
-def find_or_start(settings: Settings, flags: Sequence[str] = (), conf: Sequence[str] = ()) -> RunningEngine:
-    """The engine of a home, started in the background when none runs.
+def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Sequence[str] = ()) -> RunningEngine:
+    """Return the engine of a home, started in the background if none runs.
 
-    flags: of `jetsql serve`, for the engine that may have to be started. conf: its settings of Spark, as `key=value`.
-    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and whatever the engine could not start for.
+    flags: of `jetsql serve`, if an engine has to be started. conf: its settings of Spark, as `key=value`.
+    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and the reason why the engine could not start.
     """
     home = make_home(settings.home)
-    found = find(home)
-    if found is not None:
-        return found
+    engine = find_engine(home)
+    if engine is not None:
+        return engine
     from filelock import FileLock, Timeout  # takes its time to import, and an engine that runs needs no lock
 
     try:
-        # Of two that start one at the same time, the second finds the first's.
+        # Of two concurrent starts, the second finds the engine of the first.
         with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
-            return find(home) or _await_owner(home) or _start(home, flags, conf)
+            return find_engine(home) or _await_owner(home) or _start_engine(home, flags, conf)
     except Timeout as error:
-        words = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
-        raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.") from error
+        message = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
+        raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.") from error
     except OSError as error:
         raise not_usable(home, error) from error
 
 
-def wait_until_up(home: Path, seconds: float) -> RunningEngine | None:
-    """The engine of a home as soon as it answers; None when the time is up."""
+def wait_for_engine(home: Path, seconds: float) -> RunningEngine | None:
+    """Return the engine of a home as soon as it answers, or None after `seconds`."""
     until = monotonic() + seconds
-    while (found := find(home)) is None and monotonic() < until:
-        time.sleep(_ASK_AGAIN_SECONDS)
-    return found
+    while (engine := find_engine(home)) is None and monotonic() < until:
+        time.sleep(_POLL_SECONDS)
+    return engine
 
 
 def _await_owner(home: Path) -> RunningEngine | None:
-    """Somebody may own the home who starts or stops just now: wait for what becomes of it. None when nobody does."""
+    """Wait for an owner of the home that is starting or stopping. Return the engine, or None without an owner."""
     until = monotonic() + _START_SECONDS
-    while (who := owner(home)) is not None:
-        found = find(home)
-        if found is not None:
-            return found
+    while (process := owner(home)) is not None:
+        engine = find_engine(home)
+        if engine is not None:
+            return engine
         if not _is_service(home):
-            raise _embedded(home, who)
+            raise _home_in_use(home, process)
         if monotonic() > until:
-            words = f"The engine on {home}, {who}, has not answered for {_START_SECONDS:g} s."
-            raise EngineError("ENGINE_NOT_STARTED", words, hint=f"See {home / LOG}.")
-        time.sleep(_ASK_AGAIN_SECONDS)
+            message = f"The engine on {home}, {process}, has not answered for {_START_SECONDS:g} s."
+            raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.")
+        time.sleep(_POLL_SECONDS)
     return None
 
 
-def _embedded(home: Path, who: str) -> EngineError:
+def _home_in_use(home: Path, process: str) -> EngineError:
     return EngineError(
         "HOME_IN_USE",
-        f"An engine inside another program owns {home}: {who}.",
+        f"An engine inside another program owns {home}: {process}.",
         hint="It can only be used from there. End it, or use another folder (--home).",
     )
 
@@ -162,95 +162,97 @@ def _is_service(home: Path) -> bool:
         return True  # between two owners, or just written
 
 
-def _start(home: Path, flags: Sequence[str], conf: Sequence[str]) -> RunningEngine:
-    told, code, words = _run_until_ready(home, flags, conf)
-    if not told:
-        how = f"ended with exit code {code}" if code else "was stopped while it was starting"
-        raise EngineError("ENGINE_NOT_STARTED", f"The engine {how}. {words}".strip(), hint=f"See {home / LOG}.")
-    if "error" in told:
-        error = _error_of(told["error"])
-        found = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
-        if found is not None:  # of a `jetsql serve` that somebody else has just called
-            return found
+def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> RunningEngine:
+    report, code, last_lines = _run_until_ready(home, flags, conf)
+    if not report:
+        outcome = f"ended with exit code {code}" if code else "was stopped while it was starting"
+        raise EngineError(
+            "ENGINE_NOT_STARTED", f"The engine {outcome}. {last_lines}".strip(), hint=f"See {home / LOG}."
+        )
+    if "error" in report:
+        error = _to_engine_error(report["error"])
+        engine = _await_owner(home) if error.condition == "JETSQL.HOME_IN_USE" else None
+        if engine is not None:  # started by another `jetsql serve` at the same time
+            return engine
         raise error
-    found = find(home)
-    if found is None:
+    engine = find_engine(home)
+    if engine is None:
         raise EngineError("ENGINE_NOT_STARTED", "The engine started and is gone.", hint=f"See {home / LOG}.")
-    return replace(found, started=True)
+    return replace(engine, was_started=True)
 
 
 def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> tuple[dict[str, Any], int, str]:
-    """What the new engine told when it was ready or knew why it won't be; else its exit code and its last words.
+    """Return the report of the new engine (ready, or its error); otherwise its exit code and last log lines.
 
-    Spark's settings go through a file without a name: arguments of a process can be read by every user.
+    Spark's settings are passed in an unnamed file: arguments of a process can be read by every user.
     """
     import subprocess  # here, because most commands find an engine that runs
     from tempfile import TemporaryFile
 
     reading, writing = os.pipe()
-    with append_private(home / LOG) as log, os.fdopen(reading, "rb") as answer, TemporaryFile() as handed:
-        handed.write(json.dumps(conf).encode())
-        handed.seek(0)
-        fds = ("--ready-fd", str(writing), "--conf-fd", str(handed.fileno()))
-        before = log.tell()
+    with append_private(home / LOG) as log, os.fdopen(reading, "rb") as pipe, TemporaryFile() as conf_file:
+        conf_file.write(json.dumps(conf).encode())
+        conf_file.seek(0)
+        fds = ("--ready-fd", str(writing), "--conf-fd", str(conf_file.fileno()))
+        log_start = log.tell()
         process = subprocess.Popen(
             [*PROGRAM, "serve", "--home", str(home), *flags, *fds],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            pass_fds=(writing, handed.fileno()),
+            pass_fds=(writing, conf_file.fileno()),
             start_new_session=True,
         )
         os.close(writing)
-        told = answer.read()  # ends when it answers, or with the process
-    if told:
-        process.returncode = 0  # so that nobody is warned of a process that goes on: it is meant to
-        return json.loads(told), 0, ""
-    return {}, process.wait(), _last_words(home / LOG, before)
+        report = pipe.read()  # ends when it answers, or with the process
+    if report:
+        process.returncode = 0  # no ResourceWarning: the process is meant to outlive this one
+        return json.loads(report), 0, ""
+    return {}, process.wait(), _log_tail(home / LOG, log_start)
 
 
-def _last_words(log: Path, since: int) -> str:
-    lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
-    return " ".join(line.strip() for line in lines[-_LAST_LINES:])
+def _log_tail(log: Path, start: int) -> str:
+    lines = log.read_bytes()[start:].decode(errors="replace").splitlines()
+    return " ".join(line.strip() for line in lines[-_LOG_TAIL_LINES:])
 
 
-def _error_of(told: dict[str, Any]) -> EngineError:
-    condition = str(told["condition"]).removeprefix("JETSQL.")
+def _to_engine_error(report: dict[str, Any]) -> EngineError:
+    condition = str(report["condition"]).removeprefix("JETSQL.")
     return EngineError(
-        condition if condition in SQLSTATES else "ENGINE_NOT_STARTED", told["message"], hint=told["hint"]
+        condition if condition in SQLSTATES else "ENGINE_NOT_STARTED", report["message"], hint=report["hint"]
     )
 
 
 class StopOutcome(Enum):
-    """How `stop` went. STILL: the time was up; it goes on stopping."""
+    """The outcome of `stop_engine`. STILL_STOPPING: the time is up, and the engine is still stopping."""
 
-    ENDED = "ended"
-    NONE = "none ran"
-    STILL = "still stopping"
+    STOPPED = "ended"
+    NOT_RUNNING = "none ran"
+    STILL_STOPPING = "still stopping"
 
 
-def stop(home: Path, seconds: float) -> StopOutcome:
-    """Ask the engine of a home to end gracefully, also one that is just starting, and wait for it.
+def stop_engine(home: Path, seconds: float) -> StopOutcome:
+    """Ask the engine of a home to stop gracefully, even while it starts, and wait for it.
 
     Raises EngineError HOME_IN_USE for one inside another program.
     """
     until = monotonic() + seconds
-    seen = False
-    while home.exists() and (who := owner(home)) is not None:
+    was_running = False
+    while home.exists() and (process := owner(home)) is not None:
         if not _is_service(home):
-            raise _embedded(home, who)
-        seen = True
+            raise _home_in_use(home, process)
+        was_running = True
         if monotonic() > until:
-            return StopOutcome.STILL
-        found = find(home)
-        if found is not None:
-            _ask_to_stop(found.note)
-        time.sleep(_ASK_AGAIN_SECONDS)
-    return StopOutcome.ENDED if seen else StopOutcome.NONE
+            return StopOutcome.STILL_STOPPING
+        engine = find_engine(home)
+        if engine is not None:
+            _request_stop(engine.note)
+        time.sleep(_POLL_SECONDS)
+    return StopOutcome.STOPPED if was_running else StopOutcome.NOT_RUNNING
 
 
-def _ask_to_stop(note: EngineNote) -> None:
-    door = HttpClient(note.url, note.token)
+def _request_stop(note: EngineNote) -> None:
+    client = HttpClient(note.url, note.token)
     with suppress(EngineError):  # it has ended meanwhile, or it is asked again
-        door.ask("POST", "/v1/engine/stop", {})
-    door.close()
+        client.request("POST", "/v1/engine/stop", {})
+    client.close()

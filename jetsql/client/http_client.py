@@ -1,7 +1,7 @@
-"""One connection to an engine's HTTP door, with nothing but the standard library.
+"""One connection to an engine's HTTP endpoint, using only the standard library.
 
-`http.client` takes 30 ms to import where the popular libraries take 200, and `jetsql list-jobs` is to answer in half a
-second with all of Python's start in it.
+`http.client` takes 30 ms to import where the popular libraries take 200, and `jetsql list-jobs` has to answer in half a
+second including the start of Python.
 """
 
 from __future__ import annotations
@@ -18,72 +18,72 @@ from urllib.parse import urlsplit
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import new_nonce, proof
-from jetsql.jobs.model.redaction import hide_in_url
+from jetsql.jobs.model.redaction import redact_url
 
-ANSWER_SECONDS: Final = 10.0
-"""How long an engine may take to answer what needs no Spark."""
+RESPONSE_SECONDS: Final = 10.0
+"""The longest time an engine may take for a request that needs no Spark."""
 
-# The engine closes a connection that nobody used for five seconds. A request on its way just then would be lost, and
-# nobody could tell whether it was done.
-_KEPT_SECONDS: Final = 3.0
+# The engine closes a connection that was idle for five seconds. A request sent at that moment would be lost, and the
+# client could not tell whether it was done.
+_KEEP_ALIVE_SECONDS: Final = 3.0
 
-# What nobody vouches for yet is not read further.
+# Limit how much is read from a server that has not been authenticated.
 _HEALTH_BYTES: Final = 4096
 
 # What an engine answers to a request under a name that it is not known by.
 _FORBIDDEN: Final = 403
 
-# Not the statement's fault: the next one would meet the same.
-_OF_THE_ENGINE: Final = frozenset(
+# Errors of the engine: every statement would fail.
+_ENGINE_CONDITIONS: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
 )
 
 
-class NothingSent(EngineError):
-    """There was no connection to an engine: it never got what was to be asked of it."""
+class RequestNotSent(EngineError):
+    """No connection to an engine was possible: it never received the request."""
 
 
 class HttpClient:
-    """Requests one after the other; an answer has to be read to its end, or given up, before the next."""
+    """Send requests one after the other; a response must be read to its end, or closed, before the next."""
 
-    def __init__(self, url: str, token: str, connect_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS) -> None:
         self.url = url.rstrip("/")
         self._token = token
         self._connect_seconds = connect_seconds
         self._connection: HTTPConnection | None = None
-        self._used = 0.0
+        self._last_used = 0.0
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The JSON of a short answer; None where there is none.
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the JSON of a short response, or None if it is empty.
 
-        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED (as NothingSent when the engine never
-        got it), and ReportedError for what the engine refuses.
+        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED (as RequestNotSent if the engine never
+        received it), and ReportedError for what the engine refuses.
         """
         response = self._send(method, path, body, self._connect_seconds)
-        with _told(self.url, "CONNECTION_LOST"):
+        with _translate_errors(self.url, "CONNECTION_LOST"):
             content = response.read()
         try:
             return json.loads(content) if content else None
         except ValueError as error:
-            raise _stranger(self.url, response.status) from error
+            raise _not_an_engine(self.url, response.status) from error
 
-    def stream(self, path: str, body: Mapping[str, Any]) -> Generator[bytes, None, None]:
-        """The lines of a long answer, as they come. Waits for the first without a limit. Raises as `ask`."""
+    def stream_lines(self, path: str, body: Mapping[str, Any]) -> Generator[bytes, None, None]:
+        """Yield the lines of a long response as they arrive, without a time limit. Raises as `request`."""
         return self._lines(self._send("POST", path, body, None))
 
-    def read(self, path: str, body: Mapping[str, Any], accept: str) -> HTTPResponse:
-        """A long answer of another kind, to be read by whoever knows it; then `close`. Raises as `ask`."""
+    def open_response(self, path: str, body: Mapping[str, Any], accept: str) -> HTTPResponse:
+        """Return a long response of another format; the caller reads it and calls `close`. Raises as `request`."""
         return self._send("POST", path, body, None, accept)
 
     def close(self) -> None:
-        """Leave; an answer that is still under way is given up, and the engine notices."""
+        """Close the connection; the engine ends a response that is not read to its end."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _lines(self, response: HTTPResponse) -> Generator[bytes, None, None]:
         try:
-            with _told(self.url, "CONNECTION_LOST"):
+            with _translate_errors(self.url, "CONNECTION_LOST"):
                 yield from iter(response.readline, b"")
         finally:
             if not response.isclosed():
@@ -93,158 +93,160 @@ class HttpClient:
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None, seconds: float | None, accept: str = "*/*"
     ) -> HTTPResponse:
-        connection = self._open()
+        connection = self._connected()
         content = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": accept}
-        with self._closing_on_failure(), _told(self.url, "CONNECTION_LOST"):
+        with self._closing_on_failure(), _translate_errors(self.url, "CONNECTION_LOST"):
             connection.request(method, self.url_path + path, content, headers)
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
             response = connection.getresponse()
-        self._used = monotonic()
+        self._last_used = monotonic()
         if response.status >= 400:
-            raise _error(response, self.url)
+            raise _response_error(response, self.url)
         return response
 
     @property
     def url_path(self) -> str:
+        """Return the path prefix of the URL."""
         return urlsplit(self.url).path
 
-    def _open(self) -> HTTPConnection:
-        kept = self._connection if monotonic() - self._used < _KEPT_SECONDS else None
-        if kept is None or not _is_alive(kept):
+    def _connected(self) -> HTTPConnection:
+        open_connection = self._connection if monotonic() - self._last_used < _KEEP_ALIVE_SECONDS else None
+        if open_connection is None or not _is_alive(open_connection):
             self.close()
             parts = urlsplit(self.url)
             kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
             connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
-            with _told(self.url, "ENGINE_NOT_REACHABLE"):
+            with _translate_errors(self.url, "ENGINE_NOT_REACHABLE"):
                 connection.connect()
                 self._check_engine(connection)
-            self._connection = kept = connection
-        return kept
+            self._connection = open_connection = connection
+        return open_connection
 
     def _check_engine(self, connection: HTTPConnection) -> None:
-        """The token is for the engine alone: who listens has to know it, and to show that, before it is told.
+        """Let the engine prove that it knows the token before the token is sent to it.
 
-        An engine that was killed leaves its address to whoever takes it. Raises NothingSent NOT_AUTHORIZED.
+        The address of an engine that was killed may belong to another program by now. Raises RequestNotSent
+        NOT_AUTHORIZED.
         """
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
-        connection.auto_open = 0  # `http.client` must not open another one, behind which another program may listen
-        answer = connection.getresponse()
-        told = answer.read(_HEALTH_BYTES)
-        if not compare_digest(_shown_proof(told).encode(errors="replace"), proof(self._token, nonce).encode()):
+        connection.auto_open = 0  # `http.client` must not reconnect: another program may listen there by then
+        response = connection.getresponse()
+        content = response.read(_HEALTH_BYTES)
+        if not compare_digest(_proof_in(content).encode(errors="replace"), proof(self._token, nonce).encode()):
             connection.close()
-            raise _unknown_name(self.url) if answer.status == _FORBIDDEN else _unknown_engine(self.url)
+            raise _host_refused(self.url) if response.status == _FORBIDDEN else _proof_failed(self.url)
 
-    def _closing_on_failure(self) -> _Closing:
-        return _Closing(self)
+    def _closing_on_failure(self) -> _CloseOnFailure:
+        return _CloseOnFailure(self)
 
 
-class _Closing:
-    """After a failure the connection is in no known state."""
+class _CloseOnFailure:
+    """Close the connection after a failure: its state is unknown."""
 
-    def __init__(self, door: HttpClient) -> None:
-        self._door = door
+    def __init__(self, client: HttpClient) -> None:
+        self._client = client
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is not None:
-            self._door.close()
+            self._client.close()
 
 
-class _told:
-    """The system's errors as ours: what happened to which engine."""
+class _translate_errors:
+    """Raise errors of the system as EngineError with the engine's URL."""
 
     def __init__(self, url: str, condition: str) -> None:
-        self._url = hide_in_url(url)
+        self._url = redact_url(url)
         self._condition = condition
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError | HTTPException):
-            raise _lost(self._url, self._condition, error) from error
+            raise _connection_error(self._url, self._condition, error) from error
 
 
-def _shown_proof(content: bytes) -> str:
+def _proof_in(content: bytes) -> str:
     try:
-        told = json.loads(content)
-        return str(told["proof"]) if isinstance(told, dict) else ""
+        payload = json.loads(content)
+        return str(payload["proof"]) if isinstance(payload, dict) else ""
     except (ValueError, KeyError, RecursionError):
         return ""
 
 
-def _unknown_engine(url: str) -> NothingSent:
-    return NothingSent(
+def _proof_failed(url: str) -> RequestNotSent:
+    return RequestNotSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not know the token, so nothing was sent to it.",
+        f"What answers at {redact_url(url)} does not know the token, so nothing was sent to it.",
         hint="Either the token is wrong, or another program has the address that the engine had.",
     )
 
 
-def _unknown_name(url: str) -> NothingSent:
-    """An engine answers under the names alone that it is known by."""
+def _host_refused(url: str) -> RequestNotSent:
+    """Return the error for a host name that the engine does not accept."""
     name = urlsplit(url).hostname
-    return NothingSent(
+    return RequestNotSent(
         "NOT_AUTHORIZED",
-        f"What answers at {hide_in_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
+        f"What answers at {redact_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
         hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
     )
 
 
-def _lost(url: str, condition: str, error: BaseException) -> EngineError:
+def _connection_error(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
-        return NothingSent(condition, f"No engine answers at {url}: {_words(error)}.", hint="Is it running?")
+        return RequestNotSent(condition, f"No engine answers at {url}: {_reason(error)}.", hint="Is it running?")
     if isinstance(error, NotConnected):  # see `auto_open`
-        words = f"The connection to the engine at {url} ended before the request was sent."
-        return NothingSent("ENGINE_NOT_REACHABLE", words, hint="Is it running?")
+        message = f"The connection to the engine at {url} ended before the request was sent."
+        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="Is it running?")
     if isinstance(error, TimeoutError):
         return EngineError(condition, f"The engine at {url} took too long to answer.")
     return EngineError(
         condition,
-        f"The connection to the engine at {url} broke: {_words(error)}.",
+        f"The connection to the engine at {url} broke: {_reason(error)}.",
         hint="The engine may have ended. Whether the statement was done is not known: look before you repeat it.",
     )
 
 
-def _words(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or str(error) or type(error).__name__
 
 
 def _is_alive(connection: HTTPConnection) -> bool:
-    """Whether a kept connection can take another request: not while an answer is under way, nor when it was closed."""
+    """Return whether a kept connection can take another request: idle, and not closed by the engine."""
     if connection.sock is None:
         return False
     connection.sock.settimeout(0)
     with suppress(BlockingIOError):
         connection.sock.recv(1, socket.MSG_PEEK)
-        return False  # closed by the engine, or holding what nobody asked for
-    connection.sock.settimeout(ANSWER_SECONDS)
+        return False  # closed by the engine, or holding unexpected data
+    connection.sock.settimeout(RESPONSE_SECONDS)
     return True
 
 
-def _error(response: HTTPResponse, url: str) -> Exception:
-    with _told(url, "CONNECTION_LOST"):  # the engine may end while it says what is wrong
+def _response_error(response: HTTPResponse, url: str) -> Exception:
+    with _translate_errors(url, "CONNECTION_LOST"):  # the engine may end while it says what is wrong
         content = response.read()
     try:
-        return error_of(json.loads(content)["error"])
+        return to_exception(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):
-        return _stranger(url, response.status)
+        return _not_an_engine(url, response.status)
 
 
-def _stranger(url: str, status: int) -> EngineError:
-    words = (
-        f"What answers at {hide_in_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
+def _not_an_engine(url: str, status: int) -> EngineError:
+    message = (
+        f"What answers at {redact_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
     )
-    return EngineError("ENGINE_NOT_REACHABLE", words)
+    return EngineError("ENGINE_NOT_REACHABLE", message)
 
 
-def error_of(told: Mapping[str, Any]) -> Exception:
-    """The engine's error as an exception: ReportedError, or EngineError where the statement is not at fault."""
-    report = ErrorReport(**{name: told[name] for name in ErrorReport.__dataclass_fields__ if name in told})
-    if report.condition in _OF_THE_ENGINE and report.condition.removeprefix("JETSQL.") in SQLSTATES:
+def to_exception(payload: Mapping[str, Any]) -> Exception:
+    """Return the engine's error as a ReportedError, or as an EngineError if the statement is not at fault."""
+    report = ErrorReport(**{name: payload[name] for name in ErrorReport.__dataclass_fields__ if name in payload})
+    if report.condition in _ENGINE_CONDITIONS and report.condition.removeprefix("JETSQL.") in SQLSTATES:
         return EngineError(report.condition.removeprefix("JETSQL."), report.message, hint=report.hint)
     return ReportedError(report)

@@ -1,4 +1,4 @@
-"""An engine in another process, to run statements on: a `script.Engine` over the HTTP door."""
+"""Run statements on an engine in another process: a `script.StatementEngine` over the HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 from typing import Any, Final
 
 from jetsql.client.http_client import HttpClient
-from jetsql.client.response_rows import RemoteRows, answer
+from jetsql.client.response_rows import RemoteRows, read_response
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 
 ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
@@ -23,76 +23,79 @@ class RemoteEngine:
         url: str,
         token: str,
         *,
-        traces: bool = False,
+        with_traces: bool = False,
         session: str | None = None,
         sessionless: bool = False,
-        door: HttpClient | None = None,
+        client: HttpClient | None = None,
     ) -> None:
-        """session: of another `RemoteEngine`, to run statements in that one. sessionless: every statement runs on its
-        own. door: a connection to this engine that is open already.
+        """Create a session.
+
+        session: the id of an existing session to use. sessionless: run every statement on its own. client: an open
+        connection to this engine. with_traces: request stack traces with errors.
         """
         self.url = url
         self._token = token
-        self._door = door or HttpClient(url, token)
+        self._client = client or HttpClient(url, token)
         self._session = session
         self._owns_session = session is None
         self._sessionless = sessionless
-        self._traces = traces
+        self._with_traces = with_traces
         self._running: str | None = None
 
     def run(
         self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None, live: bool = False
     ) -> RemoteRows:
-        """Run one statement. parameters: see `jetsql.server.parameter_values`. live: a SELECT over a stream has no end.
+        """Run one statement.
 
+        parameters: see `jetsql.server.parameter_values`. live: let a SELECT over a stream run without an end.
         Raises ReportedError, EngineError; also while the rows are read.
         """
         request = self._request(text, parameters)
-        with self._leaving_on_failure():
-            lines = self._door.stream("/v1/sql", {**request, "live": True} if live else request)
-            return answer(lines)
+        with self._closing_on_failure():
+            lines = self._client.stream_lines("/v1/sql", {**request, "live": True} if live else request)
+            return read_response(lines)
 
     def run_arrow(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> HTTPResponse:
-        """As `run`, with the answer as an Arrow stream; `leave` when it is not read to its end."""
+        """Run one statement with the response as an Arrow stream; `abandon_response` if it is not read to its end."""
         request = self._request(text, parameters)
-        with self._leaving_on_failure():
-            return self._door.read("/v1/sql", request, ARROW_TYPE)
+        with self._closing_on_failure():
+            return self._client.open_response("/v1/sql", request, ARROW_TYPE)
 
     @property
-    def session(self) -> str:
-        """The id of the session, which is opened when it is first asked for."""
+    def session_id(self) -> str:
+        """Return the id of the session, which is opened at the first use."""
         if self._session is None:
-            self._session = str(self.ask("POST", "/v1/sessions", {})["session"])
+            self._session = str(self.request("POST", "/v1/sessions", {})["session"])
         return self._session
 
-    def beside(self) -> RemoteEngine:
-        """Another for the same session: statements may run in both at the same time."""
-        return RemoteEngine(self.url, self._token, traces=self._traces, session=self.session)
+    def open_parallel(self) -> RemoteEngine:
+        """Return another connection to the same session: statements may run on both at the same time."""
+        return RemoteEngine(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
 
-    def leave(self) -> None:
-        """Give up the answer that is still under way, if one is; its statement ends."""
-        self._door.close()
+    def abandon_response(self) -> None:
+        """Close the response that is not read to its end, if there is one; its statement ends."""
+        self._client.close()
 
     def cancel(self) -> None:
-        """From another thread: end what runs. Nothing running is fine, and an engine that is gone."""
+        """End what runs, from another thread. Does nothing if nothing runs or the engine is gone."""
         session, running = self._session, self._running
         if session is None or running is None:
             return
-        door = HttpClient(self.url, self._token)
+        client = HttpClient(self.url, self._token)
         with suppress(ReportedError, EngineError):  # it has ended meanwhile, or its engine has
-            door.ask("DELETE", f"/v1/sessions/{session}/statements/{running}")
-        door.close()
+            client.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
+        client.close()
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Anything else of the door. Raises as `HttpClient.ask`."""
-        return self._door.ask(method, path, body)
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send another request to the endpoint. Raises as `HttpClient.request`."""
+        return self._client.request(method, path, body)
 
-    def schema(self) -> str:
-        """The session's current schema."""
-        return str(self.ask("GET", f"/v1/sessions/{self.session}")["schema"])
+    def current_schema(self) -> str:
+        """Return the session's current schema."""
+        return str(self.request("GET", f"/v1/sessions/{self.session_id}")["schema"])
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
-        """What an error of `run` says of the text."""
+        """Return the parts of an error that `run` raised for the text."""
         if isinstance(error, ReportedError):
             return error.report
         if isinstance(error, JetSQLError):
@@ -104,21 +107,21 @@ class RemoteEngine:
         session, self._session = self._session, None
         with suppress(EngineError):  # it is gone, and the session with it
             if session is not None and self._owns_session:
-                self.ask("DELETE", f"/v1/sessions/{session}")
-        self._door.close()
+                self.request("DELETE", f"/v1/sessions/{session}")
+        self._client.close()
 
     def _request(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, Any]:
         self._running = str(uuid.uuid4())
-        session = None if self._sessionless else self.session
-        request = {"statement": text, "session": session, "id": self._running, "trace": self._traces}
+        session = None if self._sessionless else self.session_id
+        request = {"statement": text, "session": session, "id": self._running, "trace": self._with_traces}
         return {**request, "parameters": parameters} if parameters else request
 
     @contextmanager
-    def _leaving_on_failure(self) -> Iterator[None]:
+    def _closing_on_failure(self) -> Iterator[None]:
         try:
             yield
         except ReportedError:
             raise
-        except BaseException:  # also Ctrl-C: whoever stops waiting for a statement wants it to end
-            self._door.close()
+        except BaseException:  # also Ctrl-C: a caller that stops waiting wants the statement to end
+            self._client.close()
             raise

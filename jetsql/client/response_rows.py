@@ -1,4 +1,4 @@
-"""The lines of an answer of the HTTP door, see `jetsql.server.wire`, as rows of Python values."""
+"""Parse the response lines of the HTTP endpoint, see `jetsql.server.wire`, into rows of Python values."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
-from jetsql.client.decoding import decoder, read_line
-from jetsql.client.http_client import error_of
+from jetsql.client.decoding import create_decoder, parse_line
+from jetsql.client.http_client import to_exception
 from jetsql.errors import EngineError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
 
-Lines = Generator[bytes, None, None]
-Decode = Callable[[bytes], Iterator[tuple[Any, ...]]]
+ResponseLines = Generator[bytes, None, None]
+LineDecoder = Callable[[bytes], Iterator[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
 class RemoteRows:
-    """What a statement returned. rows: come as they are read; reading on after another statement raises.
+    """The result of a statement. Rows arrive while they are read; reading after the next statement raises.
 
-    live: of a SELECT over a stream, when it was asked for; its batches and `rows` are two ways to read the same.
+    live: for a SELECT over a stream, if requested; its batches and `rows` are two ways to read the same.
     """
 
     columns: tuple[Column, ...]
@@ -32,66 +32,66 @@ class RemoteRows:
 
     @property
     def records(self) -> Iterator[dict[str, Any]]:
-        """The rows by the names of their columns."""
+        """Return the rows as dictionaries by column name."""
         names = [column.name for column in self.columns]
         return (dict(zip(names, row, strict=True)) for row in self.rows)
 
     @property
     def batches(self) -> Iterator[LiveBatch]:
-        """Of a live answer, until it ends or `RemoteEngine.leave` ends it."""
+        """Return the batches of a live result, until it ends or `RemoteEngine.abandon_response` ends it."""
         assert self.live is not None, "only a live answer has batches"
         return self.live.batches
 
 
-def answer(lines: Lines) -> RemoteRows:
-    """Raises ReportedError, EngineError; also while the rows are read."""
+def read_response(lines: ResponseLines) -> RemoteRows:
+    """Read the first line of a response and return its rows. Raises ReportedError, EngineError; also while reading."""
     first = next(lines, b"")
     if not first:
         raise EngineError("CONNECTION_LOST", "The engine ended before it answered.")
-    told = json.loads(first)
-    columns = tuple(Column(each["name"], each["type"], structure=each.get("structure")) for each in told["columns"])
-    if "live" not in told:
-        return RemoteRows(columns, _rows(lines, _decode(columns)))
-    batches = _batches(lines, _decode(columns))
+    header = json.loads(first)
+    columns = tuple(Column(each["name"], each["type"], structure=each.get("structure")) for each in header["columns"])
+    if "live" not in header:
+        return RemoteRows(columns, _rows(lines, _line_decoder(columns)))
+    batches = _batches(lines, _line_decoder(columns))
     rows = chain.from_iterable(batch.rows for batch in batches)
-    return RemoteRows(columns, rows, Live(LiveMode(told["live"]), batches))
+    return RemoteRows(columns, rows, Live(LiveMode(header["live"]), batches))
 
 
-def _decode(columns: tuple[Column, ...]) -> Decode:
-    decoders = [decoder(column.type, column.structure) for column in columns]
+def _line_decoder(columns: tuple[Column, ...]) -> LineDecoder:
+    decoders = [create_decoder(column.type, column.structure) for column in columns]
 
     def decode(line: bytes) -> Iterator[tuple[Any, ...]]:
-        [(_, rows)] = read_line(line)
-        return (tuple(of(value) for of, value in zip(decoders, row, strict=True)) for row in rows)
+        [(_, rows)] = parse_line(line)
+        return (tuple(decode_value(value) for decode_value, value in zip(decoders, row, strict=True)) for row in rows)
 
     return decode
 
 
-def _rows(lines: Lines, decode: Decode) -> Iterator[tuple[Any, ...]]:
+def _rows(lines: ResponseLines, decode: LineDecoder) -> Iterator[tuple[Any, ...]]:
     with closing(lines):
-        yield from _up_to_end(lines, decode)
+        yield from _rows_until_end(lines, decode)
 
 
-def _batches(lines: Lines, decode: Decode) -> Generator[LiveBatch, None, None]:
-    """A batch is one when its first line has come. What nobody reads of it is passed over."""
+def _batches(lines: ResponseLines, decode: LineDecoder) -> Generator[LiveBatch, None, None]:
+    """Yield a batch when its first line has arrived. What the caller does not read of it is skipped."""
     with closing(lines):
         for number in count():
             first = next(lines, b"")
             if not _has_rows(first) and not _ends_batch(first):
-                return _check(first)
-            rows = _up_to_end(chain((first,), lines), decode)
+                return _check_end(first)
+            rows = _rows_until_end(chain((first,), lines), decode)
             yield LiveBatch(number, rows)
             for _ in rows:
                 pass
 
 
-def _up_to_end(lines: Iterable[bytes], decode: Decode) -> Iterator[tuple[Any, ...]]:
-    """The rows before a line that ends them."""
+def _rows_until_end(lines: Iterable[bytes], decode: LineDecoder) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows before the line that ends them."""
     for line in lines:
         if not _has_rows(line):
-            return _check(line)
+            return _check_end(line)
         yield from decode(line)
-    raise _broken()
+    raise _connection_lost()
 
 
 def _has_rows(line: bytes) -> bool:
@@ -102,14 +102,14 @@ def _ends_batch(line: bytes) -> bool:
     return line.startswith(b'{"batch"')
 
 
-def _check(line: bytes) -> None:
-    """A line that ends rows. Raises the error that it tells."""
+def _check_end(line: bytes) -> None:
+    """Check a line that ends rows. Raises the error that it reports."""
     if not line:
-        raise _broken()
-    told: Mapping[str, Any] = json.loads(line)
-    if "error" in told:
-        raise error_of(told["error"])
+        raise _connection_lost()
+    payload: Mapping[str, Any] = json.loads(line)
+    if "error" in payload:
+        raise to_exception(payload["error"])
 
 
-def _broken() -> EngineError:
+def _connection_lost() -> EngineError:
     return EngineError("CONNECTION_LOST", "The engine ended in the middle of the rows.")

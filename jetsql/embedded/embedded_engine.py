@@ -20,7 +20,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from jetsql.embedded.endpoints import Addresses, opened
+from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_bridge import bridge, without_secrets
@@ -43,21 +43,21 @@ from jetsql.engine.session.startup import (
 from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
 from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
-from jetsql.home.home_lock import HomeLock, check_place, make_home, not_usable
-from jetsql.home.storage import Storage, choose, claim, warn_if_open
-from jetsql.jobs.lifecycle.step_context import sentence
+from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
+from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
+from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.statements import dispatch, system_tables
-from jetsql.jobs.statements.metrics_sample import JobSample, pulses
+from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.jobs.store.metrics_file import MetricsFile
 from jetsql.language import parse
 from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
-from jetsql.server.prometheus import Exposition, exposition
-from jetsql.server.statement_result import StatementResult, of_table
+from jetsql.server.prometheus import PrometheusResponse, prometheus_response
+from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings import EndpointSettings, Settings, load
 from jetsql.version import VERSION
 
@@ -103,8 +103,8 @@ class EmbeddedEngine:
         self._running = extension.connect(
             spark, describe, self._execute, lambda name: system_tables.rows(self._manager, name)
         )
-        relation_views.install(spark, system_tables.RELATIONS)
-        streaming_selects.connect(spark, storage.looks, settings.look_seconds)
+        relation_views.install(spark, system_tables.SYSTEM_TABLES)
+        streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
         self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
             self._manager.start()
@@ -118,22 +118,22 @@ class EmbeddedEngine:
         return EngineSession(self, self.spark).run(text)
 
     def session(self) -> EngineSession:
-        """A session of its own: a current schema, settings, temporary views."""
+        """Return a session of its own: a current schema, settings, temporary views."""
         if self.closed:
             raise closed_error()
         return EngineSession(self)
 
-    def exposition(self, sessions: int, statements: int) -> Exposition:
+    def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """What Prometheus is told. sessions, statements: of clients at this moment."""
-        return exposition(self._manager, sessions, statements)
+        return prometheus_response(self._manager, sessions, statements)
 
-    def pulses(self) -> tuple[JobSample, ...]:
+    def sample_jobs(self) -> tuple[JobSample, ...]:
         """What the jobs do at this moment."""
-        return pulses(self._manager)
+        return sample_jobs(self._manager)
 
     def about(self) -> dict[str, Any]:
         """What this engine is, in values that JSON can hold."""
-        statuses = Counter(view.job.status.value for view in self._manager.board.live())
+        statuses = Counter(view.job.status.value for view in self._manager.registry.live())
         return {
             "version": VERSION,
             "spark": self.spark.version,
@@ -155,12 +155,12 @@ class EmbeddedEngine:
         return without_secrets(text)
 
     @contextmanager
-    def doors(self, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
-        """The doors beside HTTP, open while this lasts; statements that wait then are broken off.
+    def open_endpoints(self, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
+        """Return the endpoints besides HTTP, open while this lasts; statements that wait then are broken off.
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
-        with opened(self.spark, self.home, settings, token) as addresses:
+        with open_endpoints(self.spark, self.home, settings, token) as addresses:
             try:
                 yield addresses
             finally:
@@ -193,8 +193,8 @@ class EmbeddedEngine:
         return wait_for_end(self.spark)
 
     @property
-    def closing(self) -> bool:
-        """Whether it was asked to close."""
+    def is_closing(self) -> bool:
+        """Return whether it was asked to close."""
         return self._closed
 
     @property
@@ -213,7 +213,7 @@ class EmbeddedEngine:
 
     @cached_property
     def zone(self) -> tzinfo:
-        """The time zone of a new session."""
+        """Return the time zone of a new session."""
         return statements.session_zone(self.spark.newSession())
 
     def __enter__(self) -> EmbeddedEngine:
@@ -279,17 +279,17 @@ class EngineSession:
     def _execute(self, statement: Statement) -> StatementResult:
         table = self._engine.execute(statement, lambda: self.spark)
         zone = self._engine.zone if self._spark is None else statements.session_zone(self._spark)
-        return of_table(table, zone)
+        return from_table(table, zone)
 
     def schema(self) -> str:
-        """The current schema; with its catalog where that is not Spark's own."""
+        """Return the current schema; with its catalog where that is not Spark's own."""
         catalog = self.spark.catalog.currentCatalog()
         schema = self.spark.catalog.currentDatabase()
         return schema if catalog == "spark_catalog" else f"{catalog}.{schema}"
 
 
 def describe(text: str) -> tuple[Column, ...] | None:
-    """The columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
+    """Return the columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
     statement = _parsed(text)
     return None if statement is None else dispatch.columns(statement)
 
@@ -364,8 +364,8 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
         lease = HomeLock(home, service)
         undo.callback(lease.release)
         if owns_spark:
-            check_place(home)
-        storage = choose(home, settings.storage)
+            check_location(home)
+        storage = choose_storage(home, settings.storage)
         # Before Spark: a home that can't be read is refused at once, and nothing in it has been touched by then.
         store = Store(home / "jetsql.db")
         undo.callback(store.close)
@@ -389,13 +389,13 @@ def home_token(home: Path) -> str:
 
 def _claim(storage: Storage, home: Path, spark: Session) -> None:
     try:
-        claim(storage, home, FileSystem(spark))
+        claim_storage(storage, home, FileSystem(spark))
     except EngineError:
         raise
     except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
         raise EngineError(
             "HOME_NOT_USABLE",
-            sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
+            as_sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
             hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
             " delete it before you name another storage.",
         ) from error

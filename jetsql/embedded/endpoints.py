@@ -1,4 +1,4 @@
-"""The doors beside HTTP that a running engine opens: whether they can, and where they are then.
+"""The endpoints besides HTTP that a running engine opens: whether they can, and where they are then.
 
 A port that is taken is told before Spark starts, which takes seconds; somebody may take it meanwhile, so opening tells
 the same once more.
@@ -27,14 +27,14 @@ _STRONGER: Final = ("HIVE_SERVER2_THRIFT_BIND_HOST", "HIVE_SERVER2_THRIFT_PORT")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where clients find the doors; empty for one that is not open."""
+    """Where clients find the endpoints; empty for one that is not open."""
 
     connect: str = ""
     thrift: str = ""
 
 
-def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
-    """A socket that listens. Raises EngineError ENGINE_NOT_STARTED, which names the settings of the door."""
+def listen(host: str, port: int, endpoint: str, setting: str) -> socket.socket:
+    """Return a socket that listens. Raises EngineError ENGINE_NOT_STARTED, which names the settings of the endpoint."""
     with ExitStack() as undo:
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -45,14 +45,14 @@ def listen(host: str, port: int, door: str, setting: str) -> socket.socket:
             listening.bind((host, port))
             listening.listen(128)
         except OSError as error:
-            raise cannot_open(door, setting, host, port, error.strerror or str(error)) from error
+            raise cannot_open(endpoint, setting, host, port, error.strerror or str(error)) from error
         undo.pop_all()
         return listening
 
 
 def _keep_alive(listening: socket.socket) -> None:
     """A client whose machine went away without a word is noticed within a minute or so, also where nothing is sent: a
-    look at a stream that is silent has no other end. Connections take this over from the socket that listens.
+    streaming select without rows has no other end. Connections take this over from the socket that listens.
     """
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
@@ -60,50 +60,50 @@ def _keep_alive(listening: socket.socket) -> None:
             listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def check(doors: EndpointSettings) -> None:
-    """Raises EngineError ENGINE_NOT_STARTED for doors that could not be opened."""
-    if doors.connect:
-        listen(doors.connect_host, doors.connect_port, "Spark Connect", "connect").close()
-    if not doors.thrift:
+def check_ports(settings: EndpointSettings) -> None:
+    """Raise EngineError ENGINE_NOT_STARTED for endpoints that could not be opened."""
+    if settings.connect:
+        listen(settings.connect_host, settings.connect_port, "Spark Connect", "connect").close()
+    if not settings.thrift:
         return
-    listen(doors.thrift_host, doors.thrift_port, "The Thrift door", "thrift").close()
+    listen(settings.thrift_host, settings.thrift_port, "The Thrift endpoint", "thrift").close()
     stronger = [name for name in _STRONGER if os.environ.get(name)]
     if stronger:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{' and '.join(stronger)} in the environment would move the Thrift door away from its settings.",
+            f"{' and '.join(stronger)} in the environment would move the Thrift endpoint away from its settings.",
             hint="Unset it, and set thrift_host and thrift_port.",
         )
 
 
 @contextmanager
-def opened(spark: Session, home: Path, doors: EndpointSettings, token: str) -> Iterator[Addresses]:
-    """The doors that the settings ask for, open while this lasts. Raises EngineError ENGINE_NOT_STARTED."""
+def open_endpoints(spark: Session, home: Path, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
+    """Return the endpoints that the settings ask for, open while this lasts. Raises EngineError ENGINE_NOT_STARTED."""
     connect = thrift = ""
-    limits = (doors.session_idle_seconds, doors.login_seconds, doors.logins_most)
+    limits = (settings.session_idle_seconds, settings.login_seconds, settings.logins_most)
     with ExitStack() as stack:
-        if doors.connect:
-            door = open_connect(spark, EndpointPlan(doors.connect_host, doors.connect_port, token, *limits))
-            stack.callback(door.close)
-            connect = connect_address(doors.connect_host, door.port)
-        if doors.thrift:
-            plan = EndpointPlan(doors.thrift_host, doors.thrift_port, token, *limits)
-            door = open_thrift(spark, plan, home / "thrift")
-            stack.callback(door.close)
-            thrift = thrift_address(doors.thrift_host, door.port)
+        if settings.connect:
+            endpoint = open_connect(spark, EndpointPlan(settings.connect_host, settings.connect_port, token, *limits))
+            stack.callback(endpoint.close)
+            connect = connect_address(settings.connect_host, endpoint.port)
+        if settings.thrift:
+            plan = EndpointPlan(settings.thrift_host, settings.thrift_port, token, *limits)
+            endpoint = open_thrift(spark, plan, home / "thrift")
+            stack.callback(endpoint.close)
+            thrift = thrift_address(settings.thrift_host, endpoint.port)
         yield Addresses(connect, thrift)
 
 
 def connect_address(host: str, port: int) -> str:
     """Its clients send a token without TLS to one name only, `localhost`; to others they insist on TLS."""
-    return f"sc://{'localhost' if host in _LOOPBACK else bracketed(host)}:{port}"
+    return f"sc://{'localhost' if host in _LOOPBACK else url_host(host)}:{port}"
 
 
 def thrift_address(host: str, port: int) -> str:
-    return f"jdbc:hive2://{bracketed(host)}:{port}"
+    return f"jdbc:hive2://{url_host(host)}:{port}"
 
 
-def bracketed(host: str) -> str:
-    """A host as URLs have it; this machine's own where it stands for all of its addresses."""
+def url_host(host: str) -> str:
+    """Return a host as URLs have it; this machine's own where it stands for all of its addresses."""
     host = _EVERYWHERE.get(host, host)
     return f"[{host}]" if ":" in host else host

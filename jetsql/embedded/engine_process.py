@@ -1,6 +1,7 @@
-"""The engine as a process of its own: one home, its jobs, and the doors through which clients come.
+"""The engine as a process of its own: one home, its jobs, and the endpoints through which clients come.
 
-What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the doors
+What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the
+endpoints
 answer, says so from the moment on when the engine is asked to stop, and goes when it has; so whoever reads it and is
 not answered knows that the engine died. Should Spark's own process die, this one ends with it at once: nothing here is
 worth keeping without it, and the next start recovers.
@@ -47,7 +48,7 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
     """Run an engine until `stop` is set or a client asks for its end; its jobs then stop gracefully and go on with the
     next start.
 
-    prepare: called before anybody else can come in. ready: called when the doors answer.
+    prepare: called before anybody else can come in. ready: called when the endpoints answer.
     Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, HOME_NOT_USABLE, and what
     `prepare` raises.
     """
@@ -55,9 +56,9 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
     with logging_to(home):
         _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:
-            endpoints.check(settings.doors)
-            http = settings.doors
-            with endpoints.listen(http.http_host, http.http_port, "The HTTP door", "http") as listening:
+            endpoints.check_ports(settings.endpoints)
+            http = settings.endpoints
+            with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
                 _serve(replace(settings, home=home), prepare, ready, stop, listening)
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
@@ -73,17 +74,17 @@ def _serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.E
             return
         threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
         secret = embedded_engine.home_token(settings.home)
-        with engine.doors(settings.doors, secret) as others:
-            note = _tell_where(settings, secret, listening, others)
+        with engine.open_endpoints(settings.endpoints, secret) as addresses:
+            note = _write_note(settings, secret, listening, addresses)
             try:
-                asyncio.run(_answer(engine, settings, note, listening, stop, ready))
+                asyncio.run(_serve_http(engine, settings, note, listening, stop, ready))
             finally:
                 remove_note(settings.home)
     finally:
         engine.close()
 
 
-async def _answer(
+async def _serve_http(
     engine: EmbeddedEngine,
     settings: Settings,
     note: EngineNote,
@@ -91,22 +92,24 @@ async def _answer(
     stop: threading.Event,
     ready: Ready,
 ) -> None:
-    http = settings.doors
+    """Answer HTTP requests until `stop` is set or uvicorn ends."""
+    http = settings.endpoints
     access = Access(note.token, (*http.http_hosts, http.http_host))
-    door = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    server = _Server(http_config(door.app, access, http, raise_file_limit()))
+    http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
+    server = _Server(http_config(http_server.app, access, http, raise_file_limit()))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
     _LOG.info("The engine answers at %s", note.url)
     ready(note)
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    _LOG.info("Stopping: %d statements and %d sessions of clients are open", len(door.running), len(door.sessions))
+    running, sessions = len(http_server.running), len(http_server.sessions)
+    _LOG.info("Stopping: %d statements and %d sessions of clients are open", running, sessions)
     stop.set()
-    _tell_end(settings.home, note)
-    door.running.cancel_all()
+    _note_stopping(settings.home, note)
+    http_server.running.cancel_all()
     server.should_exit = True
     await serving
-    await asyncio.to_thread(door.close)
+    await asyncio.to_thread(http_server.close)
 
 
 class _Server(uvicorn.Server):
@@ -117,9 +120,9 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _tell_where(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
+def _write_note(settings: Settings, secret: str, listening: socket.socket, addresses: Addresses) -> EngineNote:
     """Write the note. Raises EngineError HOME_NOT_USABLE."""
-    note = _note(settings, secret, listening, others)
+    note = _make_note(settings, secret, listening, addresses)
     try:
         write_note(settings.home, note)
     except OSError as error:
@@ -127,7 +130,7 @@ def _tell_where(settings: Settings, secret: str, listening: socket.socket, other
     return note
 
 
-def _tell_end(home: Path, note: EngineNote) -> None:
+def _note_stopping(home: Path, note: EngineNote) -> None:
     try:
         write_note(home, replace(note, stopping=True))
     except OSError:  # a full disk must not keep it from stopping
@@ -135,24 +138,24 @@ def _tell_end(home: Path, note: EngineNote) -> None:
         remove_note(home)
 
 
-def _note(settings: Settings, secret: str, listening: socket.socket, others: Addresses) -> EngineNote:
+def _make_note(settings: Settings, secret: str, listening: socket.socket, addresses: Addresses) -> EngineNote:
     host, port = listening.getsockname()[:2]
     return EngineNote(
         pid=os.getpid(),
-        url=f"http://{endpoints.bracketed(host)}:{port}",
+        url=f"http://{endpoints.url_host(host)}:{port}",
         token=secret,
         version=VERSION,
         started=time.time(),
         master=settings.master,
         conf=dict(settings.spark_conf),
-        connect=others.connect,
-        thrift=others.thrift,
+        connect=addresses.connect,
+        thrift=addresses.thrift,
     )
 
 
 def _end_with_spark(engine: EmbeddedEngine) -> None:
     code = engine.wait_for_spark()
-    if engine.closing:
+    if engine.is_closing:
         return
     _LOG.error("Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code)
     remove_note(engine.home)

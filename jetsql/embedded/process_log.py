@@ -17,7 +17,7 @@ from typing import Final
 
 from jetsql.home.home_lock import not_usable
 from jetsql.home.log_reader import LOG
-from jetsql.home.private_files import private
+from jetsql.home.private_files import private_opener
 
 _LOG: Final = logging.getLogger(__name__)
 _LEVELS: Final = {"WARNING": "WARN", "CRITICAL": "FATAL"}
@@ -27,12 +27,12 @@ class _File(WatchedFileHandler):
     """Private from its first byte on, also where it is made anew before log4j has made it."""
 
     def _open(self) -> TextIOWrapper:
-        file = open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=private)
+        file = open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener)
         assert isinstance(file, TextIOWrapper)
         return file
 
 
-class _Form(logging.Formatter):
+class _Log4jFormatter(logging.Formatter):
     """As log4j2.properties has it: 2026-11-21T12:02:21.707 WARN jetsql.jobs.manager.job_manager: message"""
 
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -53,11 +53,11 @@ def logging_to(home: Path) -> Iterator[None]:
         handler = _File(str(home / LOG))
     except OSError as error:
         raise not_usable(home, error) from error
-    handler.setFormatter(_Form())
+    handler.setFormatter(_Log4jFormatter())
     root = logging.getLogger()
     root.addHandler(handler)
     logging.getLogger("jetsql").setLevel(logging.INFO)
-    before, threading.excepthook = threading.excepthook, _tell_thread_error
+    before, threading.excepthook = threading.excepthook, _log_thread_error
     try:
         yield
     finally:
@@ -66,7 +66,7 @@ def logging_to(home: Path) -> Iterator[None]:
         handler.close()
 
 
-def _tell_thread_error(told: threading.ExceptHookArgs) -> None:
-    name = told.thread.name if told.thread is not None else "?"
-    error = told.exc_value or told.exc_type()
+def _log_thread_error(arguments: threading.ExceptHookArgs) -> None:
+    name = arguments.thread.name if arguments.thread is not None else "?"
+    error = arguments.exc_value or arguments.exc_type()
     _LOG.error("The thread %s ended with an error", name, exc_info=error)

@@ -20,15 +20,16 @@ from jetsql.home.private_files import MODE, write_private
 NOTE: Final = "engine.json"
 TOKEN: Final = "engine.token"
 API: Final = 1
-"""The version of the HTTP door that this package speaks, the 1 in /v1."""
+"""The version of the HTTP endpoint that this package speaks, the 1 in /v1."""
 
 
 @dataclass(frozen=True)
 class EngineNote:
     """What the running engine of a home says of itself.
 
-    url: of the HTTP door. connect, thrift: of the other doors; empty where they are not open. started: seconds since
-    the epoch. master, conf: Spark's, as given. api: the version of its HTTP door. stopping: it was asked to end.
+    url: of the HTTP endpoint. connect, thrift: of the other endpoints; empty where they are not open. started:
+    seconds since
+    the epoch. master, conf: Spark's, as given. api: the version of its HTTP endpoint. stopping: it was asked to end.
     """
 
     pid: int
@@ -47,8 +48,8 @@ class EngineNote:
 def read_note(home: Path) -> EngineNote | None:
     """The note of a home, if there is one; its engine may be gone all the same. Raises PermissionError."""
     try:
-        told: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
-        return EngineNote(**{each.name: told[each.name] for each in fields(EngineNote) if each.name in told})
+        content: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
+        return EngineNote(**{each.name: content[each.name] for each in fields(EngineNote) if each.name in content})
     except PermissionError:  # somebody else's home
         raise
     except (OSError, ValueError, TypeError):
@@ -56,7 +57,7 @@ def read_note(home: Path) -> EngineNote | None:
 
 
 def write_note(home: Path, note: EngineNote) -> None:
-    """Raises OSError."""
+    """Raise OSError."""
     write_private(home / NOTE, json.dumps(asdict(note), indent=2))
 
 
@@ -75,7 +76,7 @@ def proof(token: str, nonce: str) -> str:
 
 
 def token(home: Path) -> str:
-    """The token of a home, made at its first use. Raises OSError."""
+    """Return the token of a home, made at its first use. Raises OSError."""
     file = home / TOKEN
     with suppress(FileNotFoundError):
         kept = file.read_text(encoding="utf-8").strip()

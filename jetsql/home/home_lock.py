@@ -16,7 +16,7 @@ from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE, private_folder, write_private
 
 # `owner` has the lock for some microseconds, which is no engine that runs.
-_A_MOMENT: Final = 0.2
+_ACQUIRE_SECONDS: Final = 0.2
 
 
 class HomeLock:
@@ -31,7 +31,7 @@ class HomeLock:
         self._owner = home / "engine.owner"
         self._lock = FileLock(home / "engine.lock", mode=MODE)
         try:
-            self._lock.acquire(timeout=_A_MOMENT, poll_interval=_A_MOMENT / 10)
+            self._lock.acquire(timeout=_ACQUIRE_SECONDS, poll_interval=_ACQUIRE_SECONDS / 10)
             owner = {"pid": os.getpid(), "since": time.time(), "service": service}
             write_private(self._owner, json.dumps(owner))
         except Timeout:
@@ -76,7 +76,7 @@ def _owner_words(note: Path) -> str:
 
 
 def make_home(home: Path) -> Path:
-    """The home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
+    """Return the home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
     home = home.expanduser().absolute()
     try:
         private_folder(home)
@@ -85,7 +85,7 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def check_place(home: Path) -> None:
+def check_location(home: Path) -> None:
     """Remember where a home with tables is. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
 
     The catalogue keeps tables with their whole paths: an engine on a copy would write into the original.

@@ -65,7 +65,7 @@ class LogReader:
         self._half = ""
 
     def lines(self) -> Iterator[str]:
-        """The whole lines that have come since the last call; nothing while there is no log."""
+        """Return the whole lines that have come since the last call; nothing while there is no log."""
         while True:
             if self._file is None:
                 self._file = self._open_next(None)
@@ -95,14 +95,14 @@ class LogReader:
                 yield line
 
     def _is_full(self, file: TextIO) -> bool:
-        """Whether another file has taken its place."""
+        """Return whether another file has taken its place."""
         try:
             return (self._home / LOG).stat().st_ino != os.fstat(file.fileno()).st_ino
         except FileNotFoundError:  # between two files
             return False
 
     def _open_next(self, inode: int | None) -> TextIO | None:
-        """The file after the one that was read; the oldest when that has gone already."""
+        """Return the file after the one that was read; the oldest when that has gone already."""
         files = log_files(self._home)
         places = [place for place, file in enumerate(files) if _inode(file) == inode]
         rest = files[places[0] + 1 :] if places else files

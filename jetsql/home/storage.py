@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import not_usable
-from jetsql.home.private_files import open_to_others, private_folder, write_private
+from jetsql.home.private_files import is_open_to_others, private_folder, write_private
 
 _LOG: Final = logging.getLogger(__name__)
 NOTE: Final = "engine.storage"
@@ -48,7 +48,8 @@ class Storage:
         return f"{self.root}/snapshots"
 
     @property
-    def looks(self) -> str:
+    def streaming_selects(self) -> str:
+        """Return the folder for the checkpoints of streaming selects; it is emptied when the engine starts."""
         return f"{self.root}/looks"
 
     @property
@@ -72,8 +73,8 @@ def storage_of(home: Path) -> Storage:
         ) from error
 
 
-def choose(home: Path, wanted: str | None) -> Storage:
-    """The storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
+def choose_storage(home: Path, wanted: str | None) -> Storage:
+    """Return the storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
 
     Raises EngineError HOME_NOT_USABLE for another one than it has.
     """
@@ -89,7 +90,7 @@ def choose(home: Path, wanted: str | None) -> Storage:
     )
 
 
-def claim(storage: Storage, home: Path, files: Files) -> None:
+def claim_storage(storage: Storage, home: Path, files: Files) -> None:
     """Note in the home where its storage is, and in the storage whose it is.
 
     Raises EngineError HOME_NOT_USABLE for the storage of another home.
@@ -115,12 +116,12 @@ def claim(storage: Storage, home: Path, files: Files) -> None:
 def warn_if_open(home: Path, storage: Storage) -> None:
     """Log which folders of this machine other users may read: they hold the rows of tables and the state of jobs."""
     for folder in {home, _local(storage.root) or home}:
-        if folder.exists() and open_to_others(folder):
+        if folder.exists() and is_open_to_others(folder):
             _LOG.warning("Other users of this machine can read %s. Run: chmod 700 %s", folder, folder)
 
 
 def _make_private(root: str) -> None:
-    """Raises EngineError HOME_NOT_USABLE."""
+    """Raise EngineError HOME_NOT_USABLE."""
     folder = _local(root)
     if folder is not None:
         try:

@@ -33,7 +33,7 @@ _HEADED: Final = {_Frame.IF: "THEN", _Frame.CASE: "THEN", _Frame.WHILE: "DO", _F
 
 
 def opens_block(lead: list[Token]) -> bool:
-    """Whether a statement that begins with these tokens is a block: BEGIN, or a label and BEGIN."""
+    """Return whether a statement that begins with these tokens is a block: BEGIN, or a label and BEGIN."""
     if len(lead) > 2 and lead[1].text == ":" and lead[0].kind in (Kind.WORD, Kind.QUOTED):
         return lead[2].word == "BEGIN"
     return bool(lead) and lead[0].word == "BEGIN"
@@ -59,7 +59,7 @@ class Blocks:
 
     @property
     def inside(self) -> bool:
-        """Whether a block is open: a semicolon then ends no statement of the script."""
+        """Return whether a block is open: a semicolon then ends no statement of the script."""
         return bool(self._open)
 
     def take(self, token: Token) -> bool:

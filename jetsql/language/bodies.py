@@ -13,7 +13,7 @@ from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 
 def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Span | None:
-    """The first place from `start` on where a name is written, compared without case; None when nowhere.
+    """Return the first place from `start` on where a name is written, compared without case; None when nowhere.
 
     name_parts: its parts, unquoted. Tried as given, then without its first parts one by one; of one form, a name of its
     own comes before a part of a longer one (`t` before `t.a`), and neither is a function's call.
@@ -29,7 +29,8 @@ def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Span | No
 
 
 def find_function(text: str, name: str, start: int = 0) -> Span | None:
-    """The first place from `start` on where a function of this name, in any schema, is called; None when nowhere."""
+    """Return the first place from `start` on where a function of this name, in any schema, is called; None when
+    nowhere."""
     found = list(tokens(text, start))
     for index, token in enumerate(found):
         if _value(token) == name.lower() and _sign(found, index + 1, "("):

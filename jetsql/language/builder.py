@@ -27,7 +27,8 @@ _TIMEOUT_DIGITS: Final = 9
 
 
 def build(text: str, tree: Tree[Any]) -> st.Statement:
-    """The statement of a parsed text. Raises StatementError where the words are right and what they say is not."""
+    """Return the statement of a parsed text. Raises StatementError where the words are right and what they say is
+    not."""
     rule = tree.children[0]
     parts = _Parts(text, list(rule.scan_values(lambda _: True)))
     return RULES[rule.data](parts)

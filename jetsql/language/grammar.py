@@ -63,12 +63,12 @@ def grammar_text() -> str:
 
 @cache
 def parser() -> Lark:
-    """The parser, built at the first use (some 30 ms)."""
+    """Return the parser, built at the first use (some 30 ms)."""
     from lark import Lark, Token
     from lark.lexer import Lexer
 
     class JobLexer(Lexer):
-        """Lark's door to the tokens of this module."""
+        """Lark's interface to the tokens of this module."""
 
         __future_interface__ = 2
 
@@ -89,7 +89,7 @@ def parser() -> Lark:
 
 
 def acceptable(state: Any) -> frozenset[str]:
-    """The terminals that the parser truly takes next; its table alone lists some that a later step refuses."""
+    """Return the terminals that the parser truly takes next; its table alone lists some that a later step refuses."""
     from lark import Token, UnexpectedToken
 
     taken = set()
@@ -138,7 +138,7 @@ def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
 
 
 def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
-    """The terminal that a token stands for in the parser's `state`."""
+    """Return the terminal that a token stands for in the parser's `state`."""
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
@@ -159,7 +159,8 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
 
 
 def _one(terminals: frozenset[str], state: Any) -> str:
-    """The one of these terminals that is truly acceptable, '' without any: tables of an LALR parser list too many."""
+    """Return the one of these terminals that is truly acceptable, '' without any: tables of an LALR parser list too
+    many."""
     if len(terminals) > 1:
         terminals &= acceptable(state)
     return min(terminals, default="")

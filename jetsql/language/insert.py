@@ -42,7 +42,7 @@ _SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
 
 
 def read_body(text: str, start: int) -> Body:
-    """The body that begins at `start` of the statement `text`.
+    """Return the body that begins at `start` of the statement `text`.
 
     Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR at the token at fault.
     """
@@ -65,7 +65,7 @@ def read_body(text: str, start: int) -> Body:
 
 
 def _body_tokens(text: str, start: int) -> list[Token]:
-    """The body's tokens, without the closing semicolons."""
+    """Return the body's tokens, without the closing semicolons."""
     found: list[Token] = []
     closed = False
     for token in tokens(text, start):
@@ -81,7 +81,7 @@ def _body_tokens(text: str, start: int) -> list[Token]:
 
 
 def _top_level(found: Sequence[Token]) -> list[int]:
-    """The indexes of the tokens that are in no parentheses; the parentheses themselves count as outside."""
+    """Return the indexes of the tokens that are in no parentheses; the parentheses themselves count as outside."""
     top, depth = [], 0
     for index, token in enumerate(found):
         if token.text == ")":
@@ -106,7 +106,7 @@ def _verb_index(found: Sequence[Token], top: Sequence[int]) -> int:
 
 
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
-    """The verb at `at` and the index of the table's first token."""
+    """Return the verb at `at` and the index of the table's first token."""
     first = found[at].word
     if first not in ("INSERT", "SINK"):
         raise _not_an_insert(found, at)
@@ -121,14 +121,14 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
 
 
 def _names_table(found: Sequence[Token], index: int) -> bool:
-    """Whether the word TABLE before `index` is the keyword; else it is a table of that name."""
+    """Return whether the word TABLE before `index` is the keyword; else it is a table of that name."""
     return index < len(found) and (
         found[index].kind is Kind.QUOTED or (bool(found[index].word) and found[index].word not in _QUERY | _CLAUSES)
     )
 
 
 def _read_table(found: Sequence[Token], table: int) -> int:
-    """The index of the last token of the table's name, which begins at `table`."""
+    """Return the index of the last token of the table's name, which begins at `table`."""
     if _word(found, table) in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
         raise _unsupported("A job writes to a table, not to a directory.", found[table].place, _LOCATION)
     if table >= len(found) or found[table].kind not in (Kind.WORD, Kind.QUOTED):
@@ -210,7 +210,7 @@ def _refuse_parameters(found: Sequence[Token]) -> None:
 
 
 def _is_marker(found: Sequence[Token], index: int) -> bool:
-    """Whether the colon at `index` begins a parameter; `a:b` is a path, and a field's type in STRUCT<a: INT>."""
+    """Return whether the colon at `index` begins a parameter; `a:b` is a path, and a field's type in STRUCT<a: INT>."""
     if found[index + 1].kind not in (Kind.WORD, Kind.QUOTED):
         return False
     before = found[index - 1]

@@ -58,7 +58,8 @@ not match, and Spark reports those.
 
 
 def is_ours(lead: Sequence[Token]) -> bool:
-    """Whether a statement that begins with these tokens (up to `LEAD`, without comments) is JetSQL's to answer."""
+    """Return whether a statement that begins with these tokens (up to `LEAD`, without comments) is JetSQL's to
+    answer."""
     if not lead:
         return False
     verb, second = lead[0].word, _word(lead, 1)
@@ -96,7 +97,7 @@ def _is_our_show(lead: Sequence[Token], second: str) -> bool:
 
 
 def _describes_table(rest: Sequence[Token]) -> bool:
-    """Whether Spark's DESCRIBE of a table called job goes on like this; a lone further word is a job's name."""
+    """Return whether Spark's DESCRIBE of a table called job goes on like this; a lone further word is a job's name."""
     if not rest or rest[0].text in (";", "."):
         return True
     second = _word(rest, 1)
@@ -110,7 +111,7 @@ def _is_slip(word: str) -> bool:
 
 
 def _near(word: str, *objects: str) -> bool:
-    """Whether a word is one of `objects`, its plural or a slip of the pen for it."""
+    """Return whether a word is one of `objects`, its plural or a slip of the pen for it."""
     return bool(word) and any(
         abs(len(word) - len(known)) <= 2 and SequenceMatcher(None, word, known).ratio() > 0.65 for known in objects
     )

@@ -17,7 +17,7 @@ from jetsql.language.tokens import Kind, Token, tokens
 
 
 def parse(text: str) -> Statement | None:
-    """The JetSQL statement that `text` is, None when it is none of ours: then it goes to Spark untouched.
+    """Return the JetSQL statement that `text` is, None when it is none of ours: then it goes to Spark untouched.
 
     `text` is one statement; comments anywhere and closing semicolons are fine, and places count from its beginning.
     Raises StatementError, and nothing else: PARSE_SYNTAX_ERROR, INVALID_NAME, UNSUPPORTED_BODY, PARAMETER_IN_BODY or

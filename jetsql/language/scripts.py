@@ -31,7 +31,7 @@ class Fragment:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing: a shell runs it at Enter."""
+        """Return whether nothing is missing: a shell runs it at Enter."""
         return self.terminated and self.closed
 
 

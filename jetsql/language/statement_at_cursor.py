@@ -85,7 +85,7 @@ def at_cursor(text: str, cursor: int, command_end: CommandEnd = no_command) -> A
 
 
 def is_open(text: str, command_end: CommandEnd = no_command) -> bool:
-    """Whether a statement, a block, a quote or a comment is open at the end of a text."""
+    """Return whether a statement, a block, a quote or a comment is open at the end of a text."""
     read = _read(text, command_end)
     return read.command is None and (read.blocks.inside or bool(read.statement))
 

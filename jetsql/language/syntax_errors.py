@@ -23,7 +23,7 @@ _SHOWN: Final = 40
 
 
 def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
-    """The error of a statement whose grammar is broken at `error`'s token."""
+    """Return the error of a statement whose grammar is broken at `error`'s token."""
     found = list(tokens(text))
     expected = acceptable(error.state)
     # Lark gives the end of a text the place of its last token.
@@ -47,7 +47,7 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
 
 
 def unclosed(token: Token) -> StatementError:
-    """The error of a quote or comment without end, at where it opens."""
+    """Return the error of a quote or comment without end, at where it opens."""
     what = "text"
     if token.text.startswith("/*"):
         what, sign = "comment", "*/"
@@ -63,7 +63,7 @@ def unclosed(token: Token) -> StatementError:
 
 
 def second_statement(token: Token) -> StatementError:
-    """The error of a text that goes on behind the semicolon, at its first token."""
+    """Return the error of a text that goes on behind the semicolon, at its first token."""
     return StatementError(
         "PARSE_SYNTAX_ERROR",
         f"Expected the end of the statement behind the semicolon, found {shown(token.text)}.",
@@ -86,7 +86,7 @@ def listed(terminals: Iterable[str]) -> str:
 
 
 def shown(text: str) -> str:
-    """A token in a message: in quotes, cut when it is long."""
+    """Return a token in a message: in quotes, cut when it is long."""
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}...'"
 
 
@@ -128,7 +128,7 @@ def _swallowed(error: UnexpectedToken, expected: frozenset[str]) -> str:
 
 
 def _last_name(error: UnexpectedToken) -> str:
-    """The name that the parser has just read, as written; '' when the last thing read is no name."""
+    """Return the name that the parser has just read, as written; '' when the last thing read is no name."""
     stack = error.state.value_stack
     last: Any = stack[-1] if stack else None
     while getattr(last, "children", None):
@@ -163,7 +163,7 @@ def _invalid_name(message: str, place: Span, name: str) -> StatementError:
 
 
 def _run(found: Sequence[Token], at: int) -> list[Token]:
-    """The tokens from `at` on that follow each other without a gap."""
+    """Return the tokens from `at` on that follow each other without a gap."""
     run = [found[at]]
     for token in found[at + 1 :]:
         if token.start != run[-1].stop or token.text in _SEPARATORS:

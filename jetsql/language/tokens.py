@@ -82,7 +82,7 @@ _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "
 
 
 def scan(text: str, start: int = 0) -> Iterator[Token]:
-    """Every token of `text` from `start` on, comments included and white space left out; lazily, in order."""
+    """Return every token of `text` from `start` on, comments included and white space left out; lazily, in order."""
     position, end = start, len(text)
     while position < end:
         found = _LEXEME.match(text, position)
@@ -108,7 +108,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def unquote(literal: str) -> str:
-    """The value of a string literal or back-quoted name as Spark reads it."""
+    """Return the value of a string literal or back-quoted name as Spark reads it."""
     if literal[:1] == "`":
         return literal[1:-1].replace("``", "`")
     if literal[:1] in "rR":

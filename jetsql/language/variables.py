@@ -36,7 +36,8 @@ class Substituted:
     replacements: tuple[Replacement, ...] = ()
 
     def original(self, offset: int) -> int:
-        """The offset in the text as written of what is at `offset` now; within a value it is where the `${` begins."""
+        """Return the offset in the text as written of what is at `offset` now; within a value it is where the `${`
+        begins."""
         found = self._replacement(offset)
         if found is None:
             return offset
@@ -45,13 +46,13 @@ class Substituted:
         return found.written.stop + offset - found.result.stop
 
     def _replacement(self, offset: int) -> Replacement | None:
-        """The last replacement that begins at or before `offset`."""
+        """Return the last replacement that begins at or before `offset`."""
         index = bisect_right(self.replacements, offset, key=lambda replacement: replacement.result.start)
         return self.replacements[index - 1] if index else None
 
 
 def is_variable_name(text: str) -> bool:
-    """Whether `${text}` can stand in a script."""
+    """Return whether `${text}` can stand in a script."""
     return re.fullmatch(_NAME, text) is not None
 
 
@@ -75,7 +76,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
 
 
 def _references(text: str) -> Iterator[re.Match[str]]:
-    """Every `${` and `$${` that is in no comment."""
+    """Return every `${` and `$${` that is in no comment."""
     if "${" not in text:
         return
     comments = (token for token in scan(text) if token.kind is Kind.COMMENT or token.text.startswith("/*"))

@@ -1,7 +1,7 @@
-"""The two streams of the command line: results on standard output and nothing else there, talk on standard error.
+"""The console of the command line: results on standard output, messages on standard error.
 
-What the JVM writes never gets here: the engine starts it with its own log as output. Nobody reading any more is told by
-one exception of its own, so that it can't be taken for an error of the statement whose rows were being written.
+The JVM's output never appears here: the engine starts it with its own log as output. When the reader is gone, an
+exception of its own (OutputClosed) says so, which cannot be confused with an error of the statement.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from jetsql.output.result_sink import SurfaceLost
-from jetsql.output.terminal_text import cut, printable, printable_lines
+from jetsql.output.result_sink import OutputClosed
+from jetsql.output.terminal_text import printable, printable_lines, truncate
 
-LONG_SECONDS = 2.0
-"""Only what takes longer than this is talked about, unless somebody sits before it and waits."""
+SLOW_SECONDS = 2.0
+"""Operations that take longer are reported, even if no user waits at a terminal."""
 
 
-SHORT_SECONDS = 0.3
-"""What takes no longer than this needs no word to anybody."""
+NOTICEABLE_SECONDS = 0.3
+"""Waits that end sooner are not shown."""
 
 
 class Timer(Protocol):
@@ -37,125 +37,131 @@ class Timer(Protocol):
 
 
 class Console:
-    """A `Surface` on two text streams. terminal: whether a person watches the second.
+    """A `ResultSink` on two text streams.
 
-    No text drives a terminal: what would is escaped. Results that go into a file or a pipe are data and stay as they
-    are.
+    Text cannot drive a terminal: control characters are escaped. Results written to a file or a pipe are data and stay
+    unchanged.
     """
 
     def __init__(
         self,
         out: TextIO,
-        talk: TextIO,
-        terminal: bool,
+        messages: TextIO,
+        is_terminal: bool,
         timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
     ) -> None:
+        """Create a console. is_terminal: whether `messages` is a terminal with a user at it."""
         self._out = out
-        self._talk = talk
-        self.terminal = terminal
+        self._messages = messages
+        self.is_terminal = is_terminal
         self._timer = timer
 
     @property
     def streams(self) -> tuple[TextIO, TextIO]:
-        """Of results and of talk, for who draws on them."""
-        return self._out, self._talk
+        """Return the streams of results and of messages, for code that draws on them."""
+        return self._out, self._messages
 
     @property
     def columns(self) -> int | None:
-        """Of the terminal where a person watches; None where nobody does."""
-        return shutil.get_terminal_size().columns if self.terminal else None
+        """Return the width of the terminal, or None without one."""
+        return shutil.get_terminal_size().columns if self.is_terminal else None
 
-    def result(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
+        """Write one line of a result."""
         self._write(self._out, printable_lines(line) if self._out.isatty() else line)
 
-    def mistake(self, text: str) -> None:
-        self.say(text)
+    def show_error(self, text: str) -> None:
+        """Print an error."""
+        self.print_message(text)
 
-    def say(self, text: str) -> None:
-        """A line for people, at once."""
-        self._write(self._talk, printable_lines(text))
-        self._talk.flush()
+    def print_message(self, text: str) -> None:
+        """Print a message and flush it."""
+        self._write(self._messages, printable_lines(text))
+        self._messages.flush()
 
     def flush(self) -> None:
+        """Flush the results. Raises OutputClosed."""
         try:
             self._out.flush()
         except OSError as error:
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
 
     @contextmanager
-    def busy(self, what: str, after: float = LONG_SECONDS) -> Iterator[None]:
-        """Tell that something is under way once it has taken `after` seconds, and then also how long it took."""
-        began = time.monotonic()
-        told = threading.Event()
+    def report_if_slow(self, what: str, after: float = SLOW_SECONDS) -> Iterator[None]:
+        """Report the operation `what` if it takes longer than `after` seconds, and then also its duration."""
+        started = time.monotonic()
+        reported = threading.Event()
 
-        def tell() -> None:
-            told.set()
-            self.say(f"{what} ...")
+        def report() -> None:
+            reported.set()
+            self.print_message(f"{what} ...")
 
-        timer = self._timer(after, tell)
+        timer = self._timer(after, report)
         timer.daemon = True
         try:
             timer.start()
             yield
         finally:
             timer.cancel()
-        if told.is_set():
-            self.say(f"{what}: done after {time.monotonic() - began:.1f} s")
+        if reported.is_set():
+            self.print_message(f"{what}: done after {time.monotonic() - started:.1f} s")
 
     @contextmanager
-    def waiting(self, what: str, now: Callable[[], str] = lambda: "") -> Iterator[None]:
-        """Tell a person at a terminal what is waited for and since when, in a line that goes when it is over. now: what
-        is under way at the moment, where that changes."""
-        if not self.terminal:
+    def show_waiting(self, what: str, detail: Callable[[], str] = lambda: "") -> Iterator[None]:
+        """Show a line with the elapsed seconds at a terminal until the block ends.
+
+        detail: returns what is happening now, if that changes.
+        """
+        if not self.is_terminal:
             yield
             return
-        ticker = _Ticker(self._talk, lambda: ": ".join(filter(None, (what, now()))), self._timer)
+        ticker = _Ticker(self._messages, lambda: ": ".join(filter(None, (what, detail()))), self._timer)
         try:
-            ticker.begin()
+            ticker.start()
             yield
         finally:
-            ticker.end()
+            ticker.stop()
 
-    def give_up(self) -> None:
-        """Throw away what is still buffered for a reader who is gone; Python would complain at its exit otherwise."""
+    def discard_output(self) -> None:
+        """Discard what is still buffered for a closed reader; otherwise Python complains at exit."""
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
-            for stream in (self._out, self._talk):
+            for stream in (self._out, self._messages):
                 os.dup2(nowhere.fileno(), stream.fileno())
 
     def _write(self, stream: TextIO, text: str) -> None:
         try:
             stream.write(text + "\n")
         except OSError as error:
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
 
 
 class _Ticker:
-    """A line that is written again each second, and never breaks."""
+    """A line that is rewritten each second and never wraps."""
 
     def __init__(
-        self, talk: TextIO, what: Callable[[], str], timer: Callable[[float, Callable[[], None]], Timer]
+        self, messages: TextIO, what: Callable[[], str], timer: Callable[[float, Callable[[], None]], Timer]
     ) -> None:
-        self._talk = talk
+        self._messages = messages
         self._what = what
         self._timer = timer
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._shown = False
-        self._over = False
+        self._stopped = False
         self._lock = threading.Lock()
         self._next: Timer | None = None
 
-    def begin(self) -> None:
-        self._next = self._after(SHORT_SECONDS)
+    def start(self) -> None:
+        self._next = self._schedule(NOTICEABLE_SECONDS)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         if self._next is not None:  # Ctrl-C may have come before it was there
             self._next.cancel()
         with self._lock:
-            self._over = True
+            self._stopped = True
             if self._shown:
                 self._write("")
 
-    def _after(self, seconds: float) -> Timer:
+    def _schedule(self, seconds: float) -> Timer:
         timer = self._timer(seconds, self._tick)
         timer.daemon = True
         timer.start()
@@ -163,36 +169,36 @@ class _Ticker:
 
     def _tick(self) -> None:
         with self._lock:
-            if self._over:
+            if self._stopped:
                 return
             self._shown = True
-            since = f" ... {time.monotonic() - self._began:.0f} s"
-            self._write(cut(printable(self._what()), _columns() - len(since) - 1) + since)
-            self._next = self._after(1.0)
+            since = f" ... {time.monotonic() - self._started:.0f} s"
+            self._write(truncate(printable(self._what()), _columns() - len(since) - 1) + since)
+            self._next = self._schedule(1.0)
 
     def _write(self, line: str) -> None:
-        self._talk.write(f"{_empty_line()}{line}")
-        self._talk.flush()
+        self._messages.write(f"{_clear_line()}{line}")
+        self._messages.flush()
 
 
 def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _empty_line() -> str:
-    """What empties the line, with the cursor at its beginning."""
+def _clear_line() -> str:
+    """Return the sequence that empties the line and moves the cursor to its beginning."""
     dumb = os.environ.get("TERM", "dumb") == "dumb"
     return f"\r{' ' * (_columns() - 1)}\r" if dumb else "\r\x1b[K"
 
 
 def process_console() -> Console:
-    """The console of this process. What can't be written in its encoding is written as an escape."""
-    out, talk = _stream(sys.stdout), _stream(sys.stderr)
-    return Console(out, talk, terminal=talk.isatty())
+    """Return the console of this process. Characters outside its encoding are written as escapes."""
+    out, messages = _output_stream(sys.stdout), _output_stream(sys.stderr)
+    return Console(out, messages, is_terminal=messages.isatty())
 
 
-def _stream(stream: TextIO | None) -> TextIO:
-    """The stream as we write to it; nowhere when the caller closed it."""
+def _output_stream(stream: TextIO | None) -> TextIO:
+    """Return the stream prepared for writing, or the null device if the caller closed it."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):

@@ -1,16 +1,17 @@
-"""Rows as text: a table, a vertical list, CSV, JSON or Markdown.
+"""Render rows as text: a table, a vertical list, CSV, JSON or Markdown.
 
-All are iterators of lines over an iterator of rows, so that a result of any size passes through; only the table
-looks ahead, at the first 1000 rows, for its widths (a longer cell further down widens its own line). Told apart are:
+Every form is an iterator of lines over an iterator of rows, so a result of any size passes through. Only the table
+reads ahead, the first 1000 rows for its widths; a longer cell after them widens its own line.
 
-    NULL       `NULL` in a table (the text NULL stands in quotes there), nothing in CSV (an empty text is `""`),
+    NULL       `NULL` in a table (the text NULL is quoted there), nothing in CSV (an empty text is `""`),
                null in JSON, *NULL* in Markdown
     nested     rows, maps and arrays are JSON in every format
-    binary     hexadecimal digits; in JSON base64, as Spark's own `to_json` writes it
-    decimals   all their digits, never through a float; timestamps ISO 8601, in JSON and CSV with their offset
+    binary     hexadecimal digits; base64 in JSON, as Spark's `to_json` writes it
+    decimals   all their digits, never through a float
+    timestamps ISO 8601, with their offset in JSON and CSV
 
-CSV is RFC 4180 with a header, but its lines end as lines end on standard output everywhere, so that `cut` and `diff`
-work on it. JSON is one object a line; a column name that comes again gets a number (`id`, `id_2`).
+CSV is RFC 4180 with a header, but with the line ends of the platform, so that `cut` and `diff` work on it. JSON is one
+object per line; a repeated column name gets a number (`id`, `id_2`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Protocol
 
-from jetsql.output.layout import NULL, PLAIN, Paint, cells, natural, raw_cell, raw_cells
+from jetsql.output.layout import NULL, PLAIN, Paint, cells, natural_layout, raw_cell, raw_cells
 from jetsql.output.terminal_text import printable, width
 from jetsql.output.values import as_json, as_text
 from jetsql.resultset import Column
 
-ROWS_LOOKED_AT = 1000
+SAMPLED_ROWS = 1000
 _MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 Row = tuple[object, ...]
 
 
 class Format(Enum):
-    """How results are shown."""
+    """The forms in which results are shown."""
 
     TABLE = "table"
     VERTICAL = "vertical"
@@ -42,7 +43,7 @@ class Format(Enum):
 
 
 class Rows(Protocol):
-    """What a statement returned. columns: with Spark's type names; rows: may be read once."""
+    """The result of a statement; `rows` may be read once."""
 
     @property
     def columns(self) -> tuple[Column, ...]: ...
@@ -51,10 +52,10 @@ class Rows(Protocol):
     def rows(self) -> Iterator[Row]: ...
 
 
-def lines(result: Rows, form: Format) -> Iterator[str]:
-    """The lines of a result, without line ends (a CSV record may have some within). A result without columns has none.
+def render_lines(result: Rows, form: Format) -> Iterator[str]:
+    """Render a result as lines without line ends (a CSV record may contain some).
 
-    Raises whatever reading the rows raises.
+    A result without columns has no lines. Raises whatever reading the rows raises.
     """
     if not result.columns:
         for _ in result.rows:  # read all the same: reading is what makes a lazy result happen
@@ -66,26 +67,26 @@ def lines(result: Rows, form: Format) -> Iterator[str]:
 
 
 def _table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    looked_at = list(itertools.islice(rows, ROWS_LOOKED_AT))
-    if is_lone_text(columns, looked_at):
-        yield from lone_text(columns, looked_at)
+    sampled = list(itertools.islice(rows, SAMPLED_ROWS))
+    if is_single_text(columns, sampled):
+        yield from single_text_lines(columns, sampled)
         return
-    shown = [cells(columns, row) for row in looked_at]
-    layout = natural(columns, shown)
-    yield from layout.head()
+    shown = [cells(columns, row) for row in sampled]
+    layout = natural_layout(columns, shown)
+    yield from layout.header_lines()
     for row in itertools.chain(shown, (cells(columns, values) for values in rows)):
-        yield layout.line(row)
+        yield layout.row_line(row)
     if not shown:
         yield "(no rows)"
 
 
-def is_lone_text(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
-    """Whether a whole result is one text of several lines (SHOW CREATE, EXPLAIN)."""
+def is_single_text(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
+    """Return whether a result is one text of several lines (SHOW CREATE, EXPLAIN)."""
     return len(columns) == 1 and len(rows) == 1 and "\n" in raw_cell(rows[0][0], columns[0]).text
 
 
-def lone_text(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
-    """It keeps its line breaks: there is no other cell that they could disturb."""
+def single_text_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
+    """Render a single text with its line breaks: no other cell is disturbed by them."""
     [column], [(value,)] = columns, rows
     header = printable(column.name)
     yield header
@@ -96,33 +97,36 @@ def lone_text(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
 def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     number = 0
     for number, row in enumerate(rows, start=1):
-        yield from record(columns, row, number)
+        yield from vertical_lines(columns, row, number)
     if number == 0:
         yield "(no rows)"
 
 
-def record(columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL) -> Iterator[str]:
-    """A row with its columns under each other; further lines of a text are set under its first."""
+def vertical_lines(
+    columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL
+) -> Iterator[str]:
+    """Render a row with its columns below each other; further lines of a text are indented below its first."""
     headers = [printable(column.name) for column in columns]
     size = max(width(header) for header in headers)
-    yield paint.put(paint.rule, f"-- row {number} --")
+    yield paint.colourize(paint.rule, f"-- row {number} --")
     for header, cell in zip(headers, raw_cells(columns, row, null), strict=True):
         for index, text in enumerate(cell.text.split("\n")):
-            name = paint.put(paint.header, header) + " " * (size - width(header)) if index == 0 else " " * size
-            yield f"{name} {paint.put(paint.rule, '|')} {paint.put(paint.of(cell), printable(text))}".rstrip()
+            name = paint.colourize(paint.header, header) + " " * (size - width(header)) if index == 0 else " " * size
+            rule = paint.colourize(paint.rule, "|")
+            yield f"{name} {rule} {paint.colourize(paint.colour_for(cell), printable(text))}".rstrip()
 
 
 def _csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    yield ",".join(_quoted(column.name) for column in columns)
+    yield ",".join(_csv_field(column.name) for column in columns)
     for row in rows:
         yield ",".join(
-            "" if value is None else _quoted(as_text(value, column.kind, exact=True))
+            "" if value is None else _csv_field(as_text(value, column.kind, with_offset=True))
             for value, column in zip(row, columns, strict=True)
         )
 
 
-def _quoted(text: str) -> str:
-    """A field of CSV. Python 3.11's csv module can't tell NULL from the empty text, so it is not used."""
+def _csv_field(text: str) -> str:
+    """Return a field of CSV. Python 3.11's csv module cannot distinguish NULL from the empty text."""
     if text and not any(char in text for char in ',"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'
@@ -137,26 +141,26 @@ def _json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    taken = set(names)
+    existing = set(names)
     seen: set[str] = set()
     distinct = []
     for name in names:
-        other, number = name, 1
-        while other in seen or (number > 1 and other in taken):
+        candidate, number = name, 1
+        while candidate in seen or (number > 1 and candidate in existing):
             number += 1
-            other = f"{name}_{number}"
-        seen.add(other)
-        distinct.append(other)
+            candidate = f"{name}_{number}"
+        seen.add(candidate)
+        distinct.append(candidate)
     return distinct
 
 
 def _markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    """A table as GitHub and most others read it. Nothing in a cell is markup: what could be is escaped."""
+    """Render a table of GitHub's Markdown. Everything in a cell that could be markup is escaped."""
     yield _markdown_line(_markdown_text(column.name) for column in columns)
-    yield _markdown_line("---:" if right else "---" for right in natural(columns, ()).right)
+    yield _markdown_line("---:" if right else "---" for right in natural_layout(columns, ()).right_aligned)
     for row in rows:
-        found = raw_cells(columns, row)
-        yield _markdown_line("*NULL*" if cell.null else _markdown_text(cell.text) for cell in found)
+        row_cells = raw_cells(columns, row)
+        yield _markdown_line("*NULL*" if cell.null else _markdown_text(cell.text) for cell in row_cells)
 
 
 def _markdown_line(texts: Iterable[str]) -> str:

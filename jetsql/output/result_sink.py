@@ -1,4 +1,4 @@
-"""Where results and mistakes are shown: a console, a notebook, a test."""
+"""The protocol of everything that shows results and errors: a console, a notebook, a test."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 
 
 class ResultSink(Protocol):
-    """Where a run shows itself. Its own failures (nobody reads any more) must be `SurfaceLost`."""
+    """Show the results and errors of a run. Raises OutputClosed when the reader is gone."""
 
-    def result(self, line: str) -> None:
-        """One line of a result."""
+    def write_line(self, line: str) -> None:
+        """Write one line of a result."""
 
-    def mistake(self, text: str) -> None:
-        """What is wrong, in one or more lines."""
+    def show_error(self, text: str) -> None:
+        """Show an error, in one or more lines."""
 
-    def busy(self, what: str) -> AbstractContextManager[object]:
-        """Tell that `what` is under way, should the block take long."""
+    def report_if_slow(self, what: str) -> AbstractContextManager[object]:
+        """Report that `what` is running if the block takes long."""
 
     def flush(self) -> None:
-        """Let people see what has been shown so far."""
+        """Make everything written so far visible."""
 
 
-class SurfaceLost(Exception):
-    """Nobody reads the output any more."""
+class OutputClosed(Exception):
+    """The reader of the output is gone."""

@@ -1,4 +1,4 @@
-"""Text in the cells of a terminal: how many it takes, how it is cut to fewer, and what in it has to be escaped."""
+"""Measure, cut, wrap and escape text in the cells of a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ELLIPSIS: Final = "…"
 
 
 def width(text: str) -> int:
-    """How many cells of a terminal a printable text takes."""
+    """Return the number of terminal cells of a printable text."""
     if text.isascii():
         return len(text)
     from wcwidth import wcswidth  # its tables take 30 ms to load, which `--help` and plain results need not wait for
@@ -17,18 +17,18 @@ def width(text: str) -> int:
     return max(wcswidth(text), 0)
 
 
-def cut(text: str, size: int) -> str:
-    """A printable text in no more than `size` cells, with an ellipsis where it was longer; no character is halved."""
+def truncate(text: str, size: int) -> str:
+    """Cut a printable text to `size` cells, with an ellipsis if it is longer; no character is halved."""
     if width(text) <= size:
         return text
-    return _head(text, size - 1) + ELLIPSIS if size > 0 else ""
+    return _prefix(text, size - 1) + ELLIPSIS if size > 0 else ""
 
 
-def wrapped(text: str, size: int) -> list[str]:
-    """A printable text as lines of no more than `size` cells (from 2), broken between words where there are any."""
+def wrap(text: str, size: int) -> list[str]:
+    """Break a printable text into lines of `size` cells (2 at least), between words where possible."""
     lines: list[str] = []
     while width(text) > size:
-        head = _head(text, size) or text[:1]
+        head = _prefix(text, size) or text[:1]
         blank = head.rfind(" ")
         # A word that would leave half the line empty is broken instead: JSON and paths have few blanks.
         if blank > len(head) // 2 and not text[len(head) :].startswith(" "):
@@ -38,47 +38,47 @@ def wrapped(text: str, size: int) -> list[str]:
     return [*lines, text]
 
 
-def padded(text: str, size: int, to_right: bool = False) -> str:
-    """A printable text in at least `size` cells. to_right: the blanks stand before it."""
+def pad(text: str, size: int, align_right: bool = False) -> str:
+    """Pad a printable text to `size` cells."""
     blanks = " " * (size - width(text))
-    return blanks + text if to_right else text + blanks
+    return blanks + text if align_right else text + blanks
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that would move the cursor, hide or reorder what stands in the line."""
+    """Escape everything in a text that moves the cursor or hides or reorders other text."""
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if _unprintable(char) else char for char in text)
+    return "".join(_escape(char) if _is_unprintable(char) else char for char in text)
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines with everything escaped that `printable` escapes, but its line breaks and tabs."""
+    """Escape like `printable`, but keep line breaks and tabs."""
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if char not in "\n\t" and _unprintable(char) else char for char in text)
+    return "".join(_escape(char) if char not in "\n\t" and _is_unprintable(char) else char for char in text)
 
 
-def _head(text: str, size: int) -> str:
-    """As many of its first characters as go into so many cells."""
+def _prefix(text: str, size: int) -> str:
+    """Return the longest prefix of `size` cells at most."""
     if text.isascii():
         return text[:size]
     from wcwidth import iter_graphemes
 
-    head, taken = "", 0
+    head, used = "", 0
     for grapheme in iter_graphemes(text):
-        taken += width(grapheme)
-        if taken > size:
+        used += width(grapheme)
+        if used > size:
             break
         head += grapheme
     return head
 
 
-def _unprintable(char: str) -> bool:
+def _is_unprintable(char: str) -> bool:
     # Joiners (Cf) stay: emoji and several scripts need them. Of Cf only what reorders or hides text is escaped.
     reorders = "\u202a" <= char <= "\u202e" or "\u2066" <= char <= "\u2069" or char in "\u200e\u200f\ufeff"
     return reorders or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return named.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")

@@ -1,7 +1,7 @@
-"""One value of a row as text: for people (`as_text`) and as JSON (`as_json`).
+"""Convert a value of a row to text for people (`as_text`) and to JSON (`as_json`).
 
-Values are those of results, told by their Python class so that nothing of Spark is imported; the column's type decides
-only where the class can't. A datetime with an offset is a moment, one without is a reading of a clock (TIMESTAMP_NTZ).
+The Python class of a value decides, so nothing of Spark is imported; the column's type decides only where the class
+cannot. A datetime with an offset is a TIMESTAMP, one without is a TIMESTAMP_NTZ.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-Kind = str | Mapping[str, Any]
-"""Spark's type: its name, or the JSON form of a nested one, by which the types of its members are known."""
+SparkType = str | Mapping[str, Any]
+"""A type of Spark: its name, or the JSON form of a nested one, which has the types of its members."""
 
 
-def as_text(value: object, kind: Kind = "", *, exact: bool = False) -> str:
-    """A value that is not NULL as people read it. exact: moments with their offset."""
+def as_text(value: object, kind: SparkType = "", *, with_offset: bool = False) -> str:
+    """Return a value that is not NULL as text for people. with_offset: write timestamps with their offset."""
     match value:
         case str():
             return value
         case bytes() | bytearray() | memoryview():
             return bytes(value).hex()
         case datetime():
-            return value.isoformat() if exact else value.replace(tzinfo=None).isoformat(sep=" ")
-    written = as_json(value, kind)
-    return json.loads(written) if written.startswith('"') else written
+            return value.isoformat() if with_offset else value.replace(tzinfo=None).isoformat(sep=" ")
+    text = as_json(value, kind)
+    return json.loads(text) if text.startswith('"') else text
 
 
-def as_json(value: object, kind: Kind = "") -> str:
-    """A value as JSON, numbers with all their digits. kind: where it is known."""
+def as_json(value: object, kind: SparkType = "") -> str:
+    """Return a value as JSON, numbers with all their digits. kind: its type, if known."""
     match value:
         case None:
             return "null"
@@ -50,36 +50,36 @@ def as_json(value: object, kind: Kind = "") -> str:
         case bytes() | bytearray() | memoryview():
             return _quoted(base64.b64encode(bytes(value)).decode())
         case Mapping():
-            key_kind, member_kind = _inner(kind, "keyType"), _inner(kind, "valueType")
-            names = (as_text(key, key_kind, exact=True) for key in value)
+            key_kind, member_kind = _member_type(kind, "keyType"), _member_type(kind, "valueType")
+            names = (as_text(key, key_kind, with_offset=True) for key in value)
             return _object(names, (as_json(member, member_kind) for member in value.values()))
         case tuple() if hasattr(value, "__fields__"):
             members = zip(value, _field_kinds(kind, len(value)), strict=True)
-            return _object(value.__fields__, (as_json(member, of) for member, of in members))
+            return _object(value.__fields__, (as_json(member, member_type) for member, member_type in members))
         case list() | tuple():
-            member_kind = _inner(kind, "elementType")
+            member_kind = _member_type(kind, "elementType")
             return "[" + ",".join(as_json(member, member_kind) for member in value) + "]"
     return _scalar(value, kind)
 
 
-def _inner(kind: Kind, which: str) -> Kind:
-    found: Kind = kind.get(which, "") if isinstance(kind, Mapping) else ""
-    return found
+def _member_type(kind: SparkType, which: str) -> SparkType:
+    member: SparkType = kind.get(which, "") if isinstance(kind, Mapping) else ""
+    return member
 
 
-def _field_kinds(kind: Kind, size: int) -> list[Kind]:
+def _field_kinds(kind: SparkType, size: int) -> list[SparkType]:
     if not isinstance(kind, Mapping) or "fields" not in kind:
         return [""] * size
     return [field["type"] for field in kind["fields"]]
 
 
-def _scalar(value: object, kind: Kind) -> str:
+def _scalar(value: object, kind: SparkType) -> str:
     match value:
         case date() | time():
             return _quoted(value.isoformat())
         case timedelta():
             return _quoted(_interval(value))
-    # A variant's text is JSON already; what else Spark may hand out (user-defined types) has a text of its own.
+    # A variant's text is JSON already; other values of Spark (user-defined types) have a text of their own.
     return str(value) if kind == "variant" else _quoted(str(value))
 
 
@@ -91,7 +91,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _float(value: float, kind: Kind) -> str:
+def _float(value: float, kind: SparkType) -> str:
     if math.isnan(value):
         return '"NaN"'
     if math.isinf(value):
@@ -100,7 +100,7 @@ def _float(value: float, kind: Kind) -> str:
 
 
 def _single_precision(value: float) -> str:
-    """The shortest digits that are this FLOAT: 0.1, not the 0.10000000149011612 that it is as a double."""
+    """Return the shortest digits of a FLOAT: 0.1 instead of 0.10000000149011612."""
     packed = struct.pack("f", value)
     return next(
         repr(short) for digits in range(6, 18) if struct.pack("f", short := float(f"{value:.{digits}g}")) == packed
@@ -108,7 +108,7 @@ def _single_precision(value: float) -> str:
 
 
 def _interval(value: timedelta) -> str:
-    """Days and time of day, as in Spark's `INTERVAL '1 02:03:04' DAY TO SECOND`."""
+    """Return days and time of day, as in Spark's `INTERVAL '1 02:03:04' DAY TO SECOND`."""
     sign, span = ("-", -value) if value < timedelta() else ("", value)
     minutes, seconds = divmod(span.seconds, 60)
     fraction = f".{span.microseconds:06d}".rstrip("0") if span.microseconds else ""

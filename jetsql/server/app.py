@@ -1,4 +1,4 @@
-"""The HTTP door: statements in, typed rows out, for every client that should not have to carry Spark.
+"""The HTTP server: statements in, typed rows out, for clients without Spark.
 
     POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
     DELETE /v1/statements/{id}          cancel one without a session, by the id that its request named
@@ -33,7 +33,7 @@ from typing import Any, Final, Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request as HttpRequest
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -41,11 +41,11 @@ from jetsql.errors import JetSQLError, StatementError, check_text
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.server import wire
 from jetsql.server.auth import Access
-from jetsql.server.client_sessions import ClientSessions, SessionMaker
+from jetsql.server.client_sessions import ClientSessions, SessionFactory
 from jetsql.server.metrics_response import as_object
-from jetsql.server.parameter_values import bound
-from jetsql.server.prometheus import Exposition
-from jetsql.server.running_statements import Reporter, Request, RunningStatements
+from jetsql.server.parameter_values import bind_parameters
+from jetsql.server.prometheus import PrometheusResponse
+from jetsql.server.running_statements import ErrorReporter, RunningStatements, StatementRequest
 from jetsql.server.statement_response import StatementResponse, error_response
 from jetsql.server.statement_result import StatementResult
 
@@ -63,19 +63,19 @@ _THREADS: Final = 256
 _SHORT_THREADS: Final = 16
 
 
-class Engine(SessionMaker, Reporter, Protocol):
-    """What the door leads to: an `EmbeddedEngine`."""
+class ServedEngine(SessionFactory, ErrorReporter, Protocol):
+    """The engine behind the HTTP server: an `EmbeddedEngine`."""
 
     @property
     def closed(self) -> bool: ...
 
     def run(self, text: str) -> StatementResult:
-        """A statement in the engine's own session."""
+        """Return a statement in the engine's own session."""
 
-    def exposition(self, sessions: int, statements: int) -> Exposition:
+    def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """What Prometheus is told."""
 
-    def pulses(self) -> Sequence[JobSample]:
+    def sample_jobs(self) -> Sequence[JobSample]:
         """What the jobs do at this moment."""
 
     def about(self) -> Mapping[str, Any]:
@@ -90,7 +90,7 @@ class HttpServer:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ServedEngine,
         access: Access,
         stop: Callable[[], None],
         idle_seconds: float,
@@ -98,12 +98,14 @@ class HttpServer:
     ) -> None:
         self._engine = engine
         self._access = access
-        self._ask_to_stop = stop
+        self._request_stop = stop
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
-        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="door")
-        app = Starlette(routes=self._routes(), exception_handlers={JetSQLError: _refuse, HTTPException: _no_such_thing})
+        self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
+        app = Starlette(
+            routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
+        )
         app.router.redirect_slashes = False
         self.app = access.guard(app)
 
@@ -122,7 +124,7 @@ class HttpServer:
             Route("/v1/sessions/{id}", self._session, methods=["GET", "DELETE"]),
             Route("/v1/sessions/{session}/statements/{id}", self._cancel, methods=["DELETE"]),
             Route("/v1/jobs", self._jobs, methods=["GET"]),
-            Route("/v1/metrics", self._pulses, methods=["GET"]),
+            Route("/v1/metrics", self._job_metrics, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
             Route("/v1/engine/stop", self._stop, methods=["POST"]),
             Route("/metrics", self._metrics, methods=["GET"]),
@@ -130,86 +132,86 @@ class HttpServer:
             Route("/healthz", self._health, methods=["GET"]),
         ]
 
-    async def _sql(self, http: HttpRequest) -> Response:
+    async def _sql(self, http: Request) -> Response:
         arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
         return StatementResponse(self.running, _statement(await _body(http), arrow), self._threads)
 
-    async def _cancel(self, http: HttpRequest) -> Response:
+    async def _cancel(self, http: Request) -> Response:
         await self._on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
         return Response(status_code=202)
 
-    async def _open_session(self, http: HttpRequest) -> Response:
+    async def _open_session(self, http: Request) -> Response:
         opened = await self._on_thread(self.sessions.open)
         return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)}, 201)
 
-    async def _session(self, http: HttpRequest) -> Response:
+    async def _session(self, http: Request) -> Response:
         if http.method == "DELETE":
             self.sessions.close(http.path_params["id"])
-            await self._on_thread(self.running.end_looks, http.path_params["id"])
+            await self._on_thread(self.running.cancel_streaming_selects, http.path_params["id"])
             return Response(status_code=204)
         found = self.sessions.get(http.path_params["id"])
         return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})
 
-    async def _jobs(self, http: HttpRequest) -> Response:
+    async def _jobs(self, http: Request) -> Response:
         everything = http.query_params.get("all", "false")
         if everything not in ("true", "false") or len(http.query_params) > 1:
             raise StatementError("REQUEST_NOT_READABLE", "The only parameter is `all`, which is true or false.")
         text = "SHOW ALL JOBS" if everything == "true" else "SHOW JOBS"
-        content = await self._on_thread(lambda: wire.objects("jobs", self._engine.run(text)))
+        content = await self._on_thread(lambda: wire.json_object("jobs", self._engine.run(text)))
         return Response(content, media_type="application/json")
 
-    async def _pulses(self, http: HttpRequest) -> Response:
-        return JSONResponse(as_object(await self._on_thread(self._engine.pulses)))
+    async def _job_metrics(self, http: Request) -> Response:
+        return JSONResponse(as_object(await self._on_thread(self._engine.sample_jobs)))
 
-    async def _about(self, http: HttpRequest) -> Response:
+    async def _about(self, http: Request) -> Response:
         about = await self._on_thread(self._engine.about)
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
 
-    async def _metrics(self, http: HttpRequest) -> Response:
-        shown = await self._on_thread(self._engine.exposition, len(self.sessions), len(self.running))
+    async def _metrics(self, http: Request) -> Response:
+        shown = await self._on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
         return Response(shown.content, media_type=shown.content_type)
 
-    async def _stop(self, http: HttpRequest) -> Response:
-        self._ask_to_stop()
+    async def _stop(self, http: Request) -> Response:
+        self._request_stop()
         return Response(status_code=202)
 
-    async def _health(self, http: HttpRequest) -> Response:
+    async def _health(self, http: Request) -> Response:
         closed = await self._on_thread(lambda: self._engine.closed)
-        told = {"status": "down" if closed else "up"}
+        message = {"status": "down" if closed else "up"}
         nonce = http.query_params.get("nonce")
         if nonce is not None:
-            told["proof"] = self._access.proof(nonce)
-        return JSONResponse(told, 503 if closed else 200)
+            message["proof"] = self._access.proof(nonce)
+        return JSONResponse(message, 503 if closed else 200)
 
     async def _on_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
 
 
-async def _description(http: HttpRequest) -> Response:
+async def _description(http: Request) -> Response:
     content = resources.files("jetsql.server").joinpath("openapi.json").read_bytes()
     return Response(content, media_type="application/json")
 
 
-async def _body(http: HttpRequest) -> Mapping[str, Any]:
-    """The JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
+async def _body(http: Request) -> Mapping[str, Any]:
+    """Return the JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
     received = bytearray()
     async for part in http.stream():
         received += part
         if len(received) > BODY_MOST:
             raise StatementError("REQUEST_NOT_READABLE", f"The request has more than {BODY_MOST // 2**20} MiB.")
     try:
-        told = json.loads(received)
+        message = json.loads(received)
     except (ValueError, RecursionError) as error:
         raise StatementError("REQUEST_NOT_READABLE", f"The request's body is no JSON: {error}.") from error
-    if not isinstance(told, dict):
+    if not isinstance(message, dict):
         raise StatementError("REQUEST_NOT_READABLE", "The request's body is no JSON object.")
-    _check_members(told)
-    return told
+    _check_members(message)
+    return message
 
 
-def _check_members(told: Mapping[str, Any]) -> None:
+def _check_members(message: Mapping[str, Any]) -> None:
     """Raise StatementError for what is nested too deeply for those who read it recursively, and for what is no text."""
-    level: list[Any] = [told]
+    level: list[Any] = [message]
     for _ in range(_LEVELS_MOST):
         below: list[Any] = []
         for value in level:
@@ -236,31 +238,31 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 }
 
 
-def _statement(told: Mapping[str, Any], arrow: bool) -> Request:
-    """Raises StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
-    for name, value in told.items():
+def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
+    """Raise StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
+    for name, value in message.items():
         if name not in _FIELDS:
             raise StatementError(
                 "REQUEST_NOT_READABLE", f"There is no field {name!r}.", hint=f"There are: {', '.join(_FIELDS)}."
             )
         if value is not None and not isinstance(value, _FIELDS[name]):
             raise StatementError("REQUEST_NOT_READABLE", f"The field {name!r} has a value of a wrong type.")
-    text = told.get("statement")
+    text = message.get("statement")
     if not text:
         raise StatementError("REQUEST_NOT_READABLE", "The field 'statement' is missing or empty.")
-    return Request(
-        id=_statement_id(told.get("id"), told.get("session")),
+    return StatementRequest(
+        id=_statement_id(message.get("id"), message.get("session")),
         text=text,
-        session=told.get("session"),
-        parameters=bound(told.get("parameters"), text),
-        trace=told.get("trace") or False,
+        session=message.get("session"),
+        parameters=bind_parameters(message.get("parameters"), text),
+        trace=message.get("trace") or False,
         arrow=arrow,
-        live=told.get("live") or False,
+        live=message.get("live") or False,
     )
 
 
 def _statement_id(named: str | None, session: str | None) -> str:
-    """Raises StatementError REQUEST_NOT_READABLE."""
+    """Raise StatementError REQUEST_NOT_READABLE."""
     if named and session is None and not _OWN_ID.fullmatch(named):
         raise StatementError(
             "REQUEST_NOT_READABLE",
@@ -270,12 +272,12 @@ def _statement_id(named: str | None, session: str | None) -> str:
     return named or secrets.token_urlsafe(16)
 
 
-async def _refuse(http: HttpRequest, error: Exception) -> Response:
+async def _error_response(http: Request, error: Exception) -> Response:
     assert isinstance(error, JetSQLError)
     return error_response(error.report())
 
 
-async def _no_such_thing(http: HttpRequest, error: Exception) -> Response:
+async def _http_error(http: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = f"{http.method} {http.url.path}: {error.detail}."
     report = StatementError("REQUEST_NOT_READABLE", words).report()

@@ -1,4 +1,4 @@
-"""Who may use the HTTP door: whoever knows the token, under a name that this engine is known by.
+"""Who may use the HTTP endpoint: whoever knows the token, under a name that this engine is known by.
 
 The token alone would do against people; the Host header is checked against web pages, which can make a browser on this
 machine send requests here under a name of their own (DNS rebinding).
@@ -30,7 +30,7 @@ class Access:
         self._names = {name.casefold() for name in (*LOOPBACK_NAMES, *names)}
 
     def guard(self, app: ASGIApp) -> ASGIApp:
-        """The application, for those who may use it."""
+        """Return the application, for those who may use it."""
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -52,13 +52,13 @@ class Access:
             hint = "Use localhost, or name it in http_hosts."
             refusal = StatementError("NOT_AUTHORIZED", f"This engine is not known as {host!r}.", hint=hint)
             return error_response(refusal.report(), 403)
-        if path in OPEN_PATHS or self.knows_token(headers):
+        if path in OPEN_PATHS or self.has_token(headers):
             return None
         hint = "Send the header `Authorization: Bearer TOKEN`; the token stands in engine.token in the engine's home."
         refusal = StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint)
         return error_response(refusal.report(), 401, {"WWW-Authenticate": "Bearer"})
 
-    def knows_token(self, headers: Headers) -> bool:
+    def has_token(self, headers: Headers) -> bool:
         """Return whether a request with these headers shows the token."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         return scheme.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)

@@ -1,4 +1,4 @@
-"""Sessions of the HTTP door's clients: each has a session of Spark's, and goes when nobody used it for a while.
+"""Sessions of the HTTP endpoint's clients: each has a session of Spark's, and goes when nobody used it for a while.
 
 Clients come and go and many never say goodbye; jobs don't notice. A session is dropped by forgetting it: Spark's side
 of it is garbage when nothing refers to it any more.
@@ -28,7 +28,7 @@ class Session(Protocol):
     def schema(self) -> str: ...
 
 
-class SessionMaker(Protocol):
+class SessionFactory(Protocol):
     def session(self) -> Session: ...
 
 
@@ -38,14 +38,14 @@ class ClientSession:
     def __init__(self, session: Session) -> None:
         self.id = secrets.token_urlsafe(16)
         self.session = session
-        self.users = 0
+        self.active_statements = 0
         self.last_used = monotonic()
 
 
 class ClientSessions:
     """All of them. idle_seconds: how long an unused one stays. most: so many at once, more are refused."""
 
-    def __init__(self, engine: SessionMaker, idle_seconds: float, most: int) -> None:
+    def __init__(self, engine: SessionFactory, idle_seconds: float, most: int) -> None:
         self._engine = engine
         self._idle_seconds = idle_seconds
         self._most = most
@@ -56,7 +56,7 @@ class ClientSessions:
         self._dropping.start()
 
     def open(self) -> ClientSession:
-        """Raises EngineError ENGINE_NOT_REACHABLE when there are too many."""
+        """Raise EngineError ENGINE_NOT_REACHABLE when there are too many."""
         if len(self._sessions) >= self._most:
             raise EngineError(
                 "ENGINE_NOT_REACHABLE",
@@ -69,13 +69,13 @@ class ClientSessions:
         return made
 
     def close(self, session_id: str) -> None:
-        """Again is fine. What runs in it goes on to its end, see also `RunningStatements.end_looks`."""
+        """Again is fine. What runs in it goes on to its end, see also `RunningStatements.cancel_streaming_selects`."""
         with self._lock:
             self._sessions.pop(session_id, None)
 
     @contextmanager
     def using(self, session_id: str | None) -> Iterator[Session]:
-        """A client's session, kept while this lasts; one for this time alone when no id is given.
+        """Return a client's session, kept while this lasts; one for this time alone when no id is given.
 
         Raises StatementError SESSION_NOT_FOUND.
         """
@@ -87,7 +87,7 @@ class ClientSessions:
             yield found.session
         finally:
             with self._lock:
-                found.users -= 1
+                found.active_statements -= 1
                 found.last_used = monotonic()
 
     def get(self, session_id: str) -> ClientSession:
@@ -119,7 +119,7 @@ class ClientSessions:
         return min((seconds for seconds in left.values() if seconds > 0), default=self._idle_seconds)
 
     def _unused(self) -> Iterator[ClientSession]:
-        return (session for session in self._sessions.values() if session.users == 0)
+        return (session for session in self._sessions.values() if session.active_statements == 0)
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -130,7 +130,7 @@ class ClientSessions:
     def _enter(self, session_id: str) -> ClientSession:
         with self._lock:
             found = self._get(session_id)
-            found.users += 1
+            found.active_statements += 1
             return found
 
     def _get(self, session_id: str) -> ClientSession:

@@ -111,7 +111,7 @@ class _Connection(H11Protocol):
     def handle_events(self) -> None:
         before = self.cycle
         super().handle_events()
-        if self.cycle is not before and self._access.knows_token(Headers(raw=self.headers)):
+        if self.cycle is not before and self._access.has_token(Headers(raw=self.headers)):
             self._admitted = True
             self._pending.remove(self)
             self._await_body()

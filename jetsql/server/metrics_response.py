@@ -8,13 +8,13 @@ from typing import Any
 from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, JobSample
 
 
-def as_object(pulses: Iterable[JobSample]) -> dict[str, Any]:
+def as_object(samples: Iterable[JobSample]) -> dict[str, Any]:
     """In values that JSON can hold."""
-    return {"rate_seconds": RATE_SECONDS, "jobs": [_job(pulse) for pulse in pulses]}
+    return {"rate_seconds": RATE_SECONDS, "jobs": [_job(sample) for sample in samples]}
 
 
-def _job(pulse: JobSample) -> dict[str, Any]:
-    reading, latest = pulse.reading, pulse.reading.latest
+def _job(sample: JobSample) -> dict[str, Any]:
+    reading, latest = sample.metrics, sample.metrics.latest
     took = None if latest is None else latest.trigger_ms
     return {
         "id": reading.id,
@@ -22,8 +22,8 @@ def _job(pulse: JobSample) -> dict[str, Any]:
         "status": reading.status.value,
         "runs": reading.runs,
         "attempts": reading.attempts,
-        "rows_per_second": pulse.rows_per_second,
-        "rates": [round(rate, 3) for rate in pulse.rates],
+        "rows_per_second": sample.rows_per_second,
+        "rates": [round(rate, 3) for rate in sample.rates],
         "input_rows": reading.totals.input_rows,
         "late_rows": reading.totals.late_rows,
         "batch": None if latest is None else latest.batch,

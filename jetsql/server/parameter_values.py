@@ -1,7 +1,7 @@
 """Values of parameter markers as clients send them, checked and made ready for Spark.
 
     null, true, 1, 1.5, "text", [1, 2]                       plain: Spark's VOID, BOOLEAN, INT, DOUBLE, STRING, ARRAY
-    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the door writes values
+    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the endpoint writes values
     {"type": "array", "value": [...]}                        as a plain array
     {"type": "map", "value": [[key, value], ...]}            or an object, where the keys are texts
     {"type": "struct", "value": [[name, value], ...]}        or an object
@@ -18,21 +18,21 @@ from typing import Any, Final
 from jetsql.errors import StatementError
 from jetsql.language.tokens import Kind, scan
 
-Bound = Mapping[str, Any] | Sequence[Any]
+BoundParameters = Mapping[str, Any] | Sequence[Any]
 """By name (`:name`) or by place (`?`), each in the form of `Parameters.java`."""
 
 
-def bound(told: Any, text: str) -> Bound | None:
-    """The parameters of a request for a statement of this text; None when there are none.
+def bind_parameters(value: Any, text: str) -> BoundParameters | None:
+    """Return the parameters of a request for a statement of this text; None when there are none.
 
     Raises StatementError PARAMETER_NOT_READABLE. Spark tells of missing ones, and not of too many.
     """
-    if not told:
+    if not value:
         return None
-    if isinstance(told, Mapping):
-        return {name: _value(value) for name, value in told.items()}
-    _check_number(len(told), text)
-    return [_value(value) for value in told]
+    if isinstance(value, Mapping):
+        return {name: _value(value) for name, value in value.items()}
+    _check_number(len(value), text)
+    return [_value(value) for value in value]
 
 
 def _check_number(given: int, text: str) -> None:
@@ -42,23 +42,23 @@ def _check_number(given: int, text: str) -> None:
         raise StatementError("PARAMETER_NOT_READABLE", words, hint="Give one value for each marker.")
 
 
-def _value(told: Any) -> dict[str, Any]:
-    match told:
+def _value(value: Any) -> dict[str, Any]:
+    match value:
         case None:
             return _scalar("void", None)
         case bool():
-            return _scalar("boolean", "true" if told else "false")
+            return _scalar("boolean", "true" if value else "false")
         case int():
-            return _scalar(_whole(told), str(told))
+            return _scalar(_whole(value), str(value))
         case float():
-            return _scalar("double", repr(told))
+            return _scalar("double", repr(value))
         case str():
-            return _scalar("string", told)
+            return _scalar("string", value)
         case list():
-            return _array(told)
-    if not isinstance(told, Mapping) or set(told) != {"type", "value"} or not isinstance(told["type"], str):
+            return _array(value)
+    if not isinstance(value, Mapping) or set(value) != {"type", "value"} or not isinstance(value["type"], str):
         raise _unreadable('A parameter is neither a plain value nor {"type": ..., "value": ...}.')
-    return _typed(told["type"].strip(), told["value"])
+    return _typed(value["type"].strip(), value["value"])
 
 
 def _typed(kind: str, value: Any) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import Reading, readings
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.version import VERSION
 
 _LABELS: Final = ("job", "id")
@@ -32,14 +32,14 @@ class _Gauge:
 
     name: str
     words: str
-    value: Callable[[Reading], float | None]
+    value: Callable[[JobMetrics], float | None]
 
 
-def _of_latest(value: Callable[[Measure], float | None]) -> Callable[[Reading], float | None]:
+def _of_latest(value: Callable[[BatchMetrics], float | None]) -> Callable[[JobMetrics], float | None]:
     return lambda reading: None if reading.latest is None else value(reading.latest)
 
 
-def _last_commit(measure: Measure) -> float:
+def _last_commit(measure: BatchMetrics) -> float:
     return measure.time + (measure.trigger_ms or 0) / 1000
 
 
@@ -72,10 +72,10 @@ class JobsCollector(Collector):
         self._statements = statements
 
     def collect(self) -> Iterator[Metric]:
-        jobs = readings(self._manager)
+        jobs = job_metrics(self._manager)
         yield GaugeMetricFamily("jetsql_engine_up", "1 while the engine answers.", value=1)
         yield InfoMetricFamily("jetsql_engine", "What this engine is.", value={"version": VERSION})
-        yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP door.", value=self._sessions)
+        yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP endpoint.", value=self._sessions)
         yield GaugeMetricFamily("jetsql_statements", "Statements that clients have running.", value=self._statements)
         yield _statuses(jobs)
         yield _status(jobs)
@@ -89,7 +89,7 @@ class JobsCollector(Collector):
         yield _source_lag_seconds(jobs)
 
 
-def _labels(reading: Reading) -> tuple[str, str]:
+def _labels(reading: JobMetrics) -> tuple[str, str]:
     return reading.name, reading.id
 
 
@@ -97,7 +97,7 @@ def _family(
     kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
     name: str,
     words: str,
-    jobs: Sequence[Reading],
+    jobs: Sequence[JobMetrics],
     value: Callable[..., float | None],
 ) -> Metric:
     family: Any = kind(f"jetsql_job_{name}", words, labels=_LABELS)
@@ -108,14 +108,14 @@ def _family(
     return family  # type: ignore[no-any-return]
 
 
-def _statuses(jobs: Sequence[Reading]) -> Metric:
+def _statuses(jobs: Sequence[JobMetrics]) -> Metric:
     family = GaugeMetricFamily("jetsql_jobs", "Jobs by status.", labels=["status"])
     for status in Status:
         family.add_metric([status.value], sum(reading.status is status for reading in jobs))
     return family
 
 
-def _status(jobs: Sequence[Reading]) -> Metric:
+def _status(jobs: Sequence[JobMetrics]) -> Metric:
     family = GaugeMetricFamily("jetsql_job_status", "1 for the status that the job has.", labels=[*_LABELS, "status"])
     for reading in jobs:
         for status in Status:
@@ -123,7 +123,7 @@ def _status(jobs: Sequence[Reading]) -> Metric:
     return family
 
 
-def _batches(jobs: Sequence[Reading]) -> Metric:
+def _batches(jobs: Sequence[JobMetrics]) -> Metric:
     words = "Committed batches and the time they took."
     family = SummaryMetricFamily("jetsql_job_batch_seconds", words, labels=_LABELS)
     for reading in jobs:
@@ -131,7 +131,7 @@ def _batches(jobs: Sequence[Reading]) -> Metric:
     return family
 
 
-def _source_lag(jobs: Sequence[Reading]) -> Metric:
+def _source_lag(jobs: Sequence[JobMetrics]) -> Metric:
     words = "How much lies behind the newest batch, in the source's own units."
     family = GaugeMetricFamily("jetsql_job_source_lag", words, labels=[*_LABELS, "source"])
     for reading in jobs:
@@ -140,7 +140,7 @@ def _source_lag(jobs: Sequence[Reading]) -> Metric:
     return family
 
 
-def _source_lag_seconds(jobs: Sequence[Reading]) -> Metric:
+def _source_lag_seconds(jobs: Sequence[JobMetrics]) -> Metric:
     words = "About how long the oldest of what lies behind the newest batch had waited."
     family = GaugeMetricFamily("jetsql_job_source_lag_seconds", words, labels=[*_LABELS, "source"])
     for reading in jobs:
@@ -150,15 +150,15 @@ def _source_lag_seconds(jobs: Sequence[Reading]) -> Metric:
 
 
 @dataclass(frozen=True)
-class Exposition:
+class PrometheusResponse:
     """What Prometheus is told, and in which of its forms."""
 
     content: bytes
     content_type: str
 
 
-def exposition(manager: Manager, sessions: int, statements: int) -> Exposition:
+def prometheus_response(manager: Manager, sessions: int, statements: int) -> PrometheusResponse:
     """All of it. sessions, statements: of clients at this moment."""
     registry = CollectorRegistry()
     registry.register(JobsCollector(manager, sessions, statements))
-    return Exposition(generate_latest(registry), CONTENT_TYPE_LATEST)
+    return PrometheusResponse(generate_latest(registry), CONTENT_TYPE_LATEST)

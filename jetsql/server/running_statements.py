@@ -1,4 +1,4 @@
-"""Statements that clients of the HTTP door have running: on threads, and to be cancelled from others.
+"""Statements that clients of the HTTP endpoint have running: on threads, and to be cancelled from others.
 
 A thread runs one statement from its text to its last row and hands on lines as `wire` writes them. Handing on blocks
 while the reader is slow, which is all the back-pressure there is: the next row is only fetched when there is room.
@@ -24,7 +24,7 @@ _SESSION_CLOSED: Final = "The session was closed."
 
 
 @dataclass(frozen=True)
-class Request:
+class StatementRequest:
     """One statement as a client sent it.
 
     id: the client's name for it within its session, by which it can cancel it. arrow: whether its rows are wanted as
@@ -49,11 +49,11 @@ StatementKey = tuple[str | None, str]
 """The session of a statement and its id there. Only a client that knows the session can name the statement; without a
 session, its id is as hard to guess as a session's."""
 
-Put = Callable[[bytes | ErrorReport], None]
+Emit = Callable[[bytes | ErrorReport], None]
 """Hands on a line, or the error that is the end. Blocks while there is no room; raises when nobody reads any more."""
 
 
-class Reporter(Protocol):
+class ErrorReporter(Protocol):
     def error(self, error: BaseException, text: str) -> ErrorReport: ...
 
     def without_secrets(self, text: str) -> str: ...
@@ -62,38 +62,38 @@ class Reporter(Protocol):
 class RunningStatements:
     """Those that run at this moment, by session and id."""
 
-    def __init__(self, engine: Reporter, sessions: ClientSessions) -> None:
+    def __init__(self, engine: ErrorReporter, sessions: ClientSessions) -> None:
         self._engine = engine
         self._sessions = sessions
-        self._running: dict[StatementKey, Request] = {}
-        self._looks: set[StatementKey] = set()
+        self._running: dict[StatementKey, StatementRequest] = {}
+        self._streaming_selects: set[StatementKey] = set()
         self._lock = Lock()
 
-    def enter(self, request: Request) -> None:
+    def add(self, request: StatementRequest) -> None:
         """From now on it can be cancelled. Raises StatementError REQUEST_NOT_READABLE when its id is taken."""
         with self._lock:
             if request.key in self._running:
                 raise StatementError("REQUEST_NOT_READABLE", f"A statement with the id {request.id} is running.")
             self._running[request.key] = request
 
-    def leave(self, request: Request) -> None:
+    def remove(self, request: StatementRequest) -> None:
         with self._lock:
             self._running.pop(request.key, None)
-            self._looks.discard(request.key)
+            self._streaming_selects.discard(request.key)
 
-    def run(self, request: Request, put: Put) -> None:
+    def run(self, request: StatementRequest, emit: Emit) -> None:
         """Run a statement on this thread, to its end."""
         try:
             with cancellable(request.cancellation), self._sessions.using(request.session) as session:
-                with closing(self._answer(session, request)) as lines:
+                with closing(self._lines(session, request)) as lines:
                     for line in lines:
                         request.cancellation.check()
-                        put(line)
-        except ReaderGone:
+                        emit(line)
+        except ClientDisconnected:
             _LOG.info("A client left before its statement had ended")
         except Exception as error:
             # The outermost frame of a statement: whatever it raised, Spark's Java errors included, is its answer.
-            self._fail(request, error, put)
+            self._fail(request, error, emit)
 
     def cancel(self, statement_id: str, session_id: str | None = None) -> None:
         """Cancel a statement of a session, or one that was sent without a session.
@@ -106,10 +106,10 @@ class RunningStatements:
             raise StatementError("STATEMENT_NOT_FOUND", "No such statement is running; it may have ended.")
         found.cancellation.cancel()
 
-    def end_looks(self, session_id: str) -> None:
+    def cancel_streaming_selects(self, session_id: str) -> None:
         """Of a session that is closed: what has an end goes on to it, looks have none."""
         with self._lock:
-            found = [self._running[look] for look in self._looks]
+            found = [self._running[key] for key in self._streaming_selects]
         for request in found:
             if request.session == session_id:
                 request.cancellation.cancel(_SESSION_CLOSED)
@@ -124,29 +124,29 @@ class RunningStatements:
     def __len__(self) -> int:
         return len(self._running)
 
-    def _answer(self, session: Session, request: Request) -> Generator[bytes, None, None]:
+    def _lines(self, session: Session, request: StatementRequest) -> Generator[bytes, None, None]:
         if request.arrow:
             yield from session.run_arrow(request.text, request.parameters)
             return
         result = session.run(request.text, request.parameters, request.live)
         if result.live is not None:
-            self._add_look(request)
+            self._add_streaming_select(request)
         yield from wire.lines(result)
 
-    def _add_look(self, request: Request) -> None:
+    def _add_streaming_select(self, request: StatementRequest) -> None:
         """From now on it ends with its session, which may have been closed while Spark planned the statement."""
         with self._lock:
-            self._looks.add(request.key)
+            self._streaming_selects.add(request.key)
         if request.session is not None and request.session not in self._sessions:
             request.cancellation.cancel(_SESSION_CLOSED)
 
-    def _fail(self, request: Request, error: Exception, put: Put) -> None:
+    def _fail(self, request: StatementRequest, error: Exception, emit: Emit) -> None:
         trace = self._engine.without_secrets("".join(traceback.format_exception(error))) if request.trace else ""
         try:
-            put(replace(self._engine.error(error, request.text), trace=trace))
-        except ReaderGone:
+            emit(replace(self._engine.error(error, request.text), trace=trace))
+        except ClientDisconnected:
             _LOG.info("A client left before it heard how its statement failed")
 
 
-class ReaderGone(Exception):
+class ClientDisconnected(Exception):
     """Nobody reads the rows any more."""

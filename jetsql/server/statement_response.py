@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from jetsql.errors import ErrorReport
 from jetsql.server import wire
-from jetsql.server.running_statements import ReaderGone, Request, RunningStatements
+from jetsql.server.running_statements import ClientDisconnected, RunningStatements, StatementRequest
 
 # Lines that wait for a slow reader: with 64 KiB each, a quarter of a megabyte a statement.
 _LINES: Final = 4
@@ -41,8 +41,8 @@ _STATUS_OF_CLASS: Final = {"XX": 500, "58": 500, "53": 503, "55": 409}
 class StatementResponse(Response):
     """The response of `POST /v1/sql`."""
 
-    def __init__(self, running: RunningStatements, request: Request, threads: ThreadPoolExecutor) -> None:
-        running.enter(request)  # may refuse, and then there is no statement
+    def __init__(self, running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor) -> None:
+        running.add(request)  # may refuse, and then there is no statement
         super().__init__(media_type=wire.ARROW_TYPE if request.arrow else wire.CONTENT_TYPE)
         del self.headers["content-length"]  # which nobody knows yet
         self._running = running
@@ -50,9 +50,9 @@ class StatementResponse(Response):
         self._threads = threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        hand_on, lines = anyio.create_memory_object_stream[bytes | ErrorReport](_LINES)
+        lines_in, lines = anyio.create_memory_object_stream[bytes | ErrorReport](_LINES)
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, self._work, loop, hand_on)
+        work = loop.run_in_executor(self._threads, self._work, loop, lines_in)
         watch = asyncio.create_task(self._watch(receive))
         try:
             async with lines:
@@ -62,12 +62,12 @@ class StatementResponse(Response):
             self._request.cancellation.cancel()
             await asyncio.shield(work)
 
-    def _work(self, loop: asyncio.AbstractEventLoop, hand_on: ObjectSendStream[bytes | ErrorReport]) -> None:
+    def _work(self, loop: asyncio.AbstractEventLoop, lines_in: ObjectSendStream[bytes | ErrorReport]) -> None:
         try:
-            self._running.run(self._request, partial(_put, loop, hand_on))
+            self._running.run(self._request, partial(_emit, loop, lines_in))
         finally:
-            self._running.leave(self._request)
-            loop.call_soon_threadsafe(hand_on.close)  # type: ignore[attr-defined]
+            self._running.remove(self._request)
+            loop.call_soon_threadsafe(lines_in.close)  # type: ignore[attr-defined]
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -90,19 +90,19 @@ class StatementResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _put(
-    loop: asyncio.AbstractEventLoop, hand_on: ObjectSendStream[bytes | ErrorReport], line: bytes | ErrorReport
+def _emit(
+    loop: asyncio.AbstractEventLoop, lines_in: ObjectSendStream[bytes | ErrorReport], line: bytes | ErrorReport
 ) -> None:
     """On the statement's thread: wait until there is room. Raises ReaderGone."""
     try:
-        asyncio.run_coroutine_threadsafe(hand_on.send(line), loop).result()
+        asyncio.run_coroutine_threadsafe(lines_in.send(line), loop).result()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-        raise ReaderGone from error
+        raise ClientDisconnected from error
 
 
 def error_response(
     report: ErrorReport, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as a whole response. status: of HTTP; else by its condition."""
+    """Return an error as a whole response. status: of HTTP; else by its condition."""
     by_kind = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
     return JSONResponse(wire.error_body(report), status or by_kind, headers)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from jetsql.live_rows import Live
-from jetsql.resultset import Column, Table, by_clock
+from jetsql.resultset import Column, Table, in_time_zone
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class StatementResult:
     live: Live | None = None
 
 
-def of_table(table: Table, zone: tzinfo) -> StatementResult:
-    """A table of ours, whose timestamps are seconds since the epoch."""
+def from_table(table: Table, zone: tzinfo) -> StatementResult:
+    """Return a table of ours, whose timestamps are seconds since the epoch."""
     stamps = {n for n, column in enumerate(table.columns) if column.type == "timestamp"}
-    return StatementResult(table.columns, (_with_moments(row, stamps, zone) for row in table.rows))
+    return StatementResult(table.columns, (_with_timestamps(row, stamps, zone) for row in table.rows))
 
 
-def _with_moments(row: tuple[Any, ...], stamps: set[int], zone: tzinfo) -> tuple[Any, ...]:
-    moments = {n: by_clock(datetime.fromtimestamp(row[n], UTC), zone) for n in stamps if row[n] is not None}
-    return tuple(moments.get(n, value) for n, value in enumerate(row))
+def _with_timestamps(row: tuple[Any, ...], stamps: set[int], zone: tzinfo) -> tuple[Any, ...]:
+    timestamps = {n: in_time_zone(datetime.fromtimestamp(row[n], UTC), zone) for n in stamps if row[n] is not None}
+    return tuple(timestamps.get(n, value) for n, value in enumerate(row))

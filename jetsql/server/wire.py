@@ -1,4 +1,4 @@
-"""Results and errors as the HTTP door writes them: one JSON object a line.
+"""Results and errors as the HTTP endpoint writes them: one JSON object a line.
 
     {"columns": [{"name": "id", "type": "bigint"}, ...]}        first, and alone when there are no rows
     {"rows": [[1, "a"], [2, null]]}                             as many lines of these as it takes
@@ -44,7 +44,7 @@ _CHUNK_CHARS: Final = 64 * 1024
 
 
 def lines(result: StatementResult) -> Generator[bytes, None, None]:
-    """The lines of a result, rows in pieces of about 64 KiB. Raises whatever reading the rows raises."""
+    """Return the lines of a result, rows in pieces of about 64 KiB. Raises whatever reading the rows raises."""
     kinds = ["" if column.type == "variant" else column.type for column in result.columns]
     columns = [_column(column) for column in result.columns]
     if result.live is None:
@@ -87,8 +87,9 @@ def _pieces(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[byte
     return count
 
 
-def objects(name: str, result: StatementResult) -> bytes:
-    """A short result as one JSON object: `name` with a list of the rows, each an object by the columns' names."""
+def json_object(name: str, result: StatementResult) -> bytes:
+    """Return a short result as one JSON object: `name` with a list of the rows, each an object by the columns'
+    names."""
     names = [json.dumps(column.name, ensure_ascii=False) for column in result.columns]
     kinds = [column.type for column in result.columns]
     rows = (
@@ -99,7 +100,7 @@ def objects(name: str, result: StatementResult) -> bytes:
 
 
 def error_body(report: ErrorReport) -> dict[str, Any]:
-    """An error as an object, whose members are those of `ErrorReport`."""
+    """Return an error as an object, whose members are those of `ErrorReport`."""
     return {"error": asdict(report)}
 
 
@@ -108,19 +109,20 @@ def error_line(report: ErrorReport) -> bytes:
 
 
 def arrow_error(report: ErrorReport) -> bytes:
-    """An error in the place of a message: its length as Arrow tells it, then what no reader takes for a message."""
+    """Return an error in the place of a message: its length as Arrow tells it, then what no reader takes for a
+    message."""
     line = error_line(report)
     return b"\xff\xff\xff\xff" + len(line).to_bytes(4, "little") + line
 
 
 def _column(column: Column) -> dict[str, Any]:
-    told = {"name": column.name, "type": column.type}
-    return told if column.structure is None else {**told, "structure": column.structure}
+    content = {"name": column.name, "type": column.type}
+    return content if column.structure is None else {**content, "structure": column.structure}
 
 
 def _rows(piece: list[str]) -> bytes:
     return f'{{"rows":[{",".join(piece)}]}}\n'.encode()
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return (json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+def _line(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode()

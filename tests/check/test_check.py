@@ -25,7 +25,7 @@ from jetsql.check.findings_report import words
 from jetsql.check.log_files import json_lines, missing
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
-from jetsql.jobs.model.job import Export, Status
+from jetsql.jobs.model.job import SnapshotRequest, Status
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.store_file import VERSION
 from tests.support.check_homes import ID, Home, write
@@ -91,8 +91,8 @@ def test_nothing_is_changed(home: Home) -> None:
 
 
 def test_jobs_without_state_to_keep_need_no_files(home: Home) -> None:
-    home.job("ended", status=Status.COMPLETED, files=False)
-    home.job("new", id="0002-0000-0000-0001", established=False, batch=None)
+    home.job("ended", status=Status.COMPLETED, has_files=False)
+    home.job("new", id="0002-0000-0000-0001", first_trigger_done=False, batch=None)
     home.job("none", id="0003-0000-0000-0001", options={"processingGuarantee": "none"})
     assert found(home) == []
 
@@ -211,25 +211,25 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Dama
     assert not report.is_well
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
-            assert finding.where.startswith(str(home.spark(job))) and "DROP JOB `orders`" in finding.todo
+            assert finding.where.startswith(str(home.spark(job))) and "DROP JOB `orders`" in finding.remedy
 
 
 @pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
 def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
-    job = home.job(status=Status.COMPLETED, files=False, stateful=True)
+    job = home.job(status=Status.COMPLETED, has_files=False, stateful=True)
     snapshot = home.snapshot(job)
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
     findings = check(home.path).findings
     assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.what for finding in findings]
-    assert "DROP SNAPSHOT `before`" in findings[0].todo
+    assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
 
 def test_a_checkpoint_that_is_gone(home: Home) -> None:
     job = home.job("it`s")
     finding = the_one(home)
     assert finding.what == "The checkpoint of job it`s is gone, and with it how far it has read."
-    assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.todo
-    home.checkpoint(home.spark(replace(job, checkpoint=1)))
+    assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.remedy
+    home.checkpoint(home.spark(replace(job, version=replace(job.version, checkpoint=1))))
     assert the_one(home) == finding
 
 
@@ -257,7 +257,7 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
 
 
 def test_a_snapshot_without_its_folder(home: Home) -> None:
-    snapshot = home.snapshot(home.job(status=Status.COMPLETED, files=False))
+    snapshot = home.snapshot(home.job(status=Status.COMPLETED, has_files=False))
     assert "snapshot before is gone" in the_one(home).what
     assert the_one(home).where.endswith(snapshot.id)
 
@@ -295,7 +295,7 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     finding = the_one(home)
     assert finding.severity is Severity.ERROR
     assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
-    assert "start an engine" in finding.todo
+    assert "start an engine" in finding.remedy
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"batch":1,"staging":"file:/x","moves":7}', '{"batch":"x"}'])
@@ -324,14 +324,14 @@ def test_rows_staged_by_nobody(home: Home) -> None:
         (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
     }
     assert len(findings) == 3
-    assert all(finding.todo == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
+    assert all(finding.remedy == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
 
 
 # --- leftovers -------------------------------------------------------------------------------------------------------
 
 
 def test_files_that_belong_to_nothing(home: Home) -> None:
-    ended = home.job(status=Status.COMPLETED, files=False)
+    ended = home.job(status=Status.COMPLETED, has_files=False)
     home.checkpoint(home.spark(ended))
     home.checkpoint(home.path / "snapshots" / OTHER)
     assert found(home) == [
@@ -341,7 +341,7 @@ def test_files_that_belong_to_nothing(home: Home) -> None:
 
 
 def test_a_snapshot_that_is_being_written_is_no_leftover(home: Home) -> None:
-    job = home.job(status=Status.SUSPENDED_EXPORTING_SNAPSHOT, export=Export(OTHER, "before"))
+    job = home.job(status=Status.SUSPENDED_EXPORTING_SNAPSHOT, snapshot_request=SnapshotRequest(OTHER, "before"))
     home.checkpoint(home.spark(job))
     home.checkpoint(home.path / "snapshots" / OTHER)
     assert found(home) == []
@@ -371,7 +371,7 @@ def test_a_store_that_is_gone_is_told_before_an_engine_makes_a_new_one(home: Hom
 def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: Home) -> None:
     home.job()
     home.job("other", id=OTHER)
-    home.snapshot(home.job("ended", id="0003-0000-0000-0001", status=Status.COMPLETED, files=False))
+    home.snapshot(home.job("ended", id="0003-0000-0000-0001", status=Status.COMPLETED, has_files=False))
     execute(home.path / "jetsql.db", f"UPDATE jobs SET record = '[]' WHERE id = '{OTHER}'")
     execute(home.path / "jetsql.db", "UPDATE snapshots SET record = 'x'")
     execute(home.path / "jetsql.db", "UPDATE history SET after = 'DREAMING' WHERE number = 1")
@@ -419,7 +419,7 @@ def test_a_newer_store(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
     assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).what
-    assert "Install the newer JetSQL" in the_one(home).todo
+    assert "Install the newer JetSQL" in the_one(home).remedy
 
 
 def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
@@ -441,7 +441,7 @@ def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
     spark.chmod(0o500)
     finding = the_one(home)
     spark.chmod(0o700)
-    assert finding.what == "An engine can't write here." and finding.todo == f"Allow it: chmod u+w '{spark}'"
+    assert finding.what == "An engine can't write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
 
 
 def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -528,7 +528,7 @@ def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) ->
     assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")
     assert ended.stdout.splitlines()[-1] == f"1 error: looked at 1 job and 0 snapshots in {home.path}."
     home.checkpoint(home.spark(job))
-    assert run("--home", str(home.path), "check").exit_code == ExitCode.FINE
+    assert run("--home", str(home.path), "check").exit_code == ExitCode.SUCCESS
 
 
 def test_the_command_gives_rows_to_programs(home: Home) -> None:

@@ -21,7 +21,7 @@ from tests.support.paths import ROOT
 from tests.support.stub_engine import StubEngine
 
 
-class Bench:
+class CommandLine:
     """Runs the command line in this process. engines: those that were opened, with their settings."""
 
     def __init__(self) -> None:
@@ -44,8 +44,8 @@ class Bench:
 
 
 @pytest.fixture
-def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench()
+def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CommandLine]:
+    bench = CommandLine()
     monkeypatch.setattr(run_scripts, "open_engine", bench.open)
     monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
@@ -56,53 +56,53 @@ def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bench]:
         signal.signal(number, handler)
 
 
-def test_statements_from_the_command_line(jetsql: Bench) -> None:
+def test_statements_from_the_command_line(jetsql: CommandLine) -> None:
     ended = jetsql("-e", "SELECT a; SELECT b", "-e", "SELECT c")
-    assert (ended.exit_code, ended.stderr) == (ExitCode.FINE, "")
+    assert (ended.exit_code, ended.stderr) == (ExitCode.SUCCESS, "")
     assert ended.stdout == "c0\n--\na\n\nc0\n--\nb\n\nc0\n--\nc\n"
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
-def test_files_run_one_after_the_other(jetsql: Bench) -> None:
+def test_files_run_one_after_the_other(jetsql: CommandLine) -> None:
     Path("a.sql").write_text("\ufeffSELECT a;", encoding="utf-8")
     Path("b.sql").write_text("SELECT ${what}", encoding="utf-8")
     ended = jetsql("run", "--format", "csv", "--set", "what=b=c", "a.sql", "b.sql", "-", input="SELECT d")
-    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\na\n\nc0\nb=c\n\nc0\nd\n")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.SUCCESS, "c0\na\n\nc0\nb=c\n\nc0\nd\n")
     assert len(jetsql.engines) == 1
 
 
-def test_flags_may_stand_before_the_command_and_those_behind_it_win(jetsql: Bench, tmp_path: Path) -> None:
+def test_flags_may_stand_before_the_command_and_those_behind_it_win(jetsql: CommandLine, tmp_path: Path) -> None:
     ended = jetsql(
         *("--home", "x", "--format", "csv", "--conf", "spark.a=1", "--set", "v=1", "run"),
         *("--home", "y", "--conf", "spark.b=2=3", "--master", "local[1]", "-e", "SELECT ${v}"),
     )
-    assert (ended.exit_code, ended.stdout) == (ExitCode.FINE, "c0\n1\n")
+    assert (ended.exit_code, ended.stdout) == (ExitCode.SUCCESS, "c0\n1\n")
     settings = jetsql.engines[0][1]
     assert (settings.home, settings.master) == (tmp_path / "y", "local[1]")
     assert settings.spark_conf == {"spark.a": "1", "spark.b": "2=3"}
 
 
-def test_variables_come_from_the_environment_too(jetsql: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_come_from_the_environment_too(jetsql: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_VAR_day", "monday")
     assert jetsql("--format", "json", "-e", "SELECT ${day}").stdout == '{"c0":"monday"}\n'
 
 
-def test_a_failed_statement_ends_the_run(jetsql: Bench) -> None:
+def test_a_failed_statement_ends_the_run(jetsql: CommandLine) -> None:
     ended = jetsql("-e", "SELECT a;\n FAIL job; SELECT b")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
     assert ended.stdout == "c0\n--\na\n"
     assert ended.stderr.startswith("-e:2:7: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
-def test_continue_goes_on_and_still_tells_by_the_exit_code(jetsql: Bench) -> None:
+def test_continue_goes_on_and_still_tells_by_the_exit_code(jetsql: CommandLine) -> None:
     ended = jetsql("--continue", "--format", "json", "-e", "FAIL job; SELECT ${unset}; SELECT b")
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, '{"c0":"b"}\n')
     assert "VARIABLE_NOT_SET" in ended.stderr
 
 
 @pytest.mark.parametrize("flags", [[], ["--continue"]])
-def test_broken_scripts_start_no_engine(jetsql: Bench, flags: Sequence[str]) -> None:
+def test_broken_scripts_start_no_engine(jetsql: CommandLine, flags: Sequence[str]) -> None:
     Path("fine.sql").write_text("SELECT 'open")
     ended = jetsql("run", *flags, "fine.sql")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
@@ -110,15 +110,15 @@ def test_broken_scripts_start_no_engine(jetsql: Bench, flags: Sequence[str]) -> 
     assert jetsql.engines == []
 
 
-def test_a_mistake_in_a_later_file_keeps_the_earlier_from_running(jetsql: Bench) -> None:
+def test_a_mistake_in_a_later_file_keeps_the_earlier_from_running(jetsql: CommandLine) -> None:
     Path("a.sql").write_text("SELECT a")
     Path("b.sql").write_text("SELECT ${unset}")
     assert jetsql("run", "a.sql", "b.sql").exit_code == ExitCode.STATEMENT_FAILED
     assert jetsql.engines == []
 
 
-def test_nothing_to_run_starts_no_engine(jetsql: Bench) -> None:
-    assert jetsql("-e", "-- nothing").exit_code == ExitCode.FINE
+def test_nothing_to_run_starts_no_engine(jetsql: CommandLine) -> None:
+    assert jetsql("-e", "-- nothing").exit_code == ExitCode.SUCCESS
     assert jetsql.engines == []
 
 
@@ -146,7 +146,7 @@ USAGE: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), USAGE, ids=[" ".join(arguments) for arguments, _ in USAGE])
-def test_wrong_usage_starts_no_engine(jetsql: Bench, arguments: list[str], message: str) -> None:
+def test_wrong_usage_starts_no_engine(jetsql: CommandLine, arguments: list[str], message: str) -> None:
     Path("latin.sql").write_bytes(b"-- Z\nSELECT 'Z\xfcrich'")
     ended = jetsql(*arguments)
     assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
@@ -154,32 +154,32 @@ def test_wrong_usage_starts_no_engine(jetsql: Bench, arguments: list[str], messa
     assert jetsql.engines == []
 
 
-def test_a_bad_setting_in_the_environment_is_wrong_usage(jetsql: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_setting_in_the_environment_is_wrong_usage(jetsql: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_STOP_DEADLINE_SECONDS", "soon")
     ended = jetsql("-e", "SELECT a")
     assert ended.exit_code == ExitCode.USAGE
     assert "JETSQL_STOP_DEADLINE_SECONDS in the environment is 'soon'" in ended.stderr
 
 
-def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: Bench) -> None:
+def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: CommandLine) -> None:
     ended = jetsql(input="SELECT a; FAIL job;")
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "c0\n--\na\n")
     assert ended.stderr.startswith("<stdin>:1:16: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
     assert jetsql("sql", "--format", "csv", input="SELECT a").stdout == "c0\na\n"
-    assert jetsql().exit_code == ExitCode.FINE
+    assert jetsql().exit_code == ExitCode.SUCCESS
 
 
-def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Bench) -> None:
+def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: CommandLine) -> None:
     ended = jetsql("run", "-", input="SELECT a;\n  .mode csv\nSELECT b;")
     assert (ended.exit_code, ended.stdout, jetsql.engines) == (ExitCode.STATEMENT_FAILED, "", [])
     assert ended.stderr.startswith("<stdin>:2:3: [JETSQL.PARSE_SYNTAX_ERROR] A line that begins with a dot is a")
 
 
-def test_help_and_version(jetsql: Bench) -> None:
+def test_help_and_version(jetsql: CommandLine) -> None:
     assert jetsql("--version").stdout == "jetsql 0.1.0\n"
     for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
         ended = jetsql(*arguments)
-        assert ended.exit_code == ExitCode.FINE
+        assert ended.exit_code == ExitCode.SUCCESS
         assert "Examples:\n  jetsql " in ended.stdout.replace("    jetsql", "  jetsql")
         assert all(f"--{flag}" in ended.stdout for flag in ("home", "master", "conf", "format", "set", "stay"))
 
@@ -191,23 +191,23 @@ def test_help_and_version(jetsql: Bench) -> None:
         (RuntimeError("Could not parse Master URL: 'nowhere'"), "Could not parse Master URL"),
     ],
 )
-def test_no_engine(jetsql: Bench, refusal: Exception, message: str) -> None:
+def test_no_engine(jetsql: CommandLine, refusal: Exception, message: str) -> None:
     jetsql.refusal = refusal
     ended = jetsql("-e", "SELECT a")
     assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")
     assert message in ended.stderr
 
 
-def test_an_engine_that_goes_away(jetsql: Bench) -> None:
+def test_an_engine_that_goes_away(jetsql: CommandLine) -> None:
     ended = jetsql("--continue", "-e", "SELECT a; CRASH; SELECT b")
     assert ended.exit_code == ExitCode.NO_ENGINE
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
-def test_an_interrupt_closes_the_engine(jetsql: Bench) -> None:
+def test_an_interrupt_closes_the_engine(jetsql: CommandLine) -> None:
     ended = jetsql("-e", "SELECT a; INTERRUPT; SELECT b")
     assert (ended.exit_code, ended.stdout) == (ExitCode.INTERRUPTED, "c0\n--\na\n")
-    assert jetsql.engine.closed == 1
+    assert jetsql.engine.close_calls == 1
 
 
 PROGRAM = """
@@ -257,7 +257,7 @@ def test_only_results_reach_standard_output(start: Start, tmp_path: Path) -> Non
     process = start("--format", "json", "-e", "COUNT 3")
     out, err = process.communicate(timeout=60)
     assert [json.loads(line) for line in out.splitlines()] == [{"n": 0}, {"n": 1}, {"n": 2}]
-    assert (process.returncode, err) == (ExitCode.FINE, "")
+    assert (process.returncode, err) == (ExitCode.SUCCESS, "")
     assert (tmp_path / "closed").exists()
 
 

@@ -15,13 +15,13 @@ from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.session import standalone_cluster, startup
 from jetsql.errors import EngineError
-from jetsql.home.private_files import open_to_others, write_private
+from jetsql.home.private_files import is_open_to_others, write_private
 
 Becomes = Callable[..., tuple[list[str], dict[str, str]]]
 
 
-class Became(BaseException):
-    """The process is another one from here on."""
+class ProcessReplaced(BaseException):
+    """The process was replaced by another program."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +45,10 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
 
     def become(program: str, words: list[str], environment: dict[str, str]) -> None:
         assert os.access(program, os.X_OK)
-        raise Became(words[1:], environment)
+        raise ProcessReplaced(words[1:], environment)
 
     def called(*words: str) -> tuple[list[str], dict[str, str]]:
-        with pytest.raises(Became) as caught:
+        with pytest.raises(ProcessReplaced) as caught:
             cli.main(list(words))
         return caught.value.args  # type: ignore[return-value]
 
@@ -64,7 +64,7 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
 def settings(words: list[str]) -> dict[str, str]:
     """Return the settings in the private file that Spark's process reads."""
     file = Path(words[words.index("--properties-file") + 1])
-    assert not open_to_others(file) and not open_to_others(file.parent)
+    assert not is_open_to_others(file) and not is_open_to_others(file.parent)
     pairs = (line.partition("=") for line in file.read_text(encoding="ascii").splitlines())
     return {key: value.encode().decode("unicode_escape") for key, _, value in pairs}
 
@@ -128,7 +128,7 @@ def test_the_first_master_makes_the_secret(becomes: Becomes, tmp_path: Path) -> 
     file = tmp_path / "new" / "secret"
     made = settings(becomes("master", "--secret-file", str(file))[0])["spark.authenticate.secret"]
     assert len(made) >= 43 and file.read_text(encoding="utf-8").strip() == made
-    assert not open_to_others(file) and not open_to_others(file.parent)
+    assert not is_open_to_others(file) and not is_open_to_others(file.parent)
     again = settings(becomes("join", "spark://127.0.0.1:7077", "--secret-file", str(file))[0])
     assert again["spark.authenticate.secret"] == made
 

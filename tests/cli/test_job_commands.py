@@ -22,7 +22,7 @@ from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, write_note
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.managed_engine import Managed
 from tests.support.paths import ROOT
 
@@ -39,8 +39,8 @@ def engine(tmp_path: Path) -> Iterator[Managed]:
 
 
 @pytest.fixture
-def server(engine: Managed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
-    with serving(engine) as server:
+def server(engine: Managed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RunningServer]:
+    with run_server(engine) as server:
         monkeypatch.setenv("JETSQL_URL", server.url)
         monkeypatch.setenv("JETSQL_TOKEN", TOKEN)
         monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
@@ -49,7 +49,7 @@ def server(engine: Managed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def body(server: Server) -> str:
+def body(server: RunningServer) -> str:
     Path("body.sql").write_text("-- rows\nINSERT INTO out\nSELECT * FROM STREAM src;\n")
     return "body.sql"
 
@@ -66,7 +66,7 @@ def row(*arguments: str) -> dict[str, object]:
 
 def rows(*arguments: str) -> list[dict[str, object]]:
     ended = jetsql("--format", "json", *arguments)
-    assert (ended.exit_code, ended.stderr) == (ExitCode.FINE, "")
+    assert (ended.exit_code, ended.stderr) == (ExitCode.SUCCESS, "")
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
@@ -81,7 +81,7 @@ def test_a_job_that_waits_for_members_is_not_waited_for(engine: Managed, body: s
     engine.engine.leave("driver")
     row("resume", "orders")
     waiting = row(command, "orders")
-    assert waiting["status"] == "NOT_RUNNING" and "It waits for a member" in str(waiting["message"])
+    assert waiting["status"] == "NOT_RUNNING" and "Waiting for an executor" in str(waiting["message"])
 
 
 def test_a_jobs_life_in_commands(body: str) -> None:
@@ -144,7 +144,7 @@ def test_a_job_that_is_not_there(body: str) -> None:
     assert "no job with the id '0401-9f77-b9c0-0001'" in jetsql("cancel", "0401-9f77-b9c0-0001").stderr
 
 
-def test_a_trace_for_those_who_want_it(server: Server) -> None:
+def test_a_trace_for_those_who_want_it(server: RunningServer) -> None:
     assert "Traceback" not in jetsql("cancel", "x").stderr
     for arguments in (["cancel", "-v", "x"], ["-v", "cancel", "x"], ["-v", "-e", "DROP JOB x"]):
         told = jetsql(*arguments).stderr.splitlines()
@@ -164,15 +164,15 @@ def test_restart_all_restarts_what_runs(body: str, engine: Managed) -> None:
     assert engine.engine.runs[second].job.run == 1
 
 
-def test_restart_all_with_nothing_to_restart(server: Server) -> None:
+def test_restart_all_with_nothing_to_restart(server: RunningServer) -> None:
     ended = jetsql("restart", "--all")
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.FINE, "", "No job was restarted.\n")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.SUCCESS, "", "No job was restarted.\n")
 
 
 # --- submit ----------------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_of_a_submitted_file_have_their_places_there(server: Server) -> None:
+def test_mistakes_of_a_submitted_file_have_their_places_there(server: RunningServer) -> None:
     Path("wrong.sql").write_text("-- first\n  INSERT OVER out SELECT * FROM STREAM src")
     ended = jetsql("submit", "-n", "orders", "-o", "snapshotIntervalMillis=100", "wrong.sql")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
@@ -195,7 +195,7 @@ def test_what_is_wrong_with_the_call_has_no_place_in_the_file(body: str, argumen
     assert ended.stderr.startswith(message)
 
 
-def test_a_submitted_file_holds_one_statement(server: Server) -> None:
+def test_a_submitted_file_holds_one_statement(server: RunningServer) -> None:
     Path("two.sql").write_text("INSERT INTO a SELECT 1;\nINSERT INTO b SELECT 2;")
     ended = jetsql("submit", "-n", "orders", "two.sql")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
@@ -203,11 +203,11 @@ def test_a_submitted_file_holds_one_statement(server: Server) -> None:
     assert rows("list-jobs") == []
 
 
-def test_submit_reads_standard_input_and_fills_in_variables(server: Server) -> None:
+def test_submit_reads_standard_input_and_fills_in_variables(server: RunningServer) -> None:
     ended = jetsql(
         *("submit", "-n", "orders", "--set", "table=out", "-"), input="INSERT INTO ${table} SELECT * FROM STREAM src"
     )
-    assert ended.exit_code == ExitCode.FINE
+    assert ended.exit_code == ExitCode.SUCCESS
     assert rows("describe", "orders")[-1]["value"] == "INSERT INTO out SELECT * FROM STREAM src"
 
 
@@ -249,7 +249,7 @@ COMMANDS = [name for name in cli.cli.commands]
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(name: str) -> None:
     told = jetsql(name, "--help")
-    assert told.exit_code == ExitCode.FINE
+    assert told.exit_code == ExitCode.SUCCESS
     assert f"Examples:\n    jetsql {name}" in told.stdout
     [summary] = [line for line in jetsql("--help").stdout.splitlines() if line.startswith(f"  {name} ")]
     assert summary.endswith(".") and not summary.endswith("...")
@@ -284,7 +284,7 @@ def test_commands_wait_longer_than_their_statements(
         assert row(command, "orders")["status"] == status
 
 
-def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: Managed, server: Server) -> None:
+def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: Managed, server: RunningServer) -> None:
     submit("orders", body)
     code = "import _thread, sys, threading\nfrom jetsql import cli\nsys.exit(cli.main(['suspend', 'orders']))"
     with engine.engine.gate("stop"):
@@ -308,7 +308,7 @@ def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: M
 
 
 @pytest.fixture
-def noted(server: Server, engine: Managed, monkeypatch: pytest.MonkeyPatch) -> EngineNote:
+def noted(server: RunningServer, engine: Managed, monkeypatch: pytest.MonkeyPatch) -> EngineNote:
     """The note by which the engine is found in its home."""
     note = EngineNote(pid=0, url=server.url, token=TOKEN, version=VERSION, started=0.0)
     write_note(engine.home, note)
@@ -337,7 +337,7 @@ def test_a_command_makes_three_requests_and_no_session(
 def test_an_engine_of_another_version_is_told_once(noted: EngineNote, engine: Managed) -> None:
     write_note(engine.home, replace(noted, version="9.9"))
     ended = jetsql("list-jobs")
-    assert ended.exit_code == ExitCode.FINE
+    assert ended.exit_code == ExitCode.SUCCESS
     assert ended.stderr.startswith(f"The engine is JetSQL 9.9, this command is JetSQL {VERSION}.")
     assert ended.stderr.count("9.9") == 1
 
@@ -382,7 +382,7 @@ def stranger(body: bytes) -> Iterator[str]:
             thread.join()
 
 
-def test_an_engine_elsewhere_that_is_not_there(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
+def test_an_engine_elsewhere_that_is_not_there(monkeypatch: pytest.MonkeyPatch, server: RunningServer) -> None:
     monkeypatch.setenv("JETSQL_TOKEN", "wrong")
     ended = jetsql("list-jobs")
     assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")

@@ -18,7 +18,7 @@ from jetsql import cli
 from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.managed_engine import Managed
 from tests.support.paths import ROOT
 
@@ -37,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def running(home: Path) -> Iterator[Managed]:
     engine = Managed(home, service=True)
     try:
-        with serving(engine) as server:
+        with run_server(engine) as server:
             write_note(home, EngineNote(pid=0, url=server.url, token=TOKEN, version=VERSION, started=0.0))
             yield engine
     finally:
@@ -65,7 +65,7 @@ def make(engine: Managed, name: str) -> str:
 
 
 def test_the_whole_log_of_a_home_without_an_engine(home: Path) -> None:
-    assert (jetsql().exit_code, jetsql().stdout) == (ExitCode.FINE, "")
+    assert (jetsql().exit_code, jetsql().stdout) == (ExitCode.SUCCESS, "")
     write(home, "1", f"{LATER} WARN A: 2", "\tat 3")
     assert jetsql().stdout == f"1\n{LATER} WARN A: 2\n\tat 3\n"
     assert jetsql("-n", "1").stdout == f"{LATER} WARN A: 2\n\tat 3\n"
@@ -108,7 +108,7 @@ def test_the_log_of_a_job_without_an_engine_lacks_its_history(home: Path) -> Non
     write(home, f"{LATER} WARN A [Orders]: its own", f"{LATER} WARN A: Job {job_id}", f"{LATER} WARN A: no")
     for job in ("orders", job_id):
         ended = jetsql(job)
-        assert ended.exit_code == ExitCode.FINE
+        assert ended.exit_code == ExitCode.SUCCESS
         assert ended.stdout == f"{LATER} WARN A [Orders]: its own\n{LATER} WARN A: Job {job_id}\n"
         assert ended.stderr.startswith("No engine runs on")
     for job in ("nowhere", "0401-9f77-b9c0-0001"):
@@ -129,7 +129,7 @@ def test_an_engine_elsewhere_keeps_its_log(home: Path, monkeypatch: pytest.Monke
     ended = jetsql()
     assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
     assert "JETSQL_URL is http://elsewhere" in ended.stderr
-    assert jetsql("--home", str(home)).exit_code == ExitCode.FINE
+    assert jetsql("--home", str(home)).exit_code == ExitCode.SUCCESS
 
 
 def test_following_goes_on_through_rotations_until_ctrl_c(home: Path, engine: Managed) -> None:

@@ -15,15 +15,16 @@ from uuid import UUID
 import pytest
 
 import jetsql
-from jetsql.client import dbapi, insert_batches
-from jetsql.client.dbapi.exceptions import error_of
+from jetsql.client import dbapi
+from jetsql.client.dbapi.cursor import batch_statements
+from jetsql.client.dbapi.exceptions import to_dbapi_error
 from jetsql.client.decoding import Struct
-from jetsql.client.engine_address import Address, address
-from jetsql.client.parameter_encoding import Typed, encode
+from jetsql.client.engine_address import EngineAddress, parse_address
+from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
-from jetsql.server.parameter_values import bound
+from jetsql.server.parameter_values import bind_parameters
 from tests.support.golden_reports import raises
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 
 
@@ -33,12 +34,12 @@ def engine() -> DoorEngine:
 
 
 @pytest.fixture
-def connection(server: Server) -> Iterator[dbapi.Connection]:
+def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
     with jetsql.connect(server.url, token=TOKEN) as connection:
         yield connection
 
 
-def test_nothing_heavy_is_imported(server: Server) -> None:
+def test_nothing_heavy_is_imported(server: RunningServer) -> None:
     program = f"""
 import sys, jetsql
 with jetsql.connect({server.url!r}, token={TOKEN!r}) as connection:
@@ -172,9 +173,9 @@ def test_every_condition_is_a_kind_of_error() -> None:
 
 
 def dbapi_error(condition: str, sqlstate: str) -> Exception:
-    from jetsql.client.dbapi.exceptions import error_of
+    from jetsql.client.dbapi.exceptions import to_dbapi_error
 
-    return error_of(ErrorReport(condition, sqlstate, "words"))
+    return to_dbapi_error(ErrorReport(condition, sqlstate, "words"))
 
 
 def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: DoorEngine) -> None:
@@ -195,12 +196,12 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
 
 
-def lose_sessions(server: Server) -> None:
-    for session in list(server.door.sessions._sessions):
-        server.door.sessions.close(session)
+def lose_sessions(server: RunningServer) -> None:
+    for session in list(server.http_server.sessions._sessions):
+        server.http_server.sessions.close(session)
 
 
-def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: Server) -> None:
+def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: RunningServer) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema="sales") as connection:
         cursor, other = connection.cursor(), connection.cursor()
         cursor.execute("SELECT 1")
@@ -223,7 +224,9 @@ def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: S
         "CREATE OR REPLACE TEMP VIEW a AS SELECT 1",
     ],
 )
-def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, server: Server, statement: str) -> None:
+def test_a_lost_session_with_settings_is_told(
+    connection: dbapi.Connection, server: RunningServer, statement: str
+) -> None:
     cursor = connection.cursor()
     cursor.execute(statement)
     lose_sessions(server)
@@ -234,7 +237,7 @@ def test_a_lost_session_with_settings_is_told(connection: dbapi.Connection, serv
 
 
 def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.cursor()
         cursor.execute("ENDLESS").fetchone()
@@ -251,7 +254,7 @@ def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Conn
     assert engine.statements.texts == ["DIE"]
 
 
-def test_no_engine_and_a_wrong_token(server: Server) -> None:
+def test_no_engine_and_a_wrong_token(server: RunningServer) -> None:
     with raises(dbapi.OperationalError, match="token is wrong"):
         jetsql.connect(server.url, token="wrong")
     with raises(dbapi.OperationalError, match="No engine answers"):
@@ -264,20 +267,20 @@ def test_the_engine_of_a_home_is_not_started_when_that_is_forbidden(tmp_path: An
 
 
 URLS = [
-    ("jetsql://:secret@host:80/sales", Address("http://host:80", "secret", schema="sales")),
-    ("jetsql://:s%40@[::1]:80/?schema=a.b&tls=true", Address("https://[::1]:80", "s@", schema="a.b")),
-    ("jetsql://host?token=secret", Address("http://host", "secret")),
-    ("http://:secret@host:80/prefix/", Address("http://host:80/prefix", "secret")),
-    ("https://host", Address("https://host", "from the environment")),
-    ("jetsql:///?home=/a/b", Address(None, "", home="/a/b")),
-    ("jetsql:///sales?home=/a&start=false", Address(None, "", home="/a", schema="sales", start=False)),
+    ("jetsql://:secret@host:80/sales", EngineAddress("http://host:80", "secret", schema="sales")),
+    ("jetsql://:s%40@[::1]:80/?schema=a.b&tls=true", EngineAddress("https://[::1]:80", "s@", schema="a.b")),
+    ("jetsql://host?token=secret", EngineAddress("http://host", "secret")),
+    ("http://:secret@host:80/prefix/", EngineAddress("http://host:80/prefix", "secret")),
+    ("https://host", EngineAddress("https://host", "from the environment")),
+    ("jetsql:///?home=/a/b", EngineAddress(None, "", home="/a/b")),
+    ("jetsql:///sales?home=/a&start=false", EngineAddress(None, "", home="/a", schema="sales", start=False)),
 ]
 
 
 @pytest.mark.parametrize(("url", "expected"), URLS)
-def test_urls(url: str, expected: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_urls(url: str, expected: EngineAddress, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_TOKEN", "from the environment")
-    assert address(None, url, None, None, True) == expected
+    assert parse_address(None, url, None, None, True) == expected
 
 
 @pytest.mark.parametrize(
@@ -289,17 +292,17 @@ def test_urls(url: str, expected: Address, monkeypatch: pytest.MonkeyPatch) -> N
         ("`a``b`", "`a``b`"),
     ],
 )
-def test_the_schema_of_a_connection_is_quoted(server: Server, schema: str, used: str) -> None:
+def test_the_schema_of_a_connection_is_quoted(server: RunningServer, schema: str, used: str) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
         assert connection.schema == used
 
 
 def test_the_address_of_the_home_of_the_settings() -> None:
-    assert address(None, None, None, "sales", False) == Address(None, "", None, "sales", False)
+    assert parse_address(None, None, None, "sales", False) == EngineAddress(None, "", None, "sales", False)
 
 
 def test_an_error_goes_from_process_to_process() -> None:
-    error = error_of(ErrorReport("JETSQL.JOB_NOT_FOUND", "42704", "There is no job j.", "Make it.", 2, 3))
+    error = to_dbapi_error(ErrorReport("JETSQL.JOB_NOT_FOUND", "42704", "There is no job j.", "Make it.", 2, 3))
     copied = pickle.loads(pickle.dumps(error))
     assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
 
@@ -334,7 +337,7 @@ def test_no_error_shows_the_token_of_a_url(url: str) -> None:
     with pytest.raises(dbapi.Error) as told:
         jetsql.connect(url)
     assert "s3cret" not in f"{told.value} {told.value.__cause__}"
-    assert "s3cret" not in repr(Address("http://host", "s3cret"))
+    assert "s3cret" not in repr(EngineAddress("http://host", "s3cret"))
 
 
 class Point(NamedTuple):
@@ -371,8 +374,8 @@ ENCODED = [
 
 @pytest.mark.parametrize(("value", "encoded"), ENCODED, ids=[repr(value) for value, _ in ENCODED])
 def test_parameters_on_the_wire(value: object, encoded: object) -> None:
-    assert encode([value]) == [encoded]
-    assert bound(encode([value]), "SELECT ?") is not None
+    assert encode_parameters([value]) == [encoded]
+    assert bind_parameters(encode_parameters([value]), "SELECT ?") is not None
 
 
 def test_values_of_numpy_and_pandas() -> None:
@@ -381,9 +384,9 @@ def test_values_of_numpy_and_pandas() -> None:
 
     moment = {"type": "timestamp_ntz", "value": "2024-01-01T00:00:00"}
     values = [numpy.int64(1), numpy.float32(0.5), numpy.array([1, 2]), pandas.NaT, pandas.Timestamp("2024-01-01")]
-    assert encode(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
+    assert encode_parameters(values) == [1, {"type": "double", "value": "0.5"}, [1, 2], None, moment]
     with raises(StatementError, match="has nanoseconds") as caught:
-        encode([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
+        encode_parameters([pandas.Timestamp("2024-01-01 00:00:00.000000001")])
     assert caught.value.hint == "Round it."
 
 
@@ -402,7 +405,7 @@ def test_values_of_numpy_and_pandas() -> None:
     ],
 )
 def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: str) -> None:
-    assert bound(encode([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
+    assert bind_parameters(encode_parameters([value]), "SELECT ?") == [{"type": kind, "value": str(value)}]
 
 
 @pytest.mark.parametrize(
@@ -441,7 +444,7 @@ def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection
 )  # fmt: skip
 def test_what_is_no_parameter_on_the_wire(told: object) -> None:
     with raises(StatementError) as caught:
-        bound([told], "SELECT ?")
+        bind_parameters([told], "SELECT ?")
     assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
 
@@ -454,15 +457,15 @@ def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: 
 
 
 def test_many_rows_go_in_few_statements() -> None:
-    rows = [encode(row) for row in [(1, "a"), (2, "b"), (None, "c"), (3, None)]]
-    found = list(insert_batches.statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
+    rows = [encode_parameters(row) for row in [(1, "a"), (2, "b"), (None, "c"), (3, None)]]
+    found = list(batch_statements("INSERT INTO t (a, b) VALUES (?, ?)", rows))
     assert found == [
         ("INSERT INTO t (a, b) VALUES (?, ?), (?, ?)", [1, "a", 2, "b"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [None, "c"]),
         ("INSERT INTO t (a, b) VALUES (?, ?)", [3, None]),
     ]
-    named = [encode(row) for row in [{"a": 1, "b": 2}, {"a": 3, "b": 4}]]
-    assert list(insert_batches.statements("insert into t values (:b, :a);", named)) == [
+    named = [encode_parameters(row) for row in [{"a": 1, "b": 2}, {"a": 3, "b": 4}]]
+    assert list(batch_statements("insert into t values (:b, :a);", named)) == [
         ("insert into t values (?, ?), (?, ?)", [2, 1, 4, 3])
     ]
 
@@ -473,7 +476,7 @@ def test_many_rows_go_in_few_statements() -> None:
      "INSERT OVERWRITE t VALUES (?)", "INSERT INTO t VALUES (?, ?)"],
 )  # fmt: skip
 def test_other_statements_run_once_a_row(text: str) -> None:
-    assert list(insert_batches.statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
+    assert list(batch_statements(text, [[1], [2]])) == [(text, [1]), (text, [2])]
 
 
 def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection) -> None:
@@ -507,7 +510,7 @@ def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> No
 
 
 def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.arrow_cursor()
         cursor.execute("ENDLESS")

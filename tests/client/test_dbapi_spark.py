@@ -16,19 +16,19 @@ from jetsql.client import dbapi
 from jetsql.client.decoding import Struct
 from jetsql.client.parameter_encoding import Typed
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def server(engine: EmbeddedEngine) -> Iterator[Server]:
-    with serving(engine) as server:
+def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
+    with run_server(engine) as server:
         yield server
 
 
 @pytest.fixture
-def connection(server: Server) -> Iterator[dbapi.Connection]:
+def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
     with jetsql.connect(server.url, token=TOKEN) as connection:
         connection.cursor().execute("CREATE SCHEMA IF NOT EXISTS dbapi")
         connection.cursor().execute("USE dbapi")
@@ -42,7 +42,7 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):
     driver = dbapi
 
     @pytest.fixture(autouse=True)
-    def _engine(self, server: Server) -> None:
+    def _engine(self, server: RunningServer) -> None:
         self.connect_args = (server.url,)
         self.connect_kw_args = {"token": TOKEN}
 
@@ -110,18 +110,18 @@ def test_parameters_are_exact(connection: dbapi.Connection, zone: str) -> None:
     cursor.execute(f"SET TIME ZONE '{zone}'")
     markers = ", ".join(f"? AS c{n}" for n in range(len(VALUES)))
     [found] = cursor.execute(f"SELECT {markers}", VALUES).fetchall()
-    assert [told(value) for value in found] == [told(value) for value in VALUES]
+    assert [parsed(value) for value in found] == [parsed(value) for value in VALUES]
 
 
-def told(value: Any) -> Any:
+def parsed(value: Any) -> Any:
     """Points in time by what they are; what has an offset and what has none apart."""
     match value:
         case datetime():
             return ("moment", (value - datetime(1970, 1, 1, tzinfo=UTC))) if value.tzinfo else ("clock", value)
         case dict():
-            return {key: told(member) for key, member in value.items()}
+            return {key: parsed(member) for key, member in value.items()}
         case list() | tuple():
-            return [told(member) for member in value]
+            return [parsed(member) for member in value]
         case int() if abs(value) >= 2**63:
             return Decimal(value)
         case bool() | int() | float():
@@ -254,7 +254,7 @@ def test_errors_of_arrow(connection: dbapi.Connection) -> None:
         reader.read_all()
 
 
-def test_what_one_connection_changes_the_others_see(connection: dbapi.Connection, server: Server) -> None:
+def test_what_one_connection_changes_the_others_see(connection: dbapi.Connection, server: RunningServer) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema="dbapi") as other:
         mine, theirs = connection.cursor(), other.cursor()
         mine.execute("CREATE TABLE shared (id DOUBLE) USING parquet")

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from jetsql.client.decoding import Struct, decoder, read_line
+from jetsql.client.decoding import Struct, create_decoder, parse_line
 from jetsql.output.values import as_json
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
@@ -98,14 +98,14 @@ TYPES = st.recursive(
 )
 
 
-def through_the_wire(value: Any, kind: Type) -> Any:
+def round_trip(value: Any, kind: Type) -> Any:
     line = f'{{"rows":[[{as_json(value, kind.kind)}]]}}'.encode()
     assert json.loads(line)  # by every language's reader
-    [(_, [[written]])] = read_line(line)
-    return decoder(kind.kind, kind.structure)(written)
+    [(_, [[written]])] = parse_line(line)
+    return create_decoder(kind.kind, kind.structure)(written)
 
 
-def told(value: Any, structure: Any) -> Any:
+def decoded(value: Any, structure: Any) -> Any:
     """What is compared: a FLOAT by its bits and a timestamp with its offset; equality alone says less, or more. A NaN
     is one as any other: Spark tells none from another."""
     match value:
@@ -116,13 +116,13 @@ def told(value: Any, structure: Any) -> Any:
             return value.isoformat()
         case dict():
             of_key, of_member = structure["keyType"], structure["valueType"]
-            return [(told(key, of_key), told(member, of_member)) for key, member in value.items()]
+            return [(decoded(key, of_key), decoded(member, of_member)) for key, member in value.items()]
         case Struct():
             kinds = [field["type"] for field in structure["fields"]]
-            members = [told(member, kind) for member, kind in zip(value, kinds, strict=True)]
+            members = [decoded(member, kind) for member, kind in zip(value, kinds, strict=True)]
             return (value.__fields__, members)
         case list():
-            return [told(member, structure["elementType"]) for member in value]
+            return [decoded(member, structure["elementType"]) for member in value]
     return value
 
 
@@ -136,8 +136,8 @@ def typed_values(draw: st.DrawFn) -> tuple[Type, Any]:
 @settings(max_examples=examples(500))
 def test_every_value_comes_back(typed: tuple[Type, Any]) -> None:
     kind, value = typed
-    back = through_the_wire(value, kind)
-    assert told(back, kind.structure) == told(value, kind.structure)
+    back = round_trip(value, kind)
+    assert decoded(back, kind.structure) == decoded(value, kind.structure)
     assert type(back) is type(value)
 
 

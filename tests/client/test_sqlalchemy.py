@@ -13,9 +13,9 @@ from sqlalchemy.schema import CreateTable
 
 from jetsql.client import sqlalchemy as dialect
 from jetsql.client.decoding import Struct
-from jetsql.client.engine_address import Address, address
-from jetsql.client.sqlalchemy.column_types import of_json
-from tests.support.http_server import TOKEN, serving
+from jetsql.client.engine_address import EngineAddress, parse_address
+from jetsql.client.sqlalchemy.column_types import type_from_json
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine
 
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
@@ -141,7 +141,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("told", "text"), TOLD, ids=[text for _, text in TOLD])
 def test_types_that_spark_tells(told: dict[str, Any], text: str) -> None:
-    assert DIALECT.type_compiler.process(of_json(told)) == text
+    assert DIALECT.type_compiler.process(type_from_json(told)) == text
 
 
 def test_dictionaries_are_taken_for_structs_however_deep() -> None:
@@ -158,24 +158,24 @@ def test_dictionaries_are_taken_for_structs_however_deep() -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("jetsql:///?home=/a/b", Address(None, "", home="/a/b")),
-        ("jetsql+http://:s%40@host:80/sales", Address("http://host:80", "s@", schema="sales")),
-        ("jetsql://", Address(None, "")),
+        ("jetsql:///?home=/a/b", EngineAddress(None, "", home="/a/b")),
+        ("jetsql+http://:s%40@host:80/sales", EngineAddress("http://host:80", "s@", schema="sales")),
+        ("jetsql://", EngineAddress(None, "")),
     ],
 )
-def test_urls(url: str, expected: Address) -> None:
+def test_urls(url: str, expected: EngineAddress) -> None:
     [[given], options] = DIALECT.create_connect_args(sa.engine.make_url(url))
-    assert (address(None, given, None, None, True), options) == (expected, {})
+    assert (parse_address(None, given, None, None, True), options) == (expected, {})
 
 
 def test_a_lost_session_is_a_lost_connection() -> None:
-    with serving(DoorEngine()) as server:
+    with run_server(DoorEngine()) as server:
         url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
         connection = DIALECT.import_dbapi().connect(url)
         cursor = connection.cursor()
         cursor.execute("USE sales")
-        for session in list(server.door.sessions._sessions):
-            server.door.sessions.close(session)
+        for session in list(server.http_server.sessions._sessions):
+            server.http_server.sessions.close(session)
         with pytest.raises(connection.OperationalError) as told:
             cursor.execute("SELECT 1")
         assert DIALECT.is_disconnect(told.value, connection, cursor)

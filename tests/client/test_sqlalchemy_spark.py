@@ -14,20 +14,20 @@ from sqlalchemy.dialects import registry
 
 from jetsql.client.sqlalchemy import ARRAY, DOUBLE, MAP, STRUCT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT, VARIANT
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
 
 
 @pytest.fixture(scope="module")
-def server(engine: EmbeddedEngine) -> Iterator[Server]:
-    with serving(engine) as server:
+def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
+    with run_server(engine) as server:
         yield server
 
 
 @pytest.fixture
-def database(server: Server) -> Iterator[sa.Engine]:
+def database(server: RunningServer) -> Iterator[sa.Engine]:
     """An engine of SQLAlchemy's, with a schema of its own."""
     url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
     root = sa.create_engine(url)

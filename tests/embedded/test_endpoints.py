@@ -9,7 +9,7 @@ import click
 import pytest
 
 from jetsql.cli.connect import start_flags
-from jetsql.cli.flags import Flags, settings_of
+from jetsql.cli.flags import Flags, load_settings
 from jetsql.embedded import endpoints
 from jetsql.embedded.endpoints import connect_address, thrift_address
 from jetsql.errors import EngineError
@@ -27,13 +27,13 @@ def taken() -> Iterator[int]:
 
 
 def test_free_doors_are_fine() -> None:
-    endpoints.check(ALL)
+    endpoints.check_ports(ALL)
 
 
 @pytest.mark.parametrize("door", ["connect", "thrift"])
 def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
     with raises(EngineError) as told:
-        endpoints.check(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
+        endpoints.check_ports(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
     assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
     assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
     assert f"Set {door}_port to one that is free" in told.value.hint
@@ -41,18 +41,18 @@ def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
     with raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
-        endpoints.check(replace(ALL, thrift_host="192.0.2.1"))
+        endpoints.check_ports(replace(ALL, thrift_host="192.0.2.1"))
 
 
 def test_doors_that_stay_closed_are_not_looked_at(taken: int) -> None:
-    endpoints.check(EndpointSettings(connect=False, connect_port=taken, thrift=False, thrift_port=taken))
+    endpoints.check_ports(EndpointSettings(connect=False, connect_port=taken, thrift=False, thrift_port=taken))
 
 
 def test_hives_own_variables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_BIND_HOST", "0.0.0.0")
-    endpoints.check(EndpointSettings())
+    endpoints.check_ports(EndpointSettings())
     with raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would move"):
-        endpoints.check(ALL)
+        endpoints.check_ports(ALL)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_settings_of_the_doors(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("connect = false\nthrift_port = 10000\n", encoding="utf-8")
     environ = {"JETSQL_CONFIG": str(file), "JETSQL_THRIFT": "true", "JETSQL_CONNECT_HOST": "0.0.0.0"}
-    found = load(environ=environ, flags={"thrift_port": 10001}).doors
+    found = load(environ=environ, flags={"thrift_port": 10001}).endpoints
     assert (found.connect, found.connect_host, found.thrift, found.thrift_port) == (False, "0.0.0.0", True, 10001)
     with raises(EngineError, match=r"JETSQL_THRIFT in the environment is 'yes'.*It must be true or false"):
         load(environ={**environ, "JETSQL_THRIFT": "yes"})
@@ -82,9 +82,9 @@ def test_flags_reach_the_engine_that_is_started(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("JETSQL_CONFIG", str(tmp_path / "config.toml"))
     (tmp_path / "config.toml").touch()
     flags = Flags(thrift=True, thrift_port=10001)
-    settings = settings_of(flags)
-    assert (settings.doors.thrift, settings.doors.thrift_port) == (True, 10001)
+    settings = load_settings(flags)
+    assert (settings.endpoints.thrift, settings.endpoints.thrift_port) == (True, 10001)
     assert start_flags(settings, flags) == ["--thrift", "--thrift-port", "10001"]
     assert start_flags(settings, Flags()) == []
     with pytest.raises(click.UsageError, match=r"--thrift-port is 70000"):
-        settings_of(Flags(thrift_port=70000))
+        load_settings(Flags(thrift_port=70000))

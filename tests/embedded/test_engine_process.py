@@ -60,7 +60,7 @@ class Bench:
 
     def row(self, *arguments: str, input: str | None = None) -> dict[str, object]:
         ended = self("--format", "json", *arguments, input=input)
-        assert ended.returncode == ExitCode.FINE, ended.stderr
+        assert ended.returncode == ExitCode.SUCCESS, ended.stderr
         told: dict[str, object] = json.loads(ended.stdout)
         return told
 
@@ -102,7 +102,7 @@ def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
 
 def test_start_stop_and_start(jetsql: Bench) -> None:
     ended = jetsql("start")
-    assert (ended.returncode, told(ended)) == (ExitCode.FINE, [])
+    assert (ended.returncode, told(ended)) == (ExitCode.SUCCESS, [])
     assert ended.stdout.startswith("started: process ")
     assert jetsql("start").stdout.startswith("runs already: process ")
     jetsql.submit("orders")
@@ -111,7 +111,7 @@ def test_start_stop_and_start(jetsql: Bench) -> None:
     assert read_note(jetsql.home) is None
     assert (status(jetsql), jetsql("status").returncode) == ("down", ExitCode.NO_ENGINE)
     assert jetsql.row("list-jobs")["name"] == "orders"
-    assert jetsql("stop", "--home", str(jetsql.home / "none")).returncode == ExitCode.FINE
+    assert jetsql("stop", "--home", str(jetsql.home / "none")).returncode == ExitCode.SUCCESS
 
 
 def test_no_start(jetsql: Bench) -> None:
@@ -124,7 +124,7 @@ def test_no_start(jetsql: Bench) -> None:
 def test_of_many_commands_that_need_an_engine_one_starts_it(jetsql: Bench) -> None:
     with ThreadPoolExecutor() as threads:
         ended = list(threads.map(lambda _: jetsql("start"), range(5)))
-    assert [each.returncode for each in ended] == [ExitCode.FINE] * 5
+    assert [each.returncode for each in ended] == [ExitCode.SUCCESS] * 5
     assert sorted(each.stdout.partition(":")[0] for each in ended) == ["runs already"] * 4 + ["started"]
     assert jetsql.log.count("starts on") == 1
 
@@ -142,11 +142,11 @@ def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Pa
     until(lambda: jetsql.log.count("HOME_IN_USE") == 2)
     go.touch()
     out, _ = loses.communicate(timeout=60)
-    assert (loses.returncode, out.partition(":")[0]) == (ExitCode.FINE, "runs already")
+    assert (loses.returncode, out.partition(":")[0]) == (ExitCode.SUCCESS, "runs already")
     assert served.poll() is None
-    assert jetsql("stop").returncode == ExitCode.FINE
+    assert jetsql("stop").returncode == ExitCode.SUCCESS
     out, err = served.communicate(timeout=60)
-    assert (served.returncode, out) == (ExitCode.FINE, "")
+    assert (served.returncode, out) == (ExitCode.SUCCESS, "")
     assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine answers", "stopped"]
 
 
@@ -192,11 +192,11 @@ def test_nothing_is_done_to_the_process_that_a_stale_note_names(jetsql: Bench) -
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
     write_note(jetsql.home, EngineNote(pid=bystander.pid, url=url, token="t", version="0", started=0.0))
-    assert jetsql("stop").returncode == ExitCode.FINE
+    assert jetsql("stop").returncode == ExitCode.SUCCESS
     assert jetsql("start").stdout.startswith("started")
     assert jetsql.note.pid != bystander.pid
     assert bystander.poll() is None
-    assert jetsql("stop", "--home", str(jetsql.home / "other")).returncode == ExitCode.FINE
+    assert jetsql("stop", "--home", str(jetsql.home / "other")).returncode == ExitCode.SUCCESS
 
 
 def test_an_engine_whose_spark_dies_ends_with_it(jetsql: Bench, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> 
     jetsql.submit("orders")
     served.send_signal(number)
     out, err = served.communicate(timeout=60)
-    assert (served.returncode, out) == (ExitCode.FINE, "")
+    assert (served.returncode, out) == (ExitCode.SUCCESS, "")
     assert err.splitlines()[1:] == ["stopping ... (Ctrl-C again ends at once)", "stopped"]
     assert "Stopped\n" in jetsql.log
     assert read_note(jetsql.home) is None
@@ -231,7 +231,7 @@ def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_p
     assert served.stderr is not None
     assert served.stderr.readline().startswith("stopping")
     go.touch()
-    assert served.wait(timeout=60) == ExitCode.FINE
+    assert served.wait(timeout=60) == ExitCode.SUCCESS
     assert "answers" not in jetsql.log
 
 
@@ -266,11 +266,11 @@ def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench
     file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")
     for message in ("Created.", "There is a job of this name already. It is the same."):
         served = jetsql.background("serve", "--init", str(file))
-        assert jetsql("status", "--wait", "60").returncode == ExitCode.FINE
+        assert jetsql("status", "--wait", "60").returncode == ExitCode.SUCCESS
         assert jetsql.row("list-jobs")["name"] == "orders"
         jetsql("stop")
         out, _ = served.communicate(timeout=60)
-        assert message in out and served.returncode == ExitCode.FINE
+        assert message in out and served.returncode == ExitCode.SUCCESS
 
 
 def test_an_init_that_fails_ends_the_engine(jetsql: Bench, tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_port_that_is_taken(jetsql: Bench) -> None:
         for command in ("start", "serve"):
             ended = jetsql(command, JETSQL_HTTP_PORT=port)
             assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
-            assert f"The HTTP door can't open at 127.0.0.1:{port}: Address already in use." in ended.stderr
+            assert f"The HTTP endpoint can't open at 127.0.0.1:{port}: Address already in use." in ended.stderr
     assert jetsql.log.count("Address already in use") == 2
 
 
@@ -313,7 +313,7 @@ def test_a_file_of_the_home_that_can_not_be_written(jetsql: Bench, name: str) ->
     [words] = told(ended)
     assert str(jetsql.home) in words
     (jetsql.home / name).rmdir()
-    assert jetsql("start").returncode == ExitCode.FINE
+    assert jetsql("start").returncode == ExitCode.SUCCESS
 
 
 def test_why_a_start_failed_is_told_and_kept_whatever_it_was(jetsql: Bench) -> None:

@@ -129,6 +129,7 @@ def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
     assert (jetsql.home / "engine.log").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli) -> None:
     first = psutil.Process(jetsql.note.pid)
     jetsql("-e", "SELECT size(collect_list(repeat('x', 1000))) FROM range(10000000)", code=3)

@@ -1,10 +1,4 @@
-"""Which of other people's clients can do what with an engine: the table of the README, tried.
-
-    python -m tests.external_clients [--only NAME] [--home DIR]
-
-Each client runs in an environment of its own and says a line for each step; a step that fails, and that is not known to
-fail, makes the exit code 1.
-"""
+"""Try other programs' clients with an engine: the table of the README."""
 
 from __future__ import annotations
 
@@ -19,13 +13,13 @@ from pathlib import Path
 import click
 
 from tests.external_clients.clients import CLIENTS, Client
-from tests.external_clients.engine import RunningEngine, running
-from tests.external_clients.environments import NotMade
+from tests.external_clients.engine import ClientTestEngine, run_engine
+from tests.external_clients.environments import EnvironmentFailed
 
 
 @dataclass(frozen=True)
-class Step:
-    """One line of a client's program."""
+class ClientStep:
+    """One step of a client's program."""
 
     name: str
     ok: bool
@@ -36,21 +30,21 @@ class Step:
 @click.option("--only", multiple=True, type=click.Choice([client.name for client in CLIENTS]), help="This client.")
 @click.option("--home", type=click.Path(path_type=Path), help="The engine's home [a temporary folder].")
 def main(only: Sequence[str], home: Path | None) -> None:
-    """Try the clients against one engine."""
+    """Try the clients with one engine."""
     chosen = [client for client in CLIENTS if not only or client.name in only]
-    with tempfile.TemporaryDirectory() as temporary, running(home or Path(temporary) / "home") as engine:
-        wrong = [client.name for client in chosen if not tell(client, tried(client, engine))]
+    with tempfile.TemporaryDirectory() as temporary, run_engine(home or Path(temporary) / "home") as engine:
+        wrong = [client.name for client in chosen if not report(client, try_client(client, engine))]
     if wrong:
         click.echo(f"went wrong: {', '.join(wrong)}")
         sys.exit(1)
 
 
-def tried(client: Client, engine: RunningEngine) -> list[Step]:
-    """What a client's program says; a step of its own where it could not be run or broke off."""
+def try_client(client: Client, engine: ClientTestEngine) -> list[ClientStep]:
+    """Return the steps of a client's program; a step of its own if it could not run or did not finish."""
     try:
         command = client.command()
-    except NotMade as reason:
-        return [Step("environment", False, str(reason))]
+    except EnvironmentFailed as reason:
+        return [ClientStep("environment", False, str(reason))]
     environment = {**engine.environment(f"clients_{client.name.replace('-', '_')}"), **client.environment()}
     try:
         ended = subprocess.run(
@@ -58,34 +52,34 @@ def tried(client: Client, engine: RunningEngine) -> list[Step]:
         )
     except subprocess.TimeoutExpired as late:
         told = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        return [*steps(told), Step("end", False, f"not at its end after {client.seconds:g} s")]
-    found = steps(ended.stdout)
+        return [*parse_steps(told), ClientStep("end", False, f"not at its end after {client.seconds:g} s")]
+    found = parse_steps(ended.stdout)
     if ended.returncode != 0:
-        found.append(Step("end", False, (ended.stderr.strip().splitlines() or ["no word"])[-1]))
-    return found or [Step("end", False, "it said nothing")]
+        found.append(ClientStep("end", False, (ended.stderr.strip().splitlines() or ["no word"])[-1]))
+    return found or [ClientStep("end", False, "it said nothing")]
 
 
-def steps(told: str) -> list[Step]:
-    """The lines of a program: JSON, or a name, a tab and what became of it."""
+def parse_steps(output: str) -> list[ClientStep]:
+    """Parse the lines of a program: JSON, or a name, a tab and the result."""
     found = []
-    for line in told.splitlines():
+    for line in output.splitlines():
         name, tab, outcome = line.partition("\t")
         if line.startswith('{"step"'):
             said = json.loads(line)
-            found.append(Step(said["step"], said["ok"], said["note"]))
+            found.append(ClientStep(said["step"], said["ok"], said["note"]))
         elif tab:
-            found.append(Step(name, outcome == "ok", "" if outcome == "ok" else outcome))
+            found.append(ClientStep(name, outcome == "ok", "" if outcome == "ok" else outcome))
     return found
 
 
-def tell(client: Client, found: Sequence[Step]) -> bool:
-    """Say what came of it. Returns whether all went as it should."""
-    failed = [step for step in found if not step.ok and step.name not in client.known]
+def report(client: Client, steps: Sequence[ClientStep]) -> bool:
+    """Print the steps of a client. Return whether all went as expected."""
+    failed = [step for step in steps if not step.ok and step.name not in client.known_failures]
     verdict = "ok" if not failed else "WRONG"
-    click.echo(f"{client.name:18} {verdict:6} {', '.join(step.name for step in found if step.ok)}")
-    for step in found:
+    click.echo(f"{client.name:18} {verdict:6} {', '.join(step.name for step in steps if step.ok)}")
+    for step in steps:
         if not step.ok:
-            known = f" (known: {client.known[step.name]})" if step.name in client.known else ""
+            known = f" (known: {client.known_failures[step.name]})" if step.name in client.known_failures else ""
             click.echo(f"{'':18} {step.name}: {step.note}{known}")
         elif step.note:
             click.echo(f"{'':18} {step.name}: {step.note}")

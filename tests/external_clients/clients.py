@@ -18,30 +18,26 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Client:
-    """name: as --only takes it. program: what it runs, a file of the folder `programs`. packages: of its environment,
-    by pip; none where JetSQL's own will do. own: it has JetSQL too. arguments: of the program. place: the environment's
-    folder, where clients share one. seconds: that its program may take; install_seconds: that pip may take. known:
-    steps that can't go well, with the reason.
-    """
+    """A client."""
 
     name: str
     program: str
     packages: Sequence[str] = ()
-    own: bool = False
+    has_own_environment: bool = False
     arguments: Sequence[str] = ()
     place: str = ""
     seconds: float = 180.0
     install_seconds: float = 600.0
-    known: Mapping[str, str] = field(default_factory=dict)
+    known_failures: Mapping[str, str] = field(default_factory=dict)
 
     def command(self) -> list[str]:
-        """Raises NotMade when its environment can't be made."""
+        """Return the command of the program. Raises EnvironmentFailed."""
         program = str(PROGRAMS / self.program)
         if self.program.endswith(".java"):
             return [*janino(), program, Path(self.program).stem]
         interpreter = Path(sys.executable)
         if self.packages:
-            interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.own)
+            interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.has_own_environment)
         return [str(interpreter), "-W", "ignore", program, *self.arguments]
 
     def environment(self) -> dict[str, str]:
@@ -67,11 +63,11 @@ def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None
         "superset_lab.py",
         # Newer ones of flask-caching break it, and it does not ask for all that it needs.
         ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", *_SASL, *_LIGHT),
-        own=True,
+        has_own_environment=True,
         arguments=arguments,
         place="superset",
         install_seconds=900.0,
-        known=known or {},
+        known_failures=known or {},
     )
 
 
@@ -81,8 +77,13 @@ CLIENTS: Final = (
     Client("spark-connect", "spark_connect.py", ("pyspark-client>=4,<5",)),
     Client("adbc", "adbc_connect.py", ("adbc-driver-spark==0.3.*", "adbc-driver-manager", "pyarrow")),
     Client("pyhive", "hive_thrift.py", ("pyhive==0.7.*", *_SASL)),
-    Client("pandas", "pandas_sqlalchemy.py", ("pandas", "sqlalchemy>=2", *_LIGHT), own=True),
-    Client("jupysql", "jupysql_magic.py", ("jupysql", "ipython", "pandas", "sqlalchemy>=2", *_LIGHT), own=True),
+    Client("pandas", "pandas_sqlalchemy.py", ("pandas", "sqlalchemy>=2", *_LIGHT), has_own_environment=True),
+    Client(
+        "jupysql",
+        "jupysql_magic.py",
+        ("jupysql", "ipython", "pandas", "sqlalchemy>=2", *_LIGHT),
+        has_own_environment=True,
+    ),
     _superset("superset"),
     _superset(
         "superset-thrift",

@@ -1,4 +1,4 @@
-"""An engine with all its doors, as a process of its own, for clients to come to."""
+"""An engine with all its endpoints, in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class RunningEngine:
-    """Where its doors are. environment: what the clients' programs are told by."""
+class ClientTestEngine:
+    """The addresses of the engine's endpoints."""
 
     home: Path
     pid: int
@@ -26,6 +26,7 @@ class RunningEngine:
     token: str
 
     def environment(self, schema: str) -> dict[str, str]:
+        """Return the environment of the clients' programs."""
         return {
             **os.environ,
             "PYTHONPATH": str(ROOT / "tests" / "external_clients"),
@@ -39,8 +40,10 @@ class RunningEngine:
         }
 
 
-def jetsql(home: Path, *arguments: str, environ: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
-    """The command line, as its users call it."""
+def run_jetsql(
+    home: Path, *arguments: str, environ: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
     own = {"JETSQL_CONFIG": os.devnull, "JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}
     return subprocess.run(
         [sys.executable, "-m", "jetsql", *arguments, "--home", str(home)],
@@ -54,13 +57,13 @@ def jetsql(home: Path, *arguments: str, environ: Mapping[str, str] = os.environ)
 
 
 @contextmanager
-def running(home: Path) -> Iterator[RunningEngine]:
-    """With all doors open, stopped in the end."""
-    started = jetsql(home, "start", "--thrift")
+def run_engine(home: Path) -> Iterator[ClientTestEngine]:
+    """Run an engine with all endpoints."""
+    started = run_jetsql(home, "start", "--thrift")
     assert started.returncode == 0, started.stderr
     try:
         note = json.loads((home / "engine.json").read_text(encoding="utf-8"))
-        yield RunningEngine(home, *(note[name] for name in ("pid", "url", "connect", "thrift", "token")))
+        yield ClientTestEngine(home, *(note[name] for name in ("pid", "url", "connect", "thrift", "token")))
     finally:
-        stopped = jetsql(home, "stop")
+        stopped = run_jetsql(home, "stop")
         assert stopped.returncode == 0, stopped.stderr

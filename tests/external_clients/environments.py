@@ -1,8 +1,4 @@
-"""An environment of its own for each client, made by pip once and kept in build/clients.
-
-Clients disagree about versions of what they share, and none of them belongs into JetSQL's own environment. One that
-can't be made in the time it has is left out, with the reason.
-"""
+"""Create an environment for each client with pip, kept in build/clients."""
 
 from __future__ import annotations
 
@@ -17,14 +13,14 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "build" / "clients"
 
 
-class NotMade(Exception):
-    """The environment could not be made; says why."""
+class EnvironmentFailed(Exception):
+    """The environment could not be created; the message says why."""
 
 
 def python(name: str, packages: Sequence[str], seconds: float, own: bool = False) -> Path:
     """The Python of an environment with these packages. own: and with JetSQL, without what it depends on.
 
-    Raises NotMade.
+    Raises EnvironmentFailed.
     """
     folder = FOLDER / name
     stamp = folder / "packages"
@@ -44,6 +40,6 @@ def _run(command: Sequence[str], seconds: float) -> None:
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        raise NotMade(f"not installed within {seconds:g} s") from None
+        raise EnvironmentFailed(f"not installed within {seconds:g} s") from None
     if ended.returncode != 0:
-        raise NotMade((ended.stderr.strip().splitlines() or ["pip failed"])[-1])
+        raise EnvironmentFailed((ended.stderr.strip().splitlines() or ["pip failed"])[-1])

@@ -1,8 +1,4 @@
-"""What every client is asked to do: a table, a job, its list, suspend and resume, an error, drop.
-
-Each program of a client says how it runs a statement and what it sees of an error; it needs nothing but the standard
-library for that, since it runs in the client's own environment. Each step becomes a line of JSON on standard output.
-"""
+"""The steps that every client is tried with: a table, a job, its list, suspend and resume, an error, drop."""
 
 from __future__ import annotations
 
@@ -30,11 +26,11 @@ class Story:
     expected: tuple[str, ...] = ("JETSQL.JOB_NOT_FOUND", "42704")
     schema: str = field(default_factory=lambda: os.environ["JETSQL_TEST_SCHEMA"])
 
-    def tell(self) -> None:
+    def run_all(self) -> None:
         for step in (self.connect, self.table, self.create, self.list, self.relation, self.deliver):
-            said(step.__name__, step)
+            run_step(step.__name__, step)
         for step in (self.suspend_resume, self.error, *self.more, self.drop):
-            said(step.__name__, step)
+            run_step(step.__name__, step)
 
     def connect(self) -> str:
         [row] = self.run("SELECT 1 AS one")
@@ -108,8 +104,8 @@ class Story:
         return f"job_{self.schema}"
 
 
-def said(step: str, act: Callable[[], str]) -> None:
-    """Do a step and say how it went, whatever it does."""
+def run_step(step: str, act: Callable[[], str]) -> None:
+    """Run a step and print its result, whatever it raises."""
     begun = time.monotonic()
     try:
         note, fine = act(), True

@@ -50,14 +50,14 @@ class Deaths:
             for mark in self._marks:
                 job = mark.job or _first_after(store, mark)
                 later = store.history(job)[mark.rows :] if job else ()
-                title = later[0].title if later else "nothing"
+                title = later[0].event if later else "nothing"
                 if title not in mark.titles:
                     yield mark.place, f"{mark.name} went on with {title!r} and not with {' or '.join(mark.titles)}"
 
 
 def _mark(store: Store, place: FailPoint) -> Mark:
     titles = NEXT_TITLES.get(place.name, CONTINUED)
-    unfinished = [job.id for job in store.all_jobs() if job.name == place.job and (job.live or job.files)]
+    unfinished = [job.id for job in store.all_jobs() if job.name == place.job and (job.is_live or job.has_files)]
     if not unfinished:
         return Mark(place.name, place.job, "", 0, titles)
     return Mark(place.name, place.job, unfinished[0], len(store.history(unfinished[0])), titles)
@@ -73,7 +73,7 @@ def store_faults(path: Path, standing: tuple[Kind, ...]) -> list[str]:
     with closing(Store(path)) as store:
         jobs = store.all_jobs()
         found = [words for job in jobs for words in _history_faults(job, store.history(job.id))]
-    live = Counter(job.name for job in jobs if job.live)
+    live = Counter(job.name for job in jobs if job.is_live)
     found += [f"{name} is there {count} times" for name, count in live.items() if count > 1]
     for kind in standing:
         statuses = [job.status for job in jobs if job.name == kind.name]
@@ -85,14 +85,14 @@ def store_faults(path: Path, standing: tuple[Kind, ...]) -> list[str]:
 
 def _history_faults(job: Job, history: tuple[HistoryRow, ...]) -> Iterator[str]:
     """Each row begins where the one before it ended, runs only go up, and the last one says what the job is."""
-    if not history or history[0].title != "submitted" or history[0].before is not None:
+    if not history or history[0].event != "submitted" or history[0].from_status is not None:
         yield f"the history of {job.name} does not begin with its submission"
         return
     for one, next_one in pairwise(history):
-        if next_one.before is not one.after or next_one.run < one.run:
-            yield f"the history of {job.name} jumps from {one.title!r} to {next_one.title!r}"
-    if history[-1].after is not job.status:
-        yield f"{job.name} is {job.status.value}, and its history ends with {history[-1].after.value}"
-    errors = [row.words for row in history if row.title in ("error", "suspended by an error", "failed")]
+        if next_one.from_status is not one.to_status or next_one.run < one.run:
+            yield f"the history of {job.name} jumps from {one.event!r} to {next_one.event!r}"
+    if history[-1].to_status is not job.status:
+        yield f"{job.name} is {job.status.value}, and its history ends with {history[-1].to_status.value}"
+    errors = [row.message for row in history if row.event in ("error", "suspended by an error", "failed")]
     if errors:
         yield f"{job.name} met an error: {errors[0]}"

@@ -17,28 +17,28 @@ _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JO
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
 
 CONTINUED: Final = ("continued",)
-GIVEN_UP: Final = ("update given up",)
+GIVEN_UP: Final = ("update abandoned",)
 
 # The titles that the next history row may have for a job that died there; everywhere else its run is continued.
 NEXT_TITLES: Final = {
     "storing-submitted": ("submitted",),
     "stored-completed": ("cleaned up",),
-    "stored-suspend-asked-for": ("suspended",),
+    "stored-suspend-requested": ("suspended",),
     "storing-suspended": ("suspended",),
-    "stored-restart-asked-for": ("restarted",),
+    "stored-restart-requested": ("restarted",),
     "storing-restarted": ("restarted",),
     "storing-options-changed": ("options changed", "resumed"),
     "stored-options-changed": ("resumed",),
-    "stored-drop-asked-for": ("dropped",),
+    "stored-drop-requested": ("dropped",),
     "storing-dropped": ("dropped",),
     "stored-dropped": ("cleaned up",),
     "sink-recovered": ("cleaned up",),
     "staging-discarded": ("cleaned up",),
     "storing-cleaned-up": ("cleaned up",),
-    "stored-drop-with-snapshot-asked-for": ("writing snapshot",),
+    "stored-drop-with-snapshot-requested": ("writing snapshot",),
     "stored-writing-snapshot": ("suspended",),
     "pending-finished": ("suspended",),
-    "stored-update-asked-for": GIVEN_UP,
+    "stored-update-requested": GIVEN_UP,
     "storing-old-version-stopped": GIVEN_UP,
     "stored-old-version-stopped": GIVEN_UP,
     "state-half-copied": (*CONTINUED, *GIVEN_UP),
@@ -166,7 +166,7 @@ SINKS: Final = Scenario(
         Round(
             (
                 *("sink-written:copy", "sink-written:parts", "file-moved:minutes", "file-moved:chained"),
-                *("jdbc-staged:j_copy", "jdbc-committed:j_digits", "stored-suspend-asked-for:minutes"),
+                *("jdbc-staged:j_copy", "jdbc-committed:j_digits", "stored-suspend-requested:minutes"),
             ),
             (_SUSPEND,),
             inserted=(-3,),
@@ -188,7 +188,7 @@ STATEMENTS: Final = Scenario(
             (_renew(1), _DROP, _once(1), _SUSPEND, _RESUME),
         ),
         Round(
-            ("staging-discarded:renewed", "sink-written:now", "file-moved:parts@3", "stored-restart-asked-for:parts"),
+            ("staging-discarded:renewed", "sink-written:now", "file-moved:parts@3", "stored-restart-requested:parts"),
             (_renew(2), _DROP, "RESUME JOB now", "RESTART JOB parts"),
             files=1,
         ),
@@ -196,7 +196,7 @@ STATEMENTS: Final = Scenario(
         Round(("stored-restarted:parts",), ("RESTART JOB parts",)),
         Round(("storing-options-changed:digits",), ("SUSPEND JOB digits", _ALTER)),
         Round(("stored-options-changed:digits",), ("SUSPEND JOB digits", _ALTER)),
-        Round(("file-moved:renewed@15", "stored-drop-asked-for:renewed"), (_renew(4), _DROP)),
+        Round(("file-moved:renewed@15", "stored-drop-requested:renewed"), (_renew(4), _DROP)),
         Round(("storing-dropped:renewed",), (_renew(5), _DROP)),
         Round(("stored-dropped:renewed",), (_renew(6), _DROP)),
         Round(("storing-cleaned-up:renewed",), (_renew(7), _DROP)),
@@ -238,13 +238,13 @@ STATES: Final = Scenario(
     "states",
     _STATEFUL,
     (
-        Round(("stored-update-asked-for:digits",), (*_make(_STATEFUL), _AGAIN), (_update("digits"),), files=3),
+        Round(("stored-update-requested:digits",), (*_make(_STATEFUL), _AGAIN), (_update("digits"),), files=3),
         Round(("storing-old-version-stopped:digits",), (), (_update("digits"),)),
         Round(("stored-old-version-stopped:minutes",), (), (_update("minutes"),)),
         Round(
             (
                 *("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
-                "stored-drop-with-snapshot-asked-for:renewed",
+                "stored-drop-with-snapshot-requested:renewed",
             ),
             (_renew(1), _BEGUN),
             (_snapshot("parts"), _spread("digits", 3), _update("minutes"), "DROP JOB renewed WITH SNAPSHOT of_renewed"),
@@ -253,7 +253,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-copied:parts", "state-repartitioned:digits", "sink-written:minutes"),
-                "stored-suspend-asked-for:minutes",
+                "stored-suspend-requested:minutes",
             ),
             (),
             (_snapshot("parts"), _spread("digits", 3), _SUSPEND),
@@ -270,9 +270,9 @@ STATES: Final = Scenario(
         Round(("stored-writing-snapshot:minutes",), (_SUSPEND,), (_snapshot("minutes"),)),
         Round(("storing-snapshot:minutes",), (_RESUME,), (_snapshot("minutes"),)),
         Round(("stored-updated:digits",), (), (_update("digits"),)),
-        Round(("storing-updated-for-good:digits",), (), (_spread("digits", 3),), files=1),
-        Round(("stored-updated-for-good:digits",), (), (_update("digits"),), files=1),
-        Round(("stored-update-undone:parts",), (), (_fail("parts"),), files=1),
+        Round(("storing-update-committed:digits",), (), (_spread("digits", 3),), files=1),
+        Round(("stored-update-committed:digits",), (), (_update("digits"),), files=1),
+        Round(("stored-update-rolled-back:parts",), (), (_fail("parts"),), files=1),
     ),
     polled=("parts", "digits"),
 )
@@ -286,7 +286,7 @@ TOPICS: Final = Scenario(
         Round(
             (
                 *("parts-listed:k_numbers@2", "kafka-begun:k_minutes", "kafka-marked:k_digits@2"),
-                *("sink-written:parts@2", "letters-written:k_fitting"),
+                *("sink-written:parts@2", "dead-letters-written:k_fitting"),
             ),
             _make(_TOPICS),
             files=3,
@@ -308,7 +308,7 @@ TOPICS: Final = Scenario(
         Round(
             (
                 *("sink-written:k_numbers", "kafka-opened:k_copy", "kafka-sent:k_both", "kafka-committed:k_minutes"),
-                *("sink-written:k_fitting", "stored-suspend-asked-for:k_minutes"),
+                *("sink-written:k_fitting", "stored-suspend-requested:k_minutes"),
             ),
             (),
             ("SUSPEND JOB k_minutes",),
@@ -324,4 +324,17 @@ TOPICS: Final = Scenario(
     polled=("parts",),
     slots=12,
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (SINKS, STATEMENTS, STATES, TOPICS)}
+
+# One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
+_EACH = tuple(
+    kind for kind in (*FILE_KINDS, *JDBC_KINDS, *KAFKA_KINDS) if kind.name in ("parts", "now", "j_copy", "k_numbers")
+)
+EACH_SINK: Final = Scenario(
+    "each-sink",
+    _EACH,
+    (Round(("file-moved:parts@4", "jdbc-committed:j_copy", "kafka-committed:k_numbers"), _make(_EACH), files=3),),
+    polled=("parts",),
+    java_dies=False,
+    slots=6,
+)
+SCENARIOS: Final = {scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, TOPICS)}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, state, stop
+from jetsql.client.find_engine import StopOutcome, silent_engine_state, stop_engine
 from jetsql.errors import EngineError
-from jetsql.home.home_lock import HomeLock, check_place, make_home
+from jetsql.home.home_lock import HomeLock, check_location, make_home
 from tests.support.golden_reports import raises
 
 
@@ -35,13 +35,13 @@ def test_a_second_engine_is_told_who_the_first_is(lease: HomeLock, tmp_path: Pat
 
 @pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])
 def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: bool, found: str) -> None:
-    assert state(tmp_path) is None
+    assert silent_engine_state(tmp_path) is None
     held = HomeLock(tmp_path, service)
     try:
-        assert state(tmp_path) == found
+        assert silent_engine_state(tmp_path) == found
     finally:
         held.release()
-    assert state(tmp_path) is None
+    assert silent_engine_state(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])
@@ -81,14 +81,14 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     original, alias, copy = tmp_path / "original", tmp_path / "alias", tmp_path / "copy"
     original.mkdir()
     alias.symlink_to(original)
-    check_place(original)
-    check_place(alias)
+    check_location(original)
+    check_location(alias)
     shutil.copytree(original, copy)
     with raises(EngineError) as refused:
-        check_place(copy)
+        check_location(copy)
     assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
     assert str(original) in refused.value.message
-    check_place(original)
+    check_location(original)
 
 
 def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,13 +99,13 @@ def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append(home)
         lease.release()
 
-    monkeypatch.setattr("jetsql.client.find_engine.find", end)
-    assert stop(tmp_path, 60) is StopOutcome.ENDED
-    assert stop(tmp_path, 60) is StopOutcome.NONE
+    monkeypatch.setattr("jetsql.client.find_engine.find_engine", end)
+    assert stop_engine(tmp_path, 60) is StopOutcome.STOPPED
+    assert stop_engine(tmp_path, 60) is StopOutcome.NOT_RUNNING
     assert asked == [tmp_path]
 
 
 def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
     lease = HomeLock(tmp_path, service=True)
-    assert stop(tmp_path, -1) is StopOutcome.STILL
+    assert stop_engine(tmp_path, -1) is StopOutcome.STILL_STOPPING
     lease.release()

@@ -11,8 +11,8 @@ import pytest
 from jetsql.check.check_home import check
 from jetsql.check.findings_report import words
 from jetsql.errors import EngineError
-from jetsql.home.private_files import open_to_others
-from jetsql.home.storage import NOTE, Storage, choose, claim, warn_if_open
+from jetsql.home.private_files import is_open_to_others
+from jetsql.home.storage import NOTE, Storage, choose_storage, claim_storage, warn_if_open
 from jetsql.jobs.store.job_store import Store
 from tests.support.golden_reports import raises
 
@@ -32,9 +32,9 @@ class Files(dict[str, str]):
 def begin(home: Path, wanted: str | None, files: Files) -> str:
     """What a start of the engine does. Returns where its checkpoints are."""
     home.mkdir(exist_ok=True)
-    storage = choose(home, wanted)
+    storage = choose_storage(home, wanted)
     (home / "metastore").mkdir(exist_ok=True)
-    claim(storage, home, files)
+    claim_storage(storage, home, files)
     return storage.checkpoints
 
 
@@ -115,13 +115,13 @@ def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
     report = check(tmp_path / "home")
     [finding] = report.findings
     assert (finding.severity.is_problem, finding.where) == (False, HDFS)
-    assert "None of it was looked at" in finding.todo
+    assert "None of it was looked at" in finding.remedy
     assert "All is well" not in " ".join(words(report)) and "not at their files" in list(words(report))[-1]
 
 
 def test_a_storage_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     begin(tmp_path / "home", str(tmp_path / "shared" / "storage"), Files())
-    assert not open_to_others(tmp_path / "shared" / "storage")
+    assert not is_open_to_others(tmp_path / "shared" / "storage")
 
 
 def test_folders_that_others_can_enter_are_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

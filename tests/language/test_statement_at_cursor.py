@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from jetsql.language import at_cursor, is_open
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.complete_sql import position_at
-from jetsql.shell.completion.known_names import Known, Names, TableKey, TableName
-from jetsql.shell.completion.visible_columns import in_scope
+from jetsql.shell.completion.known_names import KnownName, Names, TableKey, TableName
+from jetsql.shell.completion.visible_columns import relations_in_scope
 from jetsql.shell.session.entries import command_end
 from tests.support.hypothesis_profiles import examples
 
 NAMES = Names(
     tables={"default": (TableName("t"), TableName("u"))},
-    columns={TableKey("default", "t"): (Known("a"), Known("b")), TableKey("default", "u"): (Known("c"),)},
+    columns={TableKey("default", "t"): (KnownName("a"), KnownName("b")), TableKey("default", "u"): (KnownName("c"),)},
 )
 _PIECES = st.sampled_from(
     "SELECT|FROM t|FROM u x|(SELECT a|(|)|,|;|;\n.mode csv\n|\n.watch SELECT (1,\n2);\n|'|`|--|/*|*/|\n| |BEGIN|END;"
@@ -45,9 +45,9 @@ _EDITS = st.lists(
 def seen(text: str, cursor: int) -> Any:
     at = at_cursor(text, cursor, command_end)
     position = position_at(at)
-    relations = [(relation.name, relation.parts) for relation in in_scope(position.query)]
+    relations = [(relation.name, relation.parts) for relation in relations_in_scope(position.query)]
     menu = [(each.text, each.start) for each in complete(text, cursor, NAMES)]
-    return at, position.clause, position.wants, position.nested, relations, menu, is_open(text, command_end)
+    return at, position.clause, position.expected, position.is_nested, relations, menu, is_open(text, command_end)
 
 
 def seen_anew(text: str, cursor: int) -> Any:

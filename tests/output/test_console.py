@@ -9,13 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from jetsql.output.console import Console
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 
 
-class HandTimer:
-    """A timer that goes off when the test says so."""
+class ManualTimer:
+    """A timer that fires when the test calls `act`."""
 
-    started: list["HandTimer"]
+    started: list["ManualTimer"]
 
     def __init__(self, after: float, act: Callable[[], None]) -> None:
         self.after, self.act = after, act
@@ -30,18 +30,18 @@ class HandTimer:
 
 
 @pytest.fixture
-def timers(monkeypatch: pytest.MonkeyPatch) -> list[HandTimer]:
-    started: list[HandTimer] = []
-    monkeypatch.setattr(HandTimer, "started", started, raising=False)
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[ManualTimer]:
+    started: list[ManualTimer] = []
+    monkeypatch.setattr(ManualTimer, "started", started, raising=False)
     return started
 
 
 def console(out: io.StringIO, talk: io.StringIO) -> Console:
-    return Console(out, talk, terminal=False, timer=HandTimer)
+    return Console(out, talk, is_terminal=False, timer=ManualTimer)
 
 
-class Watched(io.StringIO):
-    """A terminal."""
+class TerminalStream(io.StringIO):
+    """A text stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -52,54 +52,54 @@ HARMLESS = "a\\x1b[2J\\x1b]0;owned\\x07\\x9b31m\\r\\u202eb\tc\nd"
 
 
 def test_results_drive_no_terminal() -> None:
-    out = Watched()
-    Console(out, io.StringIO(), terminal=True).result(HOSTILE)
+    out = TerminalStream()
+    Console(out, io.StringIO(), is_terminal=True).write_line(HOSTILE)
     assert out.getvalue() == HARMLESS + "\n"
 
 
 def test_results_in_a_file_are_data() -> None:
     out = io.StringIO()
-    Console(out, io.StringIO(), terminal=True).result(HOSTILE)
+    Console(out, io.StringIO(), is_terminal=True).write_line(HOSTILE)
     assert out.getvalue() == HOSTILE + "\n"
 
 
 def test_words_drive_no_terminal() -> None:
-    talk = Watched()
-    console = Console(Watched(), talk, terminal=True)
-    console.say(HOSTILE)
-    console.mistake(HOSTILE)
+    talk = TerminalStream()
+    console = Console(TerminalStream(), talk, is_terminal=True)
+    console.print_message(HOSTILE)
+    console.show_error(HOSTILE)
     assert talk.getvalue() == 2 * (HARMLESS + "\n")
 
 
-def test_what_is_waited_for_drives_no_terminal(timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_waited_for_drives_no_terminal(timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    talk = Watched()
-    with Console(Watched(), talk, terminal=True, timer=HandTimer).waiting("job \x1b[2J"):
+    talk = TerminalStream()
+    with Console(TerminalStream(), talk, is_terminal=True, timer=ManualTimer).show_waiting("job \x1b[2J"):
         timers[0].act()
     assert "\x1b[2J" not in talk.getvalue()
     assert "job \\x1b[2J" in talk.getvalue()
 
 
-def test_what_is_quick_is_not_talked_about(timers: list[HandTimer]) -> None:
+def test_what_is_quick_is_not_talked_about(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    with console(io.StringIO(), talk).busy("starting"):
+    with console(io.StringIO(), talk).report_if_slow("starting"):
         pass
     assert talk.getvalue() == ""
     assert timers[0].cancelled
 
 
-def test_what_takes_long_is_told_with_its_end(timers: list[HandTimer]) -> None:
+def test_what_takes_long_is_told_with_its_end(timers: list[ManualTimer]) -> None:
     out, talk = io.StringIO(), io.StringIO()
-    with console(out, talk).busy("starting"):
+    with console(out, talk).report_if_slow("starting"):
         timers[0].act()
         assert talk.getvalue() == "starting ...\n"
     assert talk.getvalue().split("\n")[1].startswith("starting: done after ")
     assert out.getvalue() == ""
 
 
-def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[HandTimer]) -> None:
+def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    with pytest.raises(ValueError, match="no"), console(io.StringIO(), talk).busy("starting"):
+    with pytest.raises(ValueError, match="no"), console(io.StringIO(), talk).report_if_slow("starting"):
         timers[0].act()
         raise ValueError("no")
     assert talk.getvalue() == "starting ...\n"
@@ -107,32 +107,34 @@ def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[Ha
 
 
 def test_the_line_of_who_waits_never_breaks_and_tells_what_is_done_now(
-    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
+    timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "24")
     monkeypatch.setenv("TERM", "xterm")
     talk, doing = io.StringIO(), iter(["", "starting the engine"])
-    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("Waiting", lambda: next(doing)):
+    with Console(io.StringIO(), talk, is_terminal=True, timer=ManualTimer).show_waiting("Waiting", lambda: next(doing)):
         timers[0].act()
         timers[1].act()
     assert talk.getvalue().split("\r\x1b[K") == ["", "Waiting ... 0 s", "Waiting: start… ... 0 s", ""]
 
 
-def test_a_terminal_that_knows_no_signs_is_given_none(timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_knows_no_signs_is_given_none(
+    timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setenv("TERM", "dumb")
     talk = io.StringIO()
-    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("Waiting"):
+    with Console(io.StringIO(), talk, is_terminal=True, timer=ManualTimer).show_waiting("Waiting"):
         timers[0].act()
     assert talk.getvalue() == f"\r{' ' * 19}\rWaiting ... 0 s\r{' ' * 19}\r"
 
 
 def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(
-    timers: list[HandTimer], monkeypatch: pytest.MonkeyPatch
+    timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     out, talk = io.StringIO(), io.StringIO()
-    with Console(out, talk, terminal=True, timer=HandTimer).waiting("suspending orders"):
+    with Console(out, talk, is_terminal=True, timer=ManualTimer).show_waiting("suspending orders"):
         assert talk.getvalue() == ""
         timers[0].act()
         assert talk.getvalue() == "\r\x1b[Ksuspending orders ... 0 s"
@@ -143,16 +145,16 @@ def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(
     assert (out.getvalue(), timers[2].cancelled) == ("", True)
 
 
-def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: list[HandTimer]) -> None:
+def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    with Console(io.StringIO(), talk, terminal=True, timer=HandTimer).waiting("suspending"):
+    with Console(io.StringIO(), talk, is_terminal=True, timer=ManualTimer).show_waiting("suspending"):
         pass
-    with console(io.StringIO(), talk).waiting("suspending"):
+    with console(io.StringIO(), talk).show_waiting("suspending"):
         pass
     assert (talk.getvalue(), len(timers)) == ("", 1)
 
 
-class InterruptedTimer(HandTimer):
+class InterruptedTimer(ManualTimer):
     """Ctrl-C comes when it has just begun."""
 
     def start(self) -> None:
@@ -160,10 +162,10 @@ class InterruptedTimer(HandTimer):
         raise KeyboardInterrupt
 
 
-def test_ctrl_c_at_the_very_beginning_leaves_nothing_that_talks(timers: list[HandTimer]) -> None:
+def test_ctrl_c_at_the_very_beginning_leaves_nothing_that_talks(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    interrupted = Console(io.StringIO(), talk, terminal=True, timer=InterruptedTimer)
-    for waited in (interrupted.waiting("suspending"), interrupted.busy("starting")):
+    interrupted = Console(io.StringIO(), talk, is_terminal=True, timer=InterruptedTimer)
+    for waited in (interrupted.show_waiting("suspending"), interrupted.report_if_slow("starting")):
         with pytest.raises(KeyboardInterrupt), waited:
             pass
     timers[0].act()  # too late
@@ -171,15 +173,15 @@ def test_ctrl_c_at_the_very_beginning_leaves_nothing_that_talks(timers: list[Han
     assert timers[1].cancelled
 
 
-def test_a_reader_who_is_gone_is_a_lost_surface() -> None:
+def test_a_closed_reader_raises_output_closed() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as out:
-        lost = Console(out, out, terminal=False)
-        lost.result("line")
-        with pytest.raises(SurfaceLost):
+        lost = Console(out, out, is_terminal=False)
+        lost.write_line("line")
+        with pytest.raises(OutputClosed):
             lost.flush()
-        lost.give_up()
+        lost.discard_output()
         lost.flush()
 
 
@@ -187,13 +189,13 @@ PROGRAM = "from jetsql.output.console import process_console\nc = process_consol
 
 
 def test_closed_streams_are_no_streams() -> None:
-    code = PROGRAM + "c.result('x'); c.say('x'); c.flush()"
+    code = PROGRAM + "c.write_line('x'); c.print_message('x'); c.flush()"
     closed = ["sh", "-c", 'exec "$0" -c "$1" >&- 2>&-', sys.executable, code]
     assert subprocess.run(closed, timeout=60, check=False).returncode == 0
 
 
 def test_no_character_is_too_much_for_the_output() -> None:
-    code = PROGRAM + "c.result('a\\rb \\u6771 \\ud800'); c.flush()"
+    code = PROGRAM + "c.write_line('a\\rb \\u6771 \\ud800'); c.flush()"
     environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True, env=environ)
     assert ended.stdout == "a\rb 東 \\ud800\n".encode()

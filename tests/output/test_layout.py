@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.output.layout import COLOURS, Cell, Layout, cells, grown, natural, raw_cells, roomy
-from jetsql.output.terminal_text import cut, padded, width, wrapped
+from jetsql.output.layout import COLOURS, Cell, Layout, add_room, cells, grow_layout, natural_layout, raw_cells
+from jetsql.output.terminal_text import pad, truncate, width, wrap
 from jetsql.resultset import Column
 
 TEXTS = some.lists(some.sampled_from([*'ab 東京é🚀{}":,', "👩‍🚀", "e\u0301"]), max_size=40).map("".join)
@@ -18,12 +18,14 @@ ROWS = (
 )
 
 
-def made(columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> Layout:
-    return natural(columns, [cells(columns, row) for row in rows])
+def create_layout(columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> Layout:
+    return natural_layout(columns, [cells(columns, row) for row in rows])
 
 
-def drawn(layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS) -> list[str]:
-    return [*layout.head(), *(layout.line(cells(columns, row)) for row in rows)]
+def draw_layout(
+    layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[object, ...], ...] = ROWS
+) -> list[str]:
+    return [*layout.header_lines(), *(layout.row_line(cells(columns, row)) for row in rows)]
 
 
 @pytest.mark.parametrize(
@@ -41,67 +43,67 @@ def drawn(layout: Layout, columns: tuple[Column, ...] = JOB, rows: tuple[tuple[o
     ],
 )
 def test_a_text_is_cut_between_what_people_take_for_characters(text: str, size: int, shown: str) -> None:
-    assert cut(text, size) == shown
+    assert truncate(text, size) == shown
 
 
 @given(TEXTS, some.integers(2, 30))
 def test_what_is_cut_or_wrapped_has_room_and_loses_nothing_but_blanks(text: str, size: int) -> None:
-    lines = wrapped(text, size)
+    lines = wrap(text, size)
     assert max(width(line) for line in lines) <= size
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert width(cut(text, size)) <= size
-    assert width(padded(cut(text, size), size)) == size
+    assert width(truncate(text, size)) <= size
+    assert width(pad(truncate(text, size), size)) == size
 
 
 def test_wrapping_keeps_words_whole_where_it_can() -> None:
-    assert wrapped("the quick brown fox", 10) == ["the quick", "brown fox"]
-    assert wrapped("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
-    assert wrapped("", 5) == [""]
+    assert wrap("the quick brown fox", 10) == ["the quick", "brown fox"]
+    assert wrap("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
+    assert wrap("", 5) == [""]
 
 
 def test_the_longest_texts_give_way_first_and_numbers_never() -> None:
-    assert drawn(made().fitted(80)) == [
+    assert draw_layout(create_layout().fit(80)) == [
         "id                  | name                | rows_per_second | last_error",
         "--------------------+---------------------+-----------------+-------------------",
         "0401-9f77-b9c0-0001 | orders              |         12345.5 | NULL",
         "0401-9f77-b9c0-0002 | carrier_delays_by_… |             0.0 | [JETSQL.SINK_CHAN…",
     ]
-    assert [line.split("|")[2].strip() for line in drawn(made().fitted(50))[2:]] == ["12345.5", "0.0"]
+    assert [line.split("|")[2].strip() for line in draw_layout(create_layout().fit(50))[2:]] == ["12345.5", "0.0"]
 
 
 def test_where_it_is_enough_only_headers_give_way() -> None:
     rows = (("0401-9f77-b9c0-0001", "orders", 12345.5, None),)
-    assert drawn(made(rows=rows).fitted(53), rows=rows)[::2] == [
+    assert draw_layout(create_layout(rows=rows).fit(53), rows=rows)[::2] == [
         "id                  | name   | rows_per_… | last_err…",
         "0401-9f77-b9c0-0001 | orders |    12345.5 | NULL",
     ]
 
 
 def test_what_has_room_is_left_as_it_is() -> None:
-    assert drawn(made().fitted(300)) == drawn(made())
+    assert draw_layout(create_layout().fit(300)) == draw_layout(create_layout())
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 10, 20, 37, 50, 79, 80, 81, 120, 200])
 def test_no_line_is_longer_than_the_screen_is_wide(most: int) -> None:
-    layout = made().fitted(most)
-    assert max(width(line) for line in drawn(layout)) <= most
+    layout = create_layout().fit(most)
+    assert max(width(line) for line in draw_layout(layout)) <= most
     assert layout.width <= most
-    assert layout.hidden == (0 if most >= 50 else layout.hidden)
+    assert layout.hidden_columns == (0 if most >= 50 else layout.hidden_columns)
 
 
 def test_columns_that_have_no_room_are_counted() -> None:
-    assert [made().fitted(most).hidden for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
+    assert [create_layout().fit(most).hidden_columns for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
 
 
 def test_one_column_alone_takes_what_there_is() -> None:
     columns, rows = (Column("plan"),), (("x" * 100,),)
-    assert drawn(made(columns, rows).fitted(20), columns, rows)[-1] == "x" * 19 + "…"
+    assert draw_layout(create_layout(columns, rows).fit(20), columns, rows)[-1] == "x" * 19 + "…"
 
 
 def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
     columns, row = (Column("key"), Column("value")), ("statement", "INSERT INTO t\nSELECT a, b FROM STREAM s")
-    layout = natural(columns, [cells(columns, row)]).fitted(30)
-    assert layout.wrapped(raw_cells(columns, row)) == [
+    layout = natural_layout(columns, [cells(columns, row)]).fit(30)
+    assert layout.wrap_row(raw_cells(columns, row)) == [
         "statement | INSERT INTO t",
         "          | SELECT a, b FROM",
         "          | STREAM s",
@@ -109,25 +111,25 @@ def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
 
 
 def test_room_for_longer_values_is_taken_where_the_screen_has_it() -> None:
-    layout = made()
-    wider = roomy(layout, 1000)
+    layout = create_layout()
+    wider = add_room(layout, 1000)
     assert wider.width > layout.width
-    assert roomy(layout, wider.width) == wider
-    assert roomy(layout, wider.width - 1) == layout
+    assert add_room(layout, wider.width) == wider
+    assert add_room(layout, wider.width - 1) == layout
 
 
 def test_columns_grow_by_more_than_they_have_to() -> None:
     columns = (Column("n", "int"), Column("text"))
-    first = natural(columns, [cells(columns, (1, "x" * 40))])
-    more = grown(first, columns, [cells(columns, (1, "x" * 41))])
+    first = natural_layout(columns, [cells(columns, (1, "x" * 40))])
+    more = grow_layout(first, columns, [cells(columns, (1, "x" * 41))])
     assert more.sizes == (1, 50)
-    assert grown(more, columns, [cells(columns, (1, "x" * 50))]).sizes == more.sizes
+    assert grow_layout(more, columns, [cells(columns, (1, "x" * 50))]).sizes == more.sizes
 
 
 def test_colours_change_no_column() -> None:
     row = [Cell("a", changed=True), Cell("b"), Cell("NULL", null=True), Cell("c")]
-    layout = made()
-    coloured = layout.line(row, COLOURS)
-    assert re.sub("\x1b\\[[0-9;]*m", "", coloured).rstrip() == layout.line(row)
+    layout = create_layout()
+    coloured = layout.row_line(row, COLOURS)
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured).rstrip() == layout.row_line(row)
     assert COLOURS.null + "NULL" in coloured
     assert COLOURS.changed + "a" in coloured

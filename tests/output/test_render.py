@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.output.render import ROWS_LOOKED_AT, Format, lines
+from jetsql.output.render import SAMPLED_ROWS, Format, render_lines
 from jetsql.output.terminal_text import width
 from jetsql.resultset import Column
 
 
 @dataclass
-class Result:
+class StubRows:
     columns: tuple[Column, ...]
     rows: Iterator[tuple[object, ...]]
 
@@ -39,13 +39,13 @@ def row(**fields: object) -> SparkRow:
     return made
 
 
-def shown(form: Format, columns: dict[str, str], *rows: tuple[object, ...]) -> list[str]:
-    return list(lines(Result(tuple(Column(name, kind) for name, kind in columns.items()), iter(rows)), form))
+def render_text(form: Format, columns: dict[str, str], *rows: tuple[object, ...]) -> list[str]:
+    return list(render_lines(StubRows(tuple(Column(name, kind) for name, kind in columns.items()), iter(rows)), form))
 
 
 def one(form: Format, value: object, kind: str = "string") -> str:
     """The value alone, as CSV field or JSON member."""
-    last = shown(form, {"v": kind}, (value,))[-1]
+    last = render_text(form, {"v": kind}, (value,))[-1]
     return last.removeprefix('{"v":').removesuffix("}") if form is Format.JSON else last
 
 
@@ -66,7 +66,7 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_table_aligns_numbers_right_and_text_left() -> None:
-    assert shown(Format.TABLE, {"id": "bigint", "name": "string"}, (7, "x"), (100, "long name")) == [
+    assert render_text(Format.TABLE, {"id": "bigint", "name": "string"}, (7, "x"), (100, "long name")) == [
         " id | name",
         "----+----------",
         "  7 | x",
@@ -75,23 +75,25 @@ def test_table_aligns_numbers_right_and_text_left() -> None:
 
 
 def test_table_tells_null_from_the_text_null_and_the_empty_text() -> None:
-    table = shown(Format.TABLE, {"a": "string", "b": "int"}, (None, None), ("NULL", 1), ("", 2))
+    table = render_text(Format.TABLE, {"a": "string", "b": "int"}, (None, None), ("NULL", 1), ("", 2))
     assert table[2:] == ["NULL   | NULL", '"NULL" |    1', "       |    2"]
 
 
 def test_table_without_rows_says_so_and_without_columns_shows_nothing() -> None:
-    assert shown(Format.TABLE, {"a": "string"}) == ["a", "-", "(no rows)"]
-    assert [shown(form, {}) for form in Format] == [[] for _ in Format]
+    assert render_text(Format.TABLE, {"a": "string"}) == ["a", "-", "(no rows)"]
+    assert [render_text(form, {}) for form in Format] == [[] for _ in Format]
 
 
 def test_rows_without_columns_are_read_all_the_same() -> None:
     rows: Iterator[tuple[object, ...]] = iter([(), ()])
-    assert list(lines(Result((), rows), Format.CSV)) == []
+    assert list(render_lines(StubRows((), rows), Format.CSV)) == []
     assert list(rows) == []
 
 
 def test_wide_characters_are_aligned() -> None:
-    table = shown(Format.TABLE, {"city": "string", "n": "int"}, ("東京", 1), ("Zürich", 2), ("e\u0301", 3), ("👩‍🚀", 4))
+    table = render_text(
+        Format.TABLE, {"city": "string", "n": "int"}, ("東京", 1), ("Zürich", 2), ("e\u0301", 3), ("👩‍🚀", 4)
+    )
     assert len({width(line[: line.rindex("|")]) for line in [table[0], *table[2:]]}) == 1
 
 
@@ -109,39 +111,39 @@ def test_wide_characters_are_aligned() -> None:
     ],
 )
 def test_table_and_header_escape_what_would_drive_the_terminal(text: str, cell: str) -> None:
-    table = shown(Format.TABLE, {"v": "string", text: "int"}, (text, 1))
+    table = render_text(Format.TABLE, {"v": "string", text: "int"}, (text, 1))
     assert table[0].endswith(cell)
     assert table[2].startswith(cell)
-    assert shown(Format.VERTICAL, {text: "int"}, (1,))[1] == f"{cell} | 1"
+    assert render_text(Format.VERTICAL, {text: "int"}, (1,))[1] == f"{cell} | 1"
 
 
 def test_a_lone_text_keeps_its_lines() -> None:
-    assert shown(Format.TABLE, {"plan": "string"}, ("one\n  two\x1b\n",)) == ["plan", "----", "one", "  two\\x1b"]
+    assert render_text(Format.TABLE, {"plan": "string"}, ("one\n  two\x1b\n",)) == ["plan", "----", "one", "  two\\x1b"]
 
 
 def test_table_looks_ahead_only_so_far() -> None:
     rows = counted()
-    table = lines(Result((Column("v", "int"),), rows), Format.TABLE)
+    table = render_lines(StubRows((Column("v", "int"),), rows), Format.TABLE)
     assert next(table).strip() == "v"
-    assert next(rows) == (ROWS_LOOKED_AT,)
+    assert next(rows) == (SAMPLED_ROWS,)
 
 
 def test_a_wider_cell_further_down_widens_its_own_line() -> None:
-    rows = [("x", 1)] * ROWS_LOOKED_AT + [("much longer", 1)]
-    assert shown(Format.TABLE, {"a": "string", "b": "int"}, *rows)[-2:] == ["x | 1", "much longer | 1"]
+    rows = [("x", 1)] * SAMPLED_ROWS + [("much longer", 1)]
+    assert render_text(Format.TABLE, {"a": "string", "b": "int"}, *rows)[-2:] == ["x | 1", "much longer | 1"]
 
 
 @pytest.mark.parametrize("form", [Format.VERTICAL, Format.CSV, Format.JSON, Format.MARKDOWN])
 def test_the_other_formats_hold_no_rows_back(form: Format) -> None:
     rows = counted()
-    text = lines(Result((Column("v", "int"),), rows), form)
+    text = render_lines(StubRows((Column("v", "int"),), rows), form)
     assert len([next(text) for _ in range(4)]) == 4
     assert next(rows) <= (4,)
 
 
 def test_vertical_lists_columns_under_each_other() -> None:
     rows = [("job", "first\nsecond"), (None, "x")]
-    assert shown(Format.VERTICAL, {"name": "string", "last_error": "string"}, *rows) == [
+    assert render_text(Format.VERTICAL, {"name": "string", "last_error": "string"}, *rows) == [
         "-- row 1 --",
         "name       | job",
         "last_error | first",
@@ -150,12 +152,12 @@ def test_vertical_lists_columns_under_each_other() -> None:
         "name       | NULL",
         "last_error | x",
     ]
-    assert shown(Format.VERTICAL, {"name": "string"}) == ["(no rows)"]
+    assert render_text(Format.VERTICAL, {"name": "string"}) == ["(no rows)"]
 
 
 def test_markdown_is_a_table_in_which_nothing_is_markup() -> None:
     rows = [("a|b *c* `d`", 1), ("first\nsecond", None), (None, 2), ("_x_ y_z <b> &lt;", 3)]
-    assert shown(Format.MARKDOWN, {"last_error": "string", "n": "int"}, *rows) == [
+    assert render_text(Format.MARKDOWN, {"last_error": "string", "n": "int"}, *rows) == [
         "| last_error | n |",
         "| --- | ---: |",
         r"| a\|b \*c\* \`d\` | 1 |",
@@ -163,12 +165,12 @@ def test_markdown_is_a_table_in_which_nothing_is_markup() -> None:
         "| *NULL* | 2 |",
         r"| \_x\_ y_z \<b\> \&lt; | 3 |",
     ]
-    assert shown(Format.MARKDOWN, {"a": "string"}) == ["| a |", "| --- |"]
+    assert render_text(Format.MARKDOWN, {"a": "string"}) == ["| a |", "| --- |"]
 
 
 def test_csv_quotes_what_needs_it_and_tells_null_from_the_empty_text() -> None:
     rows = [("plain", 1), ('say "hi", now', 2), ("two\nlines\r", 3), ("", 4), (None, None)]
-    assert shown(Format.CSV, {"a,b": "string", "n": "int"}, *rows) == [
+    assert render_text(Format.CSV, {"a,b": "string", "n": "int"}, *rows) == [
         '"a,b",n',
         "plain,1",
         '"say ""hi"", now",2',
@@ -180,20 +182,20 @@ def test_csv_quotes_what_needs_it_and_tells_null_from_the_empty_text() -> None:
 
 @given(some.lists(some.tuples(some.text(some.characters(codec="utf-8")), some.text(some.characters(codec="utf-8")))))
 def test_csv_can_be_read_back(rows: list[tuple[str, str]]) -> None:
-    text = "".join(line + "\n" for line in shown(Format.CSV, {"a": "string", "b": "string"}, *rows))
+    text = "".join(line + "\n" for line in render_text(Format.CSV, {"a": "string", "b": "string"}, *rows))
     assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [list(row) for row in rows]
 
 
 @given(some.text(some.characters(codec="utf-8")))
 def test_json_texts_can_be_read_back_from_one_line(text: str) -> None:
-    (line,) = shown(Format.JSON, {text: "string"}, (text,))
+    (line,) = render_text(Format.JSON, {text: "string"}, (text,))
     assert "\n" not in line
     assert json.loads(line) == {text: text}
 
 
 def test_json_names_that_come_again_get_a_number() -> None:
     kinds = [Column("id", "int"), Column("id", "int"), Column("id_2", "int"), Column("id", "int")]
-    (line,) = lines(Result(tuple(kinds), iter([(1, 2, 3, 4)])), Format.JSON)
+    (line,) = render_lines(StubRows(tuple(kinds), iter([(1, 2, 3, 4)])), Format.JSON)
     assert line == '{"id":1,"id_3":2,"id_2":3,"id_4":4}'
 
 
@@ -253,8 +255,8 @@ def test_members_are_written_by_their_types() -> None:
     single = 0.10000000149011612
     value = {single: [row(f=single, d=0.1, v='{"a":1}'), None]}
     expected = '{"0.1":[{"f":0.1,"d":0.1,"v":{"a":1}},null]}'
-    assert list(lines(Result((column,), iter([(value,)])), Format.JSON)) == [f'{{"c":{expected}}}']
-    assert list(lines(Result((column,), iter([(value,)])), Format.VERTICAL))[1] == f"c | {expected}"
+    assert list(render_lines(StubRows((column,), iter([(value,)])), Format.JSON)) == [f'{{"c":{expected}}}']
+    assert list(render_lines(StubRows((column,), iter([(value,)])), Format.VERTICAL))[1] == f"c | {expected}"
 
 
 def test_a_variant_is_json_already() -> None:
@@ -286,7 +288,7 @@ def test_an_error_while_rows_are_read_passes_through() -> None:
 
     for form in Format:
         with pytest.raises(OSError, match="the batch failed"):
-            list(lines(Result((Column("v", "int"),), rows()), form))
+            list(render_lines(StubRows((Column("v", "int"),), rows()), form))
 
 
 @pytest.mark.parametrize("form", Format)
@@ -296,4 +298,4 @@ def test_an_error_before_the_first_row_leaves_nothing_shown(form: Format) -> Non
         yield
 
     with pytest.raises(OSError, match="the batch failed"):
-        next(lines(Result((Column("v", "int"),), rows()), form))
+        next(render_lines(StubRows((Column("v", "int"),), rows()), form))

@@ -62,6 +62,16 @@ def test_no_two_modules_have_one_name() -> None:
     assert [name for name, times in Counter(path.name for path in modules).items() if times > 1] == []
 
 
+def test_no_two_public_classes_have_one_name() -> None:
+    names = Counter(
+        node.name
+        for path in words("jetsql/**/*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert sorted(name for name, times in names.items() if times > 1) == []
+
+
 def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
     folders = Counter(path.parent for path in words("jetsql/**/*.py") if path.name != "__init__.py")
     assert {str(folder.relative_to(ROOT)): size for folder, size in folders.items() if size > 16} == {}

@@ -8,7 +8,7 @@ from jetsql.cli.flags import ExitCode
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.settings import READERS
 from jetsql.shell.session.command_table import COMMANDS
-from jetsql.shell.settings.settings_file import EXPLAINED, shown
+from jetsql.shell.settings.settings_file import DESCRIPTIONS, format_value
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.paths import ROOT
 
@@ -34,7 +34,7 @@ def test_settings() -> None:
 def test_commands_and_settings_of_the_shell() -> None:
     named = [[f"{command.word} {command.usage}".strip(), command.summary] for command in COMMANDS]
     assert [[cell.replace("\\|", "|").strip("`") for cell in row] for row in rows("command")] == named
-    settings = [[f"`{name}`", shown(ShellSettings(), name), told] for name, told in EXPLAINED.items()]
+    settings = [[f"`{name}`", format_value(ShellSettings(), name), told] for name, told in DESCRIPTIONS.items()]
     assert rows("`[shell]`") == settings
 
 

@@ -18,13 +18,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from jetsql.client.http_client import HttpClient, NothingSent
+from jetsql.client.http_client import HttpClient, RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.home.discovery import proof
 from tests.conftest import until
 from tests.support.golden_reports import compare
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 
 
@@ -34,9 +34,9 @@ def engine() -> DoorEngine:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
+def shared() -> Iterator[RunningServer]:
     """For requests that change nothing."""
-    with serving(DoorEngine()) as server:
+    with run_server(DoorEngine()) as server:
         yield server
 
 
@@ -51,7 +51,7 @@ class Response:
         return told
 
 
-def request(server: Server, method: str, path: str, body: str = "", **headers: str) -> Response:
+def request(server: RunningServer, method: str, path: str, body: str = "", **headers: str) -> Response:
     """As anybody's HTTP library does it."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **headers})
@@ -74,7 +74,7 @@ def test_a_statement_without_columns(remote: RemoteEngine) -> None:
     assert (result.columns, list(result.rows)) == ((), [])
 
 
-def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: Server) -> None:
+def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: RunningServer) -> None:
     with pytest.raises(ReportedError) as told:
         remote.run("\n FAIL job")
     report = told.value.report
@@ -92,38 +92,38 @@ def test_an_error_behind_the_first_rows(remote: RemoteEngine) -> None:
     assert list(remote.run("COUNT 1").rows) == [(0,)]
 
 
-def test_a_trace_is_for_those_who_ask(server: Server) -> None:
+def test_a_trace_is_for_those_who_ask(server: RunningServer) -> None:
     for asked in (False, True):
         body = json.dumps({"statement": "FAIL job", "trace": asked})
         trace = request(server, "POST", "/v1/sql", body).error["trace"]
         assert ("Traceback" in trace) is asked
 
 
-def test_sessions_keep_their_schema(server: Server) -> None:
+def test_sessions_keep_their_schema(server: RunningServer) -> None:
     one, other = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
     list(one.run("USE sales").rows)
-    assert (one.schema(), other.schema()) == ("sales", "default")
+    assert (one.current_schema(), other.current_schema()) == ("sales", "default")
     one.close()
     other.close()
-    assert len(server.door.sessions) == 0
+    assert len(server.http_server.sessions) == 0
 
 
-def test_a_session_that_is_gone(remote: RemoteEngine, server: Server) -> None:
+def test_a_session_that_is_gone(remote: RemoteEngine, server: RunningServer) -> None:
     list(remote.run("COUNT 1").rows)
-    for session in list(server.door.sessions._sessions):
-        server.door.sessions.close(session)
+    for session in list(server.http_server.sessions._sessions):
+        server.http_server.sessions.close(session)
     with pytest.raises(ReportedError) as told:
         remote.run("COUNT 1")
     assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
 
 
 def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None:
-    with serving(engine, idle_seconds=2.0) as server:
+    with run_server(engine, idle_seconds=2.0) as server:
         used, idle = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
         rows = used.run("ENDLESS").rows
         next(rows)
         list(idle.run("COUNT 1").rows)
-        until(lambda: len(server.door.sessions) == 1)
+        until(lambda: len(server.http_server.sessions) == 1)
         assert next(rows)
         with pytest.raises(ReportedError, match="SESSION_NOT_FOUND"):
             idle.run("COUNT 1")
@@ -133,7 +133,7 @@ def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None
 
 
 def test_too_many_sessions_are_refused(engine: DoorEngine) -> None:
-    with serving(engine, sessions_most=1) as server:
+    with run_server(engine, sessions_most=1) as server:
         first, second = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
         list(first.run("COUNT 1").rows)
         with pytest.raises(EngineError, match="sessions"):
@@ -171,7 +171,7 @@ def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: DoorEngine) 
     assert [told.report.condition for told in failed] == ["JETSQL.STATEMENT_CANCELLED"]
 
 
-def test_a_client_that_leaves_cancels_its_statement(server: Server, engine: DoorEngine) -> None:
+def test_a_client_that_leaves_cancels_its_statement(server: RunningServer, engine: DoorEngine) -> None:
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     body = json.dumps({"statement": "WAIT"})
     connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
@@ -180,13 +180,15 @@ def test_a_client_that_leaves_cancels_its_statement(server: Server, engine: Door
     assert engine.woken.wait(30)
 
 
-def test_cancelling_what_does_not_run(server: Server) -> None:
+def test_cancelling_what_does_not_run(server: RunningServer) -> None:
     response = request(server, "DELETE", "/v1/statements/none")
     assert (response.status, response.error["condition"]) == (404, "JETSQL.STATEMENT_NOT_FOUND")
 
 
 @contextmanager
-def waiting(server: Server, engine: DoorEngine, session: str | None, statement_id: str) -> Iterator[HTTPConnection]:
+def waiting(
+    server: RunningServer, engine: DoorEngine, session: str | None, statement_id: str
+) -> Iterator[HTTPConnection]:
     """A statement that waits until it is cancelled, on a connection whose response is to be read."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         body = json.dumps({"statement": "WAIT", "session": session, "id": statement_id})
@@ -196,11 +198,11 @@ def waiting(server: Server, engine: DoorEngine, session: str | None, statement_i
         yield connection
 
 
-def opened_session(server: Server) -> str:
+def opened_session(server: RunningServer) -> str:
     return str(json.loads(request(server, "POST", "/v1/sessions").content)["session"])
 
 
-def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: Server, engine: DoorEngine) -> None:
+def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: RunningServer, engine: DoorEngine) -> None:
     mine, others = opened_session(server), opened_session(server)
     with waiting(server, engine, mine, "1") as connection:
         missing = request(server, "DELETE", f"/v1/sessions/{others}/statements/2")
@@ -212,7 +214,7 @@ def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: Ser
         assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
 
 
-def test_ids_of_other_sessions_are_free_and_hidden(server: Server, engine: DoorEngine) -> None:
+def test_ids_of_other_sessions_are_free_and_hidden(server: RunningServer, engine: DoorEngine) -> None:
     mine, others = opened_session(server), opened_session(server)
     with waiting(server, engine, mine, "1") as connection:
         again = json.dumps({"statement": "COUNT 1", "session": others, "id": "1"})
@@ -224,14 +226,14 @@ def test_ids_of_other_sessions_are_free_and_hidden(server: Server, engine: DoorE
 
 
 @pytest.mark.parametrize("statement_id", ["1", "x" * 21, "0" * 129, "a statement with a long name", "\u00e4" * 30])
-def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: Server, statement_id: str) -> None:
+def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: RunningServer, statement_id: str) -> None:
     body = json.dumps({"statement": "COUNT 1", "id": statement_id})
     response = request(shared, "POST", "/v1/sql", body)
     assert (response.status, response.error["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
     assert "random UUID" in response.error["hint"]
 
 
-def test_a_statement_without_a_session_is_cancelled_by_its_id(server: Server, engine: DoorEngine) -> None:
+def test_a_statement_without_a_session_is_cancelled_by_its_id(server: RunningServer, engine: DoorEngine) -> None:
     statement_id = str(uuid.uuid4())
     with waiting(server, engine, None, statement_id) as connection:
         assert request(server, "DELETE", f"/v1/sessions/None/statements/{statement_id}").status == 404
@@ -239,7 +241,7 @@ def test_a_statement_without_a_session_is_cancelled_by_its_id(server: Server, en
         assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
 
 
-def test_the_id_of_a_session_has_128_random_bits(server: Server) -> None:
+def test_the_id_of_a_session_has_128_random_bits(server: RunningServer) -> None:
     sessions = {opened_session(server) for _ in range(20)}
     assert len(sessions) == 20
     assert min(len(base64.urlsafe_b64decode(session + "==")) for session in sessions) >= 16
@@ -247,22 +249,22 @@ def test_the_id_of_a_session_has_128_random_bits(server: Server) -> None:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer \u00e4"])
 @pytest.mark.parametrize("path", ["/v1/engine", "/v1/sql", "/nowhere"])
-def test_without_the_token_nothing_is_told(shared: Server, header: str, path: str) -> None:
+def test_without_the_token_nothing_is_told(shared: RunningServer, header: str, path: str) -> None:
     response = request(shared, "GET", path, Authorization=header)
     assert (response.status, response.error["condition"]) == (401, "JETSQL.NOT_AUTHORIZED")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", ""])
-def test_a_name_that_is_not_the_engines_is_refused(shared: Server, host: str) -> None:
+def test_a_name_that_is_not_the_engines_is_refused(shared: RunningServer, host: str) -> None:
     assert request(shared, "GET", "/v1/engine", Host=host).status == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:80", "[::1]"])
-def test_loopback_has_several_names(shared: Server, host: str) -> None:
+def test_loopback_has_several_names(shared: RunningServer, host: str) -> None:
     assert request(shared, "GET", "/v1/engine", Host=host).status == 200
 
 
-def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
+def test_health_needs_no_token(server: RunningServer, engine: DoorEngine) -> None:
     up = request(server, "GET", "/healthz", Authorization="")
     assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
     engine.closed = True
@@ -270,7 +272,7 @@ def test_health_needs_no_token(server: Server, engine: DoorEngine) -> None:
     assert (down.status, json.loads(down.content)) == (503, {"status": "down"})
 
 
-def test_metrics_count_the_sessions_and_the_running_statements(server: Server, remote: RemoteEngine) -> None:
+def test_metrics_count_the_sessions_and_the_running_statements(server: RunningServer, remote: RemoteEngine) -> None:
     list(remote.run("COUNT 1").rows)
     shown = request(server, "GET", "/metrics")
     assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
@@ -323,7 +325,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            with pytest.raises(NothingSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
+            with pytest.raises(RequestNotSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
                 RemoteEngine(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
         finally:
             listening.shutdown()
@@ -362,24 +364,24 @@ def dying(answer: bytes) -> Iterator[str]:
 )
 def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
     with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
-        door.ask("GET", "/v1/engine")
+        door.request("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
-    assert not isinstance(lost.value, NothingSent)
+    assert not isinstance(lost.value, RequestNotSent)
 
 
 def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
     with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door:
-        lines = door.stream("/v1/sql", {})
+        lines = door.stream_lines("/v1/sql", {})
         assert next(lines) == b"{}\n"
         with pytest.raises(EngineError) as lost:
             list(lines)
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
 
 
-def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: Server) -> None:
+def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
-    with pytest.raises(NothingSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+    with pytest.raises(RequestNotSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
 
@@ -407,14 +409,14 @@ BAD_BODIES = [
 
 
 @pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[f"{body[:60]} {words}" for body, words in BAD_BODIES])
-def test_what_is_no_request(shared: Server, body: str, words: str) -> None:
+def test_what_is_no_request(shared: RunningServer, body: str, words: str) -> None:
     response = request(shared, "POST", "/v1/sql", body)
     told = response.error
     assert (response.status, told["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
     assert words in told["message"]
 
 
-def test_paths_and_methods_that_are_not_there(shared: Server) -> None:
+def test_paths_and_methods_that_are_not_there(shared: RunningServer) -> None:
     assert request(shared, "GET", "/nowhere").status == 404
     assert request(shared, "GET", "/v1/sql").status == 405
 
@@ -443,7 +445,7 @@ REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize("case", REQUESTS, ids=lambda case: " ".join(map(str, case)))
-def test_whole_answers(shared: Server, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]) -> None:
+def test_whole_answers(shared: RunningServer, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]) -> None:
     method, path, body, headers = case
     with closing(HTTPConnection(urlsplit(shared.url).netloc, timeout=30)) as connection:
         content = None if body is None else json.dumps(body)
@@ -454,16 +456,16 @@ def test_whole_answers(shared: Server, case: tuple[str, str, dict[str, Any] | No
         compare([str(response.status), *(each for each in answered if "content-length" not in each), text])
 
 
-def test_stop_is_asked_for(server: Server) -> None:
+def test_stop_is_asked_for(server: RunningServer) -> None:
     assert request(server, "POST", "/v1/engine/stop", "{}").status == 202
-    assert server.stop_asked.is_set()
+    assert server.stop_requested.is_set()
 
 
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with pytest.raises(NothingSent) as told:
-        HttpClient(url, TOKEN).ask("GET", "/v1/engine")
+    with pytest.raises(RequestNotSent) as told:
+        HttpClient(url, TOKEN).request("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
 
 
@@ -472,13 +474,13 @@ def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.
         raise HTTPException
 
     monkeypatch.setattr(HTTPConnection, "connect", refuse)
-    with pytest.raises(NothingSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
-        HttpClient("http://localhost:1", TOKEN).ask("GET", "/v1/engine")
+    with pytest.raises(RequestNotSent, match=r"No engine answers at http://localhost:1: HTTPException\."):
+        HttpClient("http://localhost:1", TOKEN).request("GET", "/v1/engine")
 
 
-def test_who_does_not_know_the_token_is_sent_nothing(shared: Server) -> None:
-    with pytest.raises(NothingSent) as told:
-        HttpClient(shared.url, "another").ask("GET", "/v1/engine")
+def test_who_does_not_know_the_token_is_sent_nothing(shared: RunningServer) -> None:
+    with pytest.raises(RequestNotSent) as told:
+        HttpClient(shared.url, "another").request("GET", "/v1/engine")
     assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
 
 
@@ -486,26 +488,26 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
     with pytest.raises(EngineError) as told:
         remote.run("DIE")
     assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
-    assert not isinstance(told.value, NothingSent)
+    assert not isinstance(told.value, RequestNotSent)
 
 
 def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
         next(rows)
     remote.cancel()
     remote.close()
-    with pytest.raises(NothingSent):
+    with pytest.raises(RequestNotSent):
         remote.run("COUNT 1")
 
 
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
         next(rows)
-        server.door.running.cancel_all()
+        server.http_server.running.cancel_all()
         with pytest.raises((ReportedError, EngineError)):
             for _ in rows:
                 pass

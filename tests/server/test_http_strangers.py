@@ -14,7 +14,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from jetsql.server.auth import Access
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 
 AUTHORIZED = f"Authorization: Bearer {TOKEN}"
@@ -23,8 +23,8 @@ TWO = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nConnection
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving(DoorEngine()) as server:
+def server() -> Iterator[RunningServer]:
+    with run_server(DoorEngine()) as server:
         yield server
 
 
@@ -37,7 +37,7 @@ class Answer:
     body: bytes
 
 
-def answers(server: Server, request: str | bytes) -> list[Answer]:
+def answers(server: RunningServer, request: str | bytes) -> list[Answer]:
     """All answers to these bytes, until the engine closes the connection."""
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
@@ -56,7 +56,7 @@ def _parsed(received: bytes) -> Iterator[Answer]:
         received = received[size:]
 
 
-def ask(server: Server, line: str, *headers: str, body: str = "") -> Answer:
+def ask(server: RunningServer, line: str, *headers: str, body: str = "") -> Answer:
     """The only answer to one request."""
     length = [f"Content-Length: {len(body)}"] if body else []
     head = "\r\n".join([f"{line} HTTP/1.1", "Host: localhost", "Connection: close", *headers, *length])
@@ -87,19 +87,19 @@ def condition(answer: Answer) -> Any:
         "Host: evil.example\r\nHost: localhost\r\n",
     ],
 )
-def test_a_request_under_another_name_gets_nothing(server: Server, lines: str) -> None:
+def test_a_request_under_another_name_gets_nothing(server: RunningServer, lines: str) -> None:
     [answer] = answers(server, f"GET /v1/engine HTTP/1.1\r\n{lines}{AUTHORIZED}\r\nConnection: close\r\n\r\n")
     assert answer.status in (400, 403)
     assert b"version" not in answer.body
 
 
-def test_a_name_that_comes_twice_is_judged_by_all_of_them(server: Server) -> None:
+def test_a_name_that_comes_twice_is_judged_by_all_of_them(server: RunningServer) -> None:
     head = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n{AUTHORIZED}\r\n"
     [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
     assert answer.status in (400, 403)
 
 
-def test_what_a_forwarder_says_is_no_name(server: Server) -> None:
+def test_what_a_forwarder_says_is_no_name(server: RunningServer) -> None:
     head = f"GET /v1/engine HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: localhost\r\n{AUTHORIZED}\r\n"
     [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
     assert answer.status == 403
@@ -131,13 +131,13 @@ def test_what_a_forwarder_says_is_no_name(server: Server) -> None:
         f"X: a\0b\r\nContent-Length: 0\r\n\r\n{TWO}",
     ],
 )
-def test_what_could_be_two_requests_is_refused_whole(server: Server, framing: str) -> None:
+def test_what_could_be_two_requests_is_refused_whole(server: RunningServer, framing: str) -> None:
     """Behind a proxy, the second of them would be a request of somebody else."""
     found = answers(server, f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\n{framing}")
     assert [answer.status for answer in found] == [400]
 
 
-def test_one_request_after_the_other_is_fine(server: Server) -> None:
+def test_one_request_after_the_other_is_fine(server: RunningServer) -> None:
     head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunked = f"{len(BODY):x}\r\n{BODY}\r\n0\r\n\r\n"
     found = answers(server, f"{TWO.replace('close', 'keep-alive')}{TWO}")
@@ -146,7 +146,7 @@ def test_one_request_after_the_other_is_fine(server: Server) -> None:
     assert found[0].status == 200 and b'"end":{"rows":1}' in found[0].body
 
 
-def test_a_folded_line_belongs_to_the_header_before_it(server: Server) -> None:
+def test_a_folded_line_belongs_to_the_header_before_it(server: RunningServer) -> None:
     """As RFC 9112 has it: nothing in such a line is a header of its own."""
     head = (
         f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nX-Folded: a\r\n Content-Length: {len(TWO)}"
@@ -160,30 +160,30 @@ def test_a_folded_line_belongs_to_the_header_before_it(server: Server) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/sql", "/v1/sessions", "/v1/engine/stop"])
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"])
-def test_a_page_can_send_and_gets_nothing_done(server: Server, path: str, kind: str) -> None:
+def test_a_page_can_send_and_gets_nothing_done(server: RunningServer, path: str, kind: str) -> None:
     """These are the requests that a browser sends to other sites without asking them first."""
     foreign = ("Origin: https://evil.example", f"Content-Type: {kind}", "Sec-Fetch-Site: cross-site")
-    before = len(server.door.sessions)
+    before = len(server.http_server.sessions)
     answer = ask(server, f"POST {path}", *foreign, body=BODY)
     assert (answer.status, condition(answer)) == (401, "JETSQL.NOT_AUTHORIZED")
-    assert len(server.door.sessions) == before
-    assert not server.stop_asked.is_set()
+    assert len(server.http_server.sessions) == before
+    assert not server.stop_requested.is_set()
 
 
 @pytest.mark.parametrize("cookie", [f"Cookie: token={TOKEN}", f"Cookie: Authorization=Bearer {TOKEN}"])
-def test_no_cookie_is_a_token(server: Server, cookie: str) -> None:
+def test_no_cookie_is_a_token(server: RunningServer, cookie: str) -> None:
     assert ask(server, "GET /v1/engine", cookie).status == 401
 
 
 @pytest.mark.parametrize("token", [f"?token={TOKEN}", f"?access_token={TOKEN}"])
-def test_no_parameter_is_a_token(server: Server, token: str) -> None:
+def test_no_parameter_is_a_token(server: RunningServer, token: str) -> None:
     assert ask(server, f"GET /v1/engine{token.replace(' ', '%20')}").status == 401
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD"])
 @pytest.mark.parametrize("path", ["/healthz", "/v1/sql", "/v1/engine", "/openapi.json"])
 @pytest.mark.parametrize("token", [(), (AUTHORIZED,)])
-def test_no_page_is_ever_let_in(server: Server, method: str, path: str, token: tuple[str, ...]) -> None:
+def test_no_page_is_ever_let_in(server: RunningServer, method: str, path: str, token: tuple[str, ...]) -> None:
     asked = ("Origin: https://evil.example", "Access-Control-Request-Method: POST")
     answer = ask(server, f"{method} {path}", *asked, "Access-Control-Request-Headers: authorization", *token)
     assert [name for name in answer.headers if name.startswith("access-control")] == []
@@ -222,20 +222,20 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_no_way_of_writing_a_path_leads_past_the_token(server: Server, method: str, path: str) -> None:
+def test_no_way_of_writing_a_path_leads_past_the_token(server: RunningServer, method: str, path: str) -> None:
     answer = ask(server, f"{method} {path}")
     assert answer.status in (400, 401, 404, 405)
     assert b"jobs" not in answer.body.replace(path.encode(), b"")
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if not path.startswith(("/v1/jobs", "http:", "/healthz%0a"))])
-def test_paths_are_as_they_are_written(server: Server, path: str) -> None:
+def test_paths_are_as_they_are_written(server: RunningServer, path: str) -> None:
     """With the token, too: what looks like another path is no path."""
     assert ask(server, f"GET {path}", AUTHORIZED).status in (400, 404)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/healthz?nonce=%ff%00", "/healthz?nonce=" + "a" * 10_000])
-def test_health_answers_whatever_it_is_asked(server: Server, path: str) -> None:
+def test_health_answers_whatever_it_is_asked(server: RunningServer, path: str) -> None:
     assert ask(server, f"GET {path}").status == 200
 
 
@@ -256,7 +256,7 @@ def test_health_answers_whatever_it_is_asked(server: Server, path: str) -> None:
         "Authorization: Bearer \xff\xfe",
     ],
 )
-def test_what_is_near_the_token_is_not_the_token(server: Server, header: str) -> None:
+def test_what_is_near_the_token_is_not_the_token(server: RunningServer, header: str) -> None:
     assert ask(server, "GET /v1/engine", header).status == 401
 
 
@@ -273,5 +273,5 @@ def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPat
     access = Access(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
     shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]
-    assert [access.knows_token(headers) for headers in shown] == [False, False, False, False, True]
+    assert [access.has_token(headers) for headers in shown] == [False, False, False, False, True]
     assert compared == [token.encode() for token in tokens]

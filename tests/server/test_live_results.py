@@ -13,7 +13,7 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.live_rows import LiveMode
 from jetsql.server.statement_result import StatementResult
-from tests.support.http_server import TOKEN, Server
+from tests.support.http_server import TOKEN, RunningServer
 from tests.support.server_engine import DoorEngine
 
 
@@ -50,7 +50,7 @@ def test_who_does_not_ask_for_it_gets_no_live_answer(remote: RemoteEngine) -> No
         remote.run("LOOK 1")
 
 
-def test_the_lines_of_a_live_answer(server: Server) -> None:
+def test_the_lines_of_a_live_answer(server: RunningServer) -> None:
     body = json.dumps({"statement": "LOOK 2 0", "live": True}).encode()
     with urlopen(Request(f"{server.url}/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})) as response:
         lines = [json.loads(line) for line in response]
@@ -70,22 +70,22 @@ def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: DoorEng
     while engine.fetched != before:  # until nothing is fetched any more
         before = engine.fetched
         threading.Event().wait(0.2)
-    remote.leave()
+    remote.abandon_response()
     assert engine.ended.wait(30)
 
 
 def test_leaving_ends_the_look_and_the_next_statement_runs(remote: RemoteEngine, engine: DoorEngine) -> None:
     answer = remote.run("LOOK 1 ENDLESS", live=True)
     assert list(next(answer.batches).rows) == [(0,)]
-    remote.leave()
+    remote.abandon_response()
     assert engine.ended.wait(30)
     assert list(remote.run("COUNT 1").rows)
 
 
-def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, server: Server) -> None:
+def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, server: RunningServer) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     next(answer.rows)
-    server.door.running.cancel_all()
+    server.http_server.running.cancel_all()
     with pytest.raises((ReportedError, EngineError)):
         for _ in answer.rows:
             pass
@@ -93,9 +93,9 @@ def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, serv
 
 def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: DoorEngine) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
-    other = remote.beside()
+    other = remote.open_parallel()
     next(answer.rows)
-    other.ask("DELETE", f"/v1/sessions/{remote.session}")
+    other.request("DELETE", f"/v1/sessions/{remote.session_id}")
     with pytest.raises(ReportedError, match="session was closed"):
         for _ in answer.rows:
             pass
@@ -103,15 +103,15 @@ def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: D
     other.close()
 
 
-def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine, server: Server) -> None:
-    sessions, session = server.door.sessions, remote.session
-    planned, other = sessions._sessions[session].session, remote.beside()
+def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine, server: RunningServer) -> None:
+    sessions, session = server.http_server.sessions, remote.session_id
+    planned, other = sessions._sessions[session].session, remote.open_parallel()
 
     class Planning:
         """Its client leaves before the look is there."""
 
         def run(self, *arguments: Any) -> StatementResult:
-            other.ask("DELETE", f"/v1/sessions/{session}")
+            other.request("DELETE", f"/v1/sessions/{session}")
             return planned.run(*arguments)
 
     sessions._sessions[session].session = Planning()  # type: ignore[assignment]

@@ -14,7 +14,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 
 DESCRIPTION = json.loads(resources.files("jetsql.server").joinpath("openapi.json").read_text(encoding="utf-8"))
@@ -24,8 +24,8 @@ SCHEMA = schemathesis.openapi.from_dict(DESCRIPTION)
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving(DoorEngine(), sessions_most=100_000) as server:
+def server() -> Iterator[RunningServer]:
+    with run_server(DoorEngine(), sessions_most=100_000) as server:
         yield server
 
 
@@ -41,20 +41,23 @@ EXAMPLES = int(os.environ.get(LONG_RUN, "15"))
     derandomize=LONG_RUN not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
-def test_answers_are_as_described(case: schemathesis.Case, server: Server) -> None:
+def test_answers_are_as_described(case: schemathesis.Case, server: RunningServer) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     case.call_and_validate(base_url=server.url, headers=headers, timeout=30, excluded_checks=NOT_OURS)
 
 
-def test_the_description_names_every_path(server: Server) -> None:
+def test_the_description_names_every_path(server: RunningServer) -> None:
     described = {(path, method.upper()) for path, item in DESCRIPTION["paths"].items() for method in item}
     served = {
-        (route.path, method) for route in server.door._routes() for method in route.methods or () if method != "HEAD"
+        (route.path, method)
+        for route in server.http_server._routes()
+        for method in route.methods or ()
+        if method != "HEAD"
     }
     assert served - {("/openapi.json", "GET")} == described
 
 
-def test_it_is_served(server: Server) -> None:
+def test_it_is_served(server: RunningServer) -> None:
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     connection.request("GET", "/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
     assert json.loads(connection.getresponse().read()) == DESCRIPTION

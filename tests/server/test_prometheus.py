@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from jetsql.jobs.store.metrics import Measure
-from jetsql.server.prometheus import exposition
+from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
 from tests.support.golden_reports import compare
 from tests.support.jobs_world import World, world
@@ -30,7 +30,7 @@ class Scrape:
     """What one GET tells. values: by name, of the job named j or of no job."""
 
     def __init__(self, w: World) -> None:
-        shown = exposition(w.manager, sessions=3, statements=2)
+        shown = prometheus_response(w.manager, sessions=3, statements=2)
         self.text = shown.content.decode()
         parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
         self.families: list[Metric] = list(parse(self.text))
@@ -50,7 +50,7 @@ def commit(w: World, job_id: str, **measured: object) -> None:
     """A batch with these facts."""
     run = w.engine.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
-    measure = Measure(run.run, 1, **values)  # type: ignore[arg-type]
+    measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]
     w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, measure=measure))
     w.sql("WAIT FOR JOB j UNTIL BATCH 1")
 
@@ -101,7 +101,7 @@ def test_what_is_not_known_is_not_told(w: World) -> None:
 def test_a_job_that_failed_is_told_until_its_name_is_taken(w: World) -> None:
     job_id = w.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
     commit(w, job_id)
-    w.engine.fail(job_id, Cause("broken", heals=False))
+    w.engine.fail(job_id, Cause("broken", retryable=False))
     w.wait_status(job_id, Status.FAILED)
     assert Scrape(w).value("jetsql_job_status", status="FAILED", id=job_id) == 1
     newer = w.make("J")

@@ -15,7 +15,7 @@ import pytest
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
 from jetsql.settings import EndpointSettings
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
 from tests.support.strangers import connect, half_open, is_closed
 
@@ -32,13 +32,13 @@ WRONG_TOKEN = b"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Beare
 BEGINNINGS = [SILENT, HALF_A_HEAD, HEALTH, REFUSED_WITH_BODY, HEALTH_WITH_BODY, UPGRADE, WRONG_TOKEN]
 
 
-def port_of(server: Server) -> int:
+def port_of(server: RunningServer) -> int:
     port = urlsplit(server.url).port
     assert port is not None
     return port
 
 
-def counts(server: Server) -> list[tuple[int]]:
+def counts(server: RunningServer) -> list[tuple[int]]:
     """What an honest client gets."""
     with closing(RemoteEngine(server.url, TOKEN)) as client:
         return list(client.run("COUNT 2").rows)
@@ -52,7 +52,7 @@ def post(statement: str, session: str = "") -> tuple[bytes, bytes]:
 
 
 def test_1500_half_open_connections_do_not_lock_out_a_client_at_the_same_address() -> None:
-    with serving(DoorEngine(), settings=NEVER) as server, half_open(port_of(server), 1500, *BEGINNINGS) as strangers:
+    with run_server(DoorEngine(), settings=NEVER) as server, half_open(port_of(server), 1500, *BEGINNINGS) as strangers:
         assert counts(server) == [(0,), (1,)]
         surplus = strangers[: len(strangers) - NEVER.logins_most]
         assert all(is_closed(stranger) for stranger in surplus)
@@ -61,7 +61,7 @@ def test_1500_half_open_connections_do_not_lock_out_a_client_at_the_same_address
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_a_connection_without_the_token_is_closed(beginning: bytes) -> None:
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         stranger.sendall(beginning)
         assert is_closed(stranger)
 
@@ -69,7 +69,7 @@ def test_a_connection_without_the_token_is_closed(beginning: bytes) -> None:
 @pytest.mark.parametrize("drop", [b"x", b"1\r\nx\r\n", HEALTH])
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_bytes_that_trickle_do_not_keep_a_connection_open(beginning: bytes, drop: bytes) -> None:
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         stranger.sendall(beginning)
         assert trickles_until_closed(stranger, drop)
 
@@ -88,7 +88,7 @@ def trickles_until_closed(connection: socket.socket, drop: bytes) -> bool:
 
 
 def test_a_client_that_reads_no_responses_is_closed() -> None:
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         with pytest.raises(ConnectionError):
             while True:
                 stranger.sendall(HEALTH * 1000)
@@ -96,7 +96,7 @@ def test_a_client_that_reads_no_responses_is_closed() -> None:
 
 def test_a_connection_that_was_used_is_a_strangers_again() -> None:
     """A proxy may hand it to another client."""
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body)
         assert connection.recv(1)
@@ -105,13 +105,13 @@ def test_a_connection_that_was_used_is_a_strangers_again() -> None:
 
 
 def test_a_body_that_never_ends_is_given_up() -> None:
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body[:-1])
         assert is_closed(connection)
 
 
-def wait_for_deadline(server: Server, meanwhile: Callable[[], None] = lambda: None) -> None:
+def wait_for_deadline(server: RunningServer, meanwhile: Callable[[], None] = lambda: None) -> None:
     """Return when a stranger that came now was closed."""
     with connect(port_of(server)) as stranger:
         stranger.settimeout(0.05)
@@ -123,7 +123,7 @@ def wait_for_deadline(server: Server, meanwhile: Callable[[], None] = lambda: No
 
 
 def test_a_body_that_is_slow_with_the_token_arrives() -> None:
-    with serving(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         body = json.dumps({"statement": "COUNT 1"}).encode()
         head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n"
         connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
@@ -135,7 +135,7 @@ def test_a_body_that_is_slow_with_the_token_arrives() -> None:
 
 def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
     engine = DoorEngine()
-    with serving(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
+    with run_server(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
         with closing(RemoteEngine(server.url, TOKEN)) as client:
             failed: list[str] = []
 
@@ -158,19 +158,19 @@ def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
 
 def test_every_statement_thread_and_more_have_a_connection() -> None:
     """256 statements run at once, and the ones after them wait; none of them is refused."""
-    with serving(DoorEngine(), settings=SOON) as server:
+    with run_server(DoorEngine(), settings=SOON) as server:
         clients = [HTTPConnection(urlsplit(server.url).netloc, timeout=60) for _ in range(600)]
         for client in clients:
             client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})
         wait_for_deadline(server)
         assert status_of_engine(server) == 200
-        server.door.running.cancel_all()
+        server.http_server.running.cancel_all()
         assert {client.getresponse().status for client in clients} == {400}
         for client in clients:
             client.close()
 
 
-def status_of_engine(server: Server) -> int:
+def status_of_engine(server: RunningServer) -> int:
     """The status of a request that needs no statement thread."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as client:
         client.request("GET", "/v1/engine", headers={"Authorization": f"Bearer {TOKEN}"})

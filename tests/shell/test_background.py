@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from jetsql.shell.session.background_threads import Troubles, go_on
+from jetsql.shell.session.background_threads import BackgroundErrors, run_until_stopped
 
 
 def test_it_is_told_once_and_goes_on() -> None:
     told: list[str] = []
-    troubles, over = Troubles(told.append), threading.Event()
+    troubles, over = BackgroundErrors(told.append), threading.Event()
     turns = iter([ValueError("no\nnumber"), ValueError("again"), None, None])
 
     def turn() -> None:
@@ -19,7 +19,7 @@ def test_it_is_told_once_and_goes_on() -> None:
         elif isinstance(error, Exception):
             raise error
 
-    go_on(turn, over, lambda error: troubles.met("Looking", error), pause=0)
+    run_until_stopped(turn, over, lambda error: troubles.record("Looking", error), pause=0)
     assert told == ["Looking failed, and is tried again: ValueError: no number. All about it: .errors"]
     assert next(turns, None) is None
     empty, head, *trace = troubles.details()
@@ -30,4 +30,4 @@ def test_it_is_told_once_and_goes_on() -> None:
 
 
 def test_nothing_is_told_of_what_goes_well() -> None:
-    assert Troubles(lambda words: None).details() == []
+    assert BackgroundErrors(lambda words: None).details() == []

@@ -1,4 +1,4 @@
-"""The keeper of names over a real HTTP door, and the menu's side of completion."""
+"""The catalog cache over a real HTTP endpoint, and the menu of completion."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine, DoorSession
 
 Row = tuple[Any, ...]
 
 
 @dataclass
-class Catalog(DoorEngine):
-    """An engine that knows some names. asked: the questions that it got, in their order."""
+class CatalogEngine(DoorEngine):
+    """An engine that knows some names. queries: those it received, in order."""
 
-    asked: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=lambda: ["orders", "Big Orders"])
 
     def session(self) -> DoorSession:
         return CatalogSession(self)
 
     def run(self, text: str) -> StatementResult:
-        self.asked.append(text)
+        self.queries.append(text)
         columns = ("id", "name", "status", "last_error")
         return result(columns, [("01", "totals", "RUNNING", None), ("00", "old", "FAILED", "broken")])
 
 
 class CatalogSession(DoorSession):
-    engine: Catalog
+    engine: CatalogEngine
 
     def run(self, text: str, parameters: Any = None, live: Any = False) -> StatementResult:
-        self.engine.asked.append(text)
+        self.engine.queries.append(text)
         match text.split()[:2]:
             case ["SHOW", "TABLES"]:
                 tables = [("default", name, False) for name in self.engine.tables]
@@ -78,148 +78,148 @@ def result(columns: tuple[str, ...], rows: list[Row]) -> StatementResult:
 
 
 @dataclass
-class Kept:
-    """A keeper over an engine. urls: the last is where the link finds one."""
+class RunningCache:
+    """A cache over an engine. urls: the last is where the connection finds an engine."""
 
-    keeper: CatalogCache
-    engine: Catalog
-    link: EngineConnection
-    news: threading.Condition
+    cache: CatalogCache
+    engine: CatalogEngine
+    connection: EngineConnection
+    changed: threading.Condition
     urls: list[str]
 
     def type(self, marked: str, until: Callable[[Names], object]) -> Names:
         """Type a text with | for the cursor, and wait for names."""
         before, _, behind = marked.partition("|")
-        self.keeper.want(before + behind, len(before))
-        with self.news:
-            assert self.news.wait_for(lambda: until(self.keeper.names), 20)
-        return self.keeper.names
+        self.cache.request(before + behind, len(before))
+        with self.changed:
+            assert self.changed.wait_for(lambda: until(self.cache.names), 20)
+        return self.cache.names
 
 
-def failed(error: Exception) -> None:
+def raise_failure(error: Exception) -> None:
     raise error
 
 
 @contextmanager
-def keeping(engine: Catalog) -> Iterator[Kept]:
+def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
     news = threading.Condition()
 
     def changed() -> None:
         with news:
             news.notify_all()
 
-    with serving(engine) as server:
+    with run_server(engine) as server:
         urls = [server.url]
-        link = EngineConnection(lambda talk: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
-        link.engine()
-        keeper = CatalogCache(link, changed, failed)
-        keeper.begin()
+        connection = EngineConnection(lambda progress: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
+        connection.wait_for_engine()
+        cache = CatalogCache(connection, changed, raise_failure)
+        cache.start()
         try:
-            yield Kept(keeper, engine, link, news, urls)
+            yield RunningCache(cache, engine, connection, news, urls)
         finally:
-            keeper.close()
-            link.close()
+            cache.close()
+            connection.close()
 
 
 @pytest.fixture
-def kept() -> Iterator[Kept]:
-    with keeping(Catalog()) as found:
-        yield found
+def cache() -> Iterator[RunningCache]:
+    with run_cache(CatalogEngine()) as running:
+        yield running
 
 
-def test_what_the_text_needs_is_asked_for_and_no_more(kept: Kept) -> None:
-    names = kept.type("SELECT o.| FROM orders o", lambda names: names.functions)
-    assert kept.engine.asked == [
+def test_what_the_text_needs_is_asked_for_and_no_more(cache: RunningCache) -> None:
+    names = cache.type("SELECT o.| FROM orders o", lambda names: names.functions)
+    assert cache.engine.queries == [
         "SHOW VIEWS IN `default`",
         "SHOW TABLES IN `default`",
         "SHOW SCHEMAS",
         "DESCRIBE TABLE `default`.`orders`",
         "SHOW FUNCTIONS",
     ]
-    assert names.tables["default"] == (TableName("orders"), TableName("Big Orders"), TableName("recent", view=True))
-    assert names.tables[TEMPORARY] == (TableName("draft", view=True),)
+    assert names.tables["default"] == (TableName("orders"), TableName("Big Orders"), TableName("recent", is_view=True))
+    assert names.tables[TEMPORARY] == (TableName("draft", is_view=True),)
     assert names.schemas == ("default", "sales")
-    assert names.columns == {TableKey("default", "orders"): (Known("id", "bigint"), Known("day", "date"))}
+    assert names.columns == {TableKey("default", "orders"): (KnownName("id", "bigint"), KnownName("day", "date"))}
     assert [function.name for function in names.functions] == ["!=", "mine", "upper"]
 
 
-def test_what_is_fresh_is_not_asked_for_again(kept: Kept) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    asked = len(kept.engine.asked)
-    kept.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
-    assert kept.engine.asked[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
+def test_what_is_fresh_is_not_asked_for_again(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    asked = len(cache.engine.queries)
+    cache.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
+    assert cache.engine.queries[asked:] == ["DESCRIBE TABLE `default`.`big orders`"]
 
 
-def test_temporary_views_are_described_by_their_name_alone(kept: Kept) -> None:
-    kept.type("SELECT | FROM draft", lambda names: TableKey(TEMPORARY, "draft") in names.columns)
-    assert "DESCRIBE TABLE `draft`" in kept.engine.asked
+def test_temporary_views_are_described_by_their_name_alone(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM draft", lambda names: TableKey(TEMPORARY, "draft") in names.columns)
+    assert "DESCRIBE TABLE `draft`" in cache.engine.queries
 
 
-def test_statements_of_jobs_ask_for_jobs_alone(kept: Kept) -> None:
-    names = kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    assert kept.engine.asked == ["SHOW ALL JOBS"]
+def test_statements_of_jobs_ask_for_jobs_alone(cache: RunningCache) -> None:
+    names = cache.type("SUSPEND JOB |", lambda names: names.jobs)
+    assert cache.engine.queries == ["SHOW ALL JOBS"]
     assert names.jobs == (JobName("01", "totals", Status.RUNNING), JobName("00", "old", Status.FAILED))
-    assert kept.type("DROP SNAPSHOT |", lambda names: names.snapshots).snapshots == (SnapshotName("noon", "totals"),)
-    assert kept.engine.asked == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
+    assert cache.type("DROP SNAPSHOT |", lambda names: names.snapshots).snapshots == (SnapshotName("noon", "totals"),)
+    assert cache.engine.queries == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
 
 
-def test_settings_of_spark_with_the_first_sentence_of_their_meaning(kept: Kept) -> None:
-    names = kept.type("SET sp|", lambda names: names.confs)
-    assert names.confs == (Known("spark.a"), Known("spark.b", "Says how"))
+def test_settings_of_spark_with_the_first_sentence_of_their_meaning(cache: RunningCache) -> None:
+    names = cache.type("SET sp|", lambda names: names.confs)
+    assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))
 
 
-def test_a_statement_that_may_change_names_makes_them_old_news(kept: Kept) -> None:
-    kept.type("SELECT * FROM |", lambda names: names.functions)
-    kept.keeper.statement_done("SELECT 1")
-    kept.keeper.statement_done("CREATE TABLE fresh (a INT)")
-    kept.engine.tables.append("fresh")
-    asked = len(kept.engine.asked)
-    names = kept.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
-    assert kept.engine.asked[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
+def test_a_statement_that_may_change_names_makes_them_old_news(cache: RunningCache) -> None:
+    cache.type("SELECT * FROM |", lambda names: names.functions)
+    cache.cache.expire_names("SELECT 1")
+    cache.cache.expire_names("CREATE TABLE fresh (a INT)")
+    cache.engine.tables.append("fresh")
+    asked = len(cache.engine.queries)
+    names = cache.type("SELECT * FROM f|", lambda names: TableName("fresh") in names.tables["default"])
+    assert cache.engine.queries[asked : asked + 2] == ["SHOW VIEWS IN `default`", "SHOW TABLES IN `default`"]
     assert names.functions
 
 
-def test_the_schema_is_that_of_the_session(kept: Kept) -> None:
-    kept.link.in_schema("sales")
-    assert kept.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
-    assert "SHOW TABLES IN `sales`" in kept.engine.asked
+def test_the_schema_is_that_of_the_session(cache: RunningCache) -> None:
+    cache.connection.set_schema("sales")
+    assert cache.type("SELECT * FROM |", lambda names: "sales" in names.tables).schema == "sales"
+    assert "SHOW TABLES IN `sales`" in cache.engine.queries
 
 
-def test_a_question_that_has_no_answer_is_not_repeated(kept: Kept) -> None:
-    kept.engine.tables.append("broken")
-    kept.type("SELECT | FROM broken", lambda names: names.functions)
-    kept.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
-    assert kept.engine.asked.count("DESCRIBE TABLE `default`.`broken`") == 1
+def test_a_question_that_has_no_answer_is_not_repeated(cache: RunningCache) -> None:
+    cache.engine.tables.append("broken")
+    cache.type("SELECT | FROM broken", lambda names: names.functions)
+    cache.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
+    assert cache.engine.queries.count("DESCRIBE TABLE `default`.`broken`") == 1
 
 
-def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(kept: Kept) -> None:
-    kept.type("SUSPEND JOB |", lambda names: names.jobs)
-    old = kept.link.engine()
-    with serving(Catalog(tables=["elsewhere"])) as server:
-        kept.link.lost(old)
+def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(cache: RunningCache) -> None:
+    cache.type("SUSPEND JOB |", lambda names: names.jobs)
+    old = cache.connection.wait_for_engine()
+    with run_server(CatalogEngine(tables=["elsewhere"])) as server:
+        cache.connection.mark_lost(old)
         old.close()
-        kept.urls.append(server.url)
-        kept.link.engine()
-        names = kept.type("SELECT * FROM |", lambda names: names.functions)
+        cache.urls.append(server.url)
+        cache.connection.wait_for_engine()
+        names = cache.type("SELECT * FROM |", lambda names: names.functions)
     assert TableName("elsewhere") in names.tables["default"]
     assert names.jobs
 
 
 def test_without_an_engine_there_are_no_names(unreachable: CatalogCache) -> None:
-    unreachable.want("SUSPEND JOB ", 12)
-    unreachable.wake()
+    unreachable.request("SUSPEND JOB ", 12)
+    unreachable.wake_up()
     assert unreachable.names == Names()
 
 
 @pytest.fixture
 def unreachable() -> Iterator[CatalogCache]:
-    keeper = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, failed)
-    keeper.begin()
-    yield keeper
-    keeper.close()
+    cache = CatalogCache(EngineConnection(refuse, lambda: None, lambda words: None), lambda: None, raise_failure)
+    cache.start()
+    yield cache
+    cache.close()
 
 
-def refuse(talk: object) -> RemoteEngine:
+def refuse(progress: object) -> RemoteEngine:
     raise AssertionError("nobody asks for an engine to be started")
 
 
@@ -230,17 +230,17 @@ def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> l
     return [(each.text, each.start_position, each.display_meta_text) for each in found]
 
 
-def test_the_menu(kept: Kept) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.keeper, lambda: ["best"])
+def test_the_menu(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    completer = ShellCompleter(cache.cache, lambda: ["best"])
     assert offered(completer, "SELECT i| FROM orders") == [("id", -1, "column, bigint"), ("interval", -1, "")]
     assert offered(completer, "SELECT 1;\nSHOW JOBS l|") == [("like", -1, "")]
     assert offered(completer, ".run |") == [("best", 0, "favourite")]
 
 
-def test_the_menu_does_not_come_where_nobody_needs_it(kept: Kept) -> None:
-    kept.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(kept.keeper, lambda: [])
+def test_the_menu_does_not_come_where_nobody_needs_it(cache: RunningCache) -> None:
+    cache.type("SELECT | FROM orders", lambda names: names.functions)
+    completer = ShellCompleter(cache.cache, lambda: [])
     for marked in ("|", "SELECT 1; |", "SELECT 1 |", "SELECT id| FROM orders", "SELECT 1 from|"):
         assert offered(completer, marked) == [], marked
         assert offered(completer, marked, asked=True), marked
@@ -249,9 +249,9 @@ def test_the_menu_does_not_come_where_nobody_needs_it(kept: Kept) -> None:
     assert "upper(" in [text for text, _, _ in offered(completer, "SELECT | FROM orders", asked=True)]
 
 
-def test_files_are_offered_for_commands_that_read_some(kept: Kept, tmp_path: Path) -> None:
+def test_files_are_offered_for_commands_that_read_some(cache: RunningCache, tmp_path: Path) -> None:
     (tmp_path / "one.sql").touch()
     (tmp_path / "two").mkdir()
-    completer = ShellCompleter(kept.keeper, lambda: [])
+    completer = ShellCompleter(cache.cache, lambda: [])
     assert [text for text, _, _ in offered(completer, f".read {tmp_path}/o|")] == ["ne.sql"]
     assert {text for text, _, _ in offered(completer, f".read {tmp_path}/|")} == {"one.sql", "two"}

@@ -1,4 +1,4 @@
-"""The keeper of names asks Spark itself, and understands what it answers."""
+"""The cache of names asks Spark itself, and understands what it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 
 pytestmark = pytest.mark.spark
 
@@ -36,30 +36,32 @@ CLEAN_UP = ("DROP JOB keeper_counts", "DROP SNAPSHOT keeper_noon", "USE default"
 
 
 @pytest.fixture(scope="module")
-def link(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
-    with serving(engine) as server:
-        link = EngineConnection(lambda talk: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None)
+def connection(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
+    with run_server(engine) as server:
+        connection = EngineConnection(
+            lambda progress: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None
+        )
         for text in SET_UP:
-            run(link, text)
-        yield link
+            run(connection, text)
+        yield connection
         for text in CLEAN_UP:
-            run(link, text)
-        link.close()
+            run(connection, text)
+        connection.close()
 
 
-def run(link: EngineConnection, text: str) -> None:
-    list(link.engine().run(text).rows)
-    link.in_schema(link.engine().schema())
+def run(connection: EngineConnection, text: str) -> None:
+    list(connection.wait_for_engine().run(text).rows)
+    connection.set_schema(connection.wait_for_engine().current_schema())
 
 
-class Typist:
-    """Types texts, with | for the cursor, and sees what is offered when the names have come."""
+class CompletionUser:
+    """Types texts, with | for the cursor, and sees what is offered after the names are loaded."""
 
-    def __init__(self, link: EngineConnection) -> None:
+    def __init__(self, connection: EngineConnection) -> None:
         self.news = threading.Condition()
         self.failures: list[Exception] = []
-        self.keeper = CatalogCache(link, self._changed, self.failures.append)
-        self.keeper.begin()
+        self.cache = CatalogCache(connection, self._changed, self.failures.append)
+        self.cache.start()
 
     def _changed(self) -> None:
         with self.news:
@@ -67,27 +69,27 @@ class Typist:
 
     def offered(self, marked: str, until: Callable[[Names], object]) -> list[str]:
         before, _, behind = marked.partition("|")
-        self.keeper.want(before + behind, len(before))
+        self.cache.request(before + behind, len(before))
         with self.news:
-            assert self.news.wait_for(lambda: until(self.keeper.names), 60)
-        return [each.text for each in complete(before + behind, len(before), self.keeper.names)]
+            assert self.news.wait_for(lambda: until(self.cache.names), 60)
+        return [each.text for each in complete(before + behind, len(before), self.cache.names)]
 
 
 @pytest.fixture(scope="module")
-def typist(link: EngineConnection) -> Iterator[Typist]:
-    typist = Typist(link)
+def typist(connection: EngineConnection) -> Iterator[CompletionUser]:
+    typist = CompletionUser(connection)
     yield typist
-    typist.keeper.close()
+    typist.cache.close()
 
 
-def test_tables_views_and_schemas(typist: Typist) -> None:
+def test_tables_views_and_schemas(typist: CompletionUser) -> None:
     found = typist.offered("SELECT * FROM |", lambda names: names.schemas)
     assert {"visits", "counts", "recent", "draft", "keeper", "jetsql"} <= set(found)
     assert typist.offered("DROP VIEW re|", lambda names: names.schemas) == ["recent"]
     assert typist.offered("SELECT * FROM jetsql.jo|", lambda names: "jetsql" in names.tables) == ["job_history", "jobs"]
 
 
-def test_columns(typist: Typist) -> None:
+def test_columns(typist: CompletionUser) -> None:
     found = typist.offered("SELECT v.| FROM visits v", lambda names: names.columns)
     assert found == ["id", "`page name`", "place", "day", "*"]
     assert typist.offered("SELECT place.| FROM visits", lambda names: names.columns) == ["town"]
@@ -97,16 +99,16 @@ def test_columns(typist: Typist) -> None:
     assert found == ["status", "started_time", "statement"]
 
 
-def test_functions_and_settings(typist: Typist) -> None:
+def test_functions_and_settings(typist: CompletionUser) -> None:
     assert "coalesce(" in typist.offered("SELECT coal|", lambda names: names.functions)
     found = typist.offered("SET spark.sql.shuffle.|", lambda names: names.confs)
     assert "partitions" in found
-    about = {conf.name: conf.about for conf in typist.keeper.names.confs}
+    about = {conf.name: conf.description for conf in typist.cache.names.confs}
     assert about["spark.sql.shuffle.partitions"]
 
 
-def test_jobs_and_snapshots(typist: Typist) -> None:
+def test_jobs_and_snapshots(typist: CompletionUser) -> None:
     assert typist.offered("RESUME JOB keeper|", lambda names: names.jobs) == ["keeper_counts"]
-    assert typist.keeper.names.jobs[0].status is Status.SUSPENDED
+    assert typist.cache.names.jobs[0].status is Status.SUSPENDED
     assert typist.offered("SUSPEND JOB keeper|", lambda names: names.jobs) == []
     assert typist.offered("DROP SNAPSHOT keeper|", lambda names: names.snapshots) == ["keeper_noon"]

@@ -8,43 +8,43 @@ from hypothesis import strategies as some
 
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.shell.completion.candidates import Candidate, Sort
+from jetsql.shell.completion.candidates import Candidate, CandidateKind
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.complete_dot_commands import argument_at
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableKey, TableName
-from jetsql.shell.session.command_table import COMMANDS, Argument
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.session.command_table import COMMANDS, ArgumentKind
 from tests.support.hypothesis_profiles import examples
 
 NAMES = Names(
     schema="default",
     schemas=("default", "jetsql", "sales"),
     tables={
-        TEMPORARY: (TableName("draft", view=True),),
+        TEMPORARY: (TableName("draft", is_view=True),),
         "default": (
             TableName("orders"),
             TableName("my table"),
             TableName("big_orders"),
-            TableName("recent", view=True),
+            TableName("recent", is_view=True),
             TableName("job"),
         ),
-        "sales": (TableName("invoices"), TableName("open_invoices", view=True)),
-        "jetsql": (TableName("jobs", view=True), TableName("metrics", view=True)),
+        "sales": (TableName("invoices"), TableName("open_invoices", is_view=True)),
+        "jetsql": (TableName("jobs", is_view=True), TableName("metrics", is_view=True)),
     },
     columns={
         TableKey("default", "orders"): (
-            Known("id", "bigint"),
-            Known("customer", "string"),
-            Known("amount", "double"),
-            Known("address", "struct<street:string,geo:struct<lat:double,lon:decimal(9,6)>,`zip code`:string>"),
+            KnownName("id", "bigint"),
+            KnownName("customer", "string"),
+            KnownName("amount", "double"),
+            KnownName("address", "struct<street:string,geo:struct<lat:double,lon:decimal(9,6)>,`zip code`:string>"),
         ),
-        TableKey("default", "big_orders"): (Known("id", "bigint"), Known("total", "double")),
-        TableKey("default", "my table"): (Known("a b", "int"), Known("from", "int")),
-        TableKey("sales", "invoices"): (Known("number", "int"), Known("due", "date")),
-        TableKey("jetsql", "jobs"): (Known("name", "string"), Known("status", "string")),
-        TableKey(TEMPORARY, "draft"): (Known("note", "string"),),
+        TableKey("default", "big_orders"): (KnownName("id", "bigint"), KnownName("total", "double")),
+        TableKey("default", "my table"): (KnownName("a b", "int"), KnownName("from", "int")),
+        TableKey("sales", "invoices"): (KnownName("number", "int"), KnownName("due", "date")),
+        TableKey("jetsql", "jobs"): (KnownName("name", "string"), KnownName("status", "string")),
+        TableKey(TEMPORARY, "draft"): (KnownName("note", "string"),),
     },
-    functions=(Known("count"), Known("concat"), Known("sum"), Known("upper")),
-    confs=(Known("spark.sql.ansi.enabled", "Errors instead of NULL."), Known("spark.sql.shuffle.partitions")),
+    functions=(KnownName("count"), KnownName("concat"), KnownName("sum"), KnownName("upper")),
+    confs=(KnownName("spark.sql.ansi.enabled", "Errors instead of NULL."), KnownName("spark.sql.shuffle.partitions")),
     jobs=(
         JobName("0004", "totals", Status.RUNNING),
         JobName("0003", "late totals", Status.SUSPENDED),
@@ -52,7 +52,7 @@ NAMES = Names(
         JobName("0001", "totals", Status.COMPLETED),
     ),
     snapshots=(SnapshotName("noon", "totals"), SnapshotName("before noon", "totals")),
-    favourites=(Known("top", "SELECT 1"),),
+    favourites=(KnownName("top", "SELECT 1"),),
 )
 
 
@@ -61,10 +61,10 @@ def at(marked: str) -> tuple[Candidate, ...]:
     return complete(before + behind, len(before), NAMES)
 
 
-def texts(marked: str, *sorts: Sort) -> list[str]:
+def texts(marked: str, *sorts: CandidateKind) -> list[str]:
     """What is offered, of some sorts only where they are given, functions never without being asked for."""
     found = at(marked)
-    return [each.text for each in found if (each.sort in sorts if sorts else each.sort is not Sort.FUNCTION)]
+    return [each.text for each in found if (each.kind in sorts if sorts else each.kind is not CandidateKind.FUNCTION)]
 
 
 # The whole offer, without functions; words in any order.
@@ -433,32 +433,38 @@ def test_what_is_among_the_offers(marked: str, words: str) -> None:
     ],
 )
 def test_functions(marked: str, functions: list[str]) -> None:
-    assert texts(marked, Sort.FUNCTION) == functions
+    assert texts(marked, CandidateKind.FUNCTION) == functions
 
 
 def test_names_of_their_own_kind_come_first_and_words_before_functions() -> None:
-    sorts = [each.sort for each in at("SELECT c| FROM orders")]
-    assert sorts == [Sort.COLUMN, Sort.KEYWORD, Sort.KEYWORD, Sort.FUNCTION, Sort.FUNCTION]
+    sorts = [each.kind for each in at("SELECT c| FROM orders")]
+    assert sorts == [
+        CandidateKind.COLUMN,
+        CandidateKind.KEYWORD,
+        CandidateKind.KEYWORD,
+        CandidateKind.FUNCTION,
+        CandidateKind.FUNCTION,
+    ]
 
 
 def test_each_candidate_says_what_it_is() -> None:
     [job] = at("RESUME JOB l|")
-    assert (job.display, job.sort, job.about, job.start) == ("late totals", Sort.JOB, "SUSPENDED", 11)
+    assert (job.display, job.kind, job.description, job.start) == ("late totals", CandidateKind.JOB, "SUSPENDED", 11)
     [option] = at("CREATE JOB x OPTIONS ('restart|")
-    assert option.about.startswith("Restarts in a row without progress after an error.")
-    about = {each.display: each.about for each in at("CREATE JOB x OPTIONS ('trigger' = '|")}
+    assert option.description.startswith("Restarts in a row without progress after an error.")
+    about = {each.display: each.description for each in at("CREATE JOB x OPTIONS ('trigger' = '|")}
     assert about["interval"] == "Go on for ever, batch after batch. The default."
     [column] = at("SELECT o.cu| FROM orders o")
-    assert column.about == "string"
-    assert {each.text: each.about for each in at("SELECT id| FROM orders o, big_orders b")}["id"] == "bigint of o"
-    assert {each.text: each.about for each in at("SELECT o| FROM orders o")}["o"] == "orders"
+    assert column.description == "string"
+    assert {each.text: each.description for each in at("SELECT id| FROM orders o, big_orders b")}["id"] == "bigint of o"
+    assert {each.text: each.description for each in at("SELECT o| FROM orders o")}["o"] == "orders"
 
 
 def test_every_option_and_value_is_offered_with_an_explanation() -> None:
-    offered = {each.display: each.about for each in at("CREATE JOB x OPTIONS (|")}
+    offered = {each.display: each.description for each in at("CREATE JOB x OPTIONS (|")}
     assert offered == {spec.name: spec.explanation for spec in OPTIONS}
     for spec in OPTIONS:
-        values = {each.display: each.about for each in at(f"CREATE JOB x OPTIONS ('{spec.name}' = |")}
+        values = {each.display: each.description for each in at(f"CREATE JOB x OPTIONS ('{spec.name}' = |")}
         assert [value.explanation for value in spec.fixed if not values[value.word].startswith(value.explanation)] == []
         assert all(value.explanation.endswith(".") for value in spec.fixed)
 
@@ -466,22 +472,22 @@ def test_every_option_and_value_is_offered_with_an_explanation() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (".read ", (Argument.FILE, 6)),
-        (".read a b", (Argument.FILE, 6)),
-        (".output >>a", (Argument.FILE, 10)),
-        (".output >> a", (Argument.FILE, 11)),
+        (".read ", (ArgumentKind.FILE, 6)),
+        (".read a b", (ArgumentKind.FILE, 6)),
+        (".output >>a", (ArgumentKind.FILE, 10)),
+        (".output >> a", (ArgumentKind.FILE, 11)),
         (".read", None),
         ("SELECT 1", None),
-        (".set keys v", (Argument.SETTING, 10)),
+        (".set keys v", (ArgumentKind.SETTING, 10)),
         (".nothing x", None),
     ],
 )
-def test_the_argument_at_the_cursor(text: str, found: tuple[Argument, int] | None) -> None:
+def test_the_argument_at_the_cursor(text: str, found: tuple[ArgumentKind, int] | None) -> None:
     assert argument_at(text, len(text)) == found
 
 
 def test_every_command_is_offered_with_what_it_does() -> None:
-    assert {each.text: each.about for each in at(".|")} == {each.word: each.summary for each in COMMANDS}
+    assert {each.text: each.description for each in at(".|")} == {each.word: each.summary for each in COMMANDS}
 
 
 _PIECES = some.sampled_from(
@@ -513,7 +519,7 @@ def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
     """What was read of the text before is kept for the next key. The tokens at the cursor are at the same places."""
     columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
     found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
-    names = [{each.text for each in offered if each.sort is Sort.COLUMN} for offered in found]
+    names = [{each.text for each in offered if each.kind is CandidateKind.COLUMN} for offered in found]
     assert names == [{"id", "customer", "amount", "address"}, {"id", "total"}]
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from jetsql.shell.repl.keys import runs_at_enter
-from jetsql.shell.session.entries import DotCommand, Sql, complete, entries
+from jetsql.shell.repl.keys import should_run
+from jetsql.shell.session.entries import DotCommand, SqlInput, is_complete, parse_entries
 
 
-def told(text: str) -> list[str]:
+def parsed_texts(text: str) -> list[str]:
     return [
-        f"{entry.word}|{entry.rest}" if isinstance(entry, DotCommand) else entry.fragment.text
-        for entry in entries(text)
+        f"{entry.word}|{entry.argument}" if isinstance(entry, DotCommand) else entry.fragment.text
+        for entry in parse_entries(text)
     ]
 
 
@@ -49,12 +49,12 @@ def told(text: str) -> list[str]:
     ],
 )
 def test_a_text_holds_statements_and_commands(text: str, expected: list[str]) -> None:
-    assert told(text) == expected
+    assert parsed_texts(text) == expected
 
 
 def test_places_count_in_the_whole_text() -> None:
-    _, second = entries(".mode csv\n  SELECT 1;")
-    assert isinstance(second, Sql)
+    _, second = parse_entries(".mode csv\n  SELECT 1;")
+    assert isinstance(second, SqlInput)
     assert (second.fragment.start, second.fragment.line, second.fragment.column) == (12, 2, 2)
 
 
@@ -73,7 +73,7 @@ def test_places_count_in_the_whole_text() -> None:
     ],
 )
 def test_a_text_is_complete_when_nothing_is_missing(text: str, expected: bool) -> None:
-    assert complete(text) is expected
+    assert is_complete(text) is expected
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_a_text_is_complete_when_nothing_is_missing(text: str, expected: bool) -
     ],
 )
 def test_enter_runs_what_is_complete_and_breaks_lines_elsewhere(text: str, runs: bool) -> None:
-    assert runs_at_enter(text.replace("|", ""), text.index("|")) is runs
+    assert should_run(text.replace("|", ""), text.index("|")) is runs

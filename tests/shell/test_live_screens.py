@@ -17,18 +17,18 @@ from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output.layout import COLOURS, Cell, cells
 from jetsql.output.render import Format
 from jetsql.shell.output import refresher
-from jetsql.shell.output.in_place_table import InPlaceTable, marked
-from jetsql.shell.output.live_views import Replaced, Style, Tail
-from jetsql.shell.output.result_summary import Ended
-from jetsql.shell.output.screen import Frame, Size
+from jetsql.shell.output.in_place_table import InPlaceTable, mark_changes
+from jetsql.shell.output.live_views import ReplacedView, TailView, ViewStyle
+from jetsql.shell.output.result_summary import ShowOutcome
+from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 from jetsql.shell.output.show_live import plain_lines
-from tests.support.terminal import Terminal, columns, output_on
+from tests.support.terminal import ScreenTerminal, columns, create_output
 
 N = columns(n="bigint", text="string")
-SIZE = Size(80, 12)
+SIZE = ScreenSize(80, 12)
 
 
-class Clock:
+class ManualClock:
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -40,7 +40,7 @@ def live(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> 
     return Live(LiveMode(mode), (LiveBatch(number, iter(rows)) for number, rows in enumerate(batches)))
 
 
-def answer(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> RemoteRows:
+def live_result(batches: Iterable[Iterable[tuple[Any, ...]]], mode: str = "append") -> RemoteRows:
     return RemoteRows(N, iter(()), live(batches, mode))
 
 
@@ -53,16 +53,16 @@ def numbers(first: int, count: int, text: str = "x") -> list[tuple[int, str]]:
     return [(number, text) for number in range(first, first + count)]
 
 
-def tail(**style: Any) -> tuple[Tail, Clock]:
-    clock = Clock()
-    return Tail(N, Style(**style), clock), clock
+def tail(**style: Any) -> tuple[TailView, ManualClock]:
+    clock = ManualClock()
+    return TailView(N, ViewStyle(**style), clock), clock
 
 
-def give(view: Tail | Replaced, rows: Iterable[tuple[Any, ...]]) -> Frame:
+def feed(view: TailView | ReplacedView, rows: Iterable[tuple[Any, ...]]) -> ScreenFrame:
     for row in rows:
-        view.take(row)
+        view.add_row(row)
     view.end_batch()
-    return view.frame(SIZE)
+    return view.render_frame(SIZE)
 
 
 # --- the tail ---------------------------------------------------------------------------------------------------------
@@ -70,128 +70,128 @@ def give(view: Tail | Replaced, rows: Iterable[tuple[Any, ...]]) -> Frame:
 
 def test_rows_come_below_each_other_and_the_head_once() -> None:
     view, _ = tail()
-    assert view.frame(SIZE).scroll == []
-    assert give(view, numbers(1, 2)).scroll == ["   n | text", "-----+--------", "   1 | x", "   2 | x"]
-    assert give(view, numbers(3, 1)).scroll == ["   3 | x"]
-    assert give(view, []).scroll == []
+    assert view.render_frame(SIZE).scrolled_lines == []
+    assert feed(view, numbers(1, 2)).scrolled_lines == ["   n | text", "-----+--------", "   1 | x", "   2 | x"]
+    assert feed(view, numbers(3, 1)).scrolled_lines == ["   3 | x"]
+    assert feed(view, []).scrolled_lines == []
 
 
 def test_rows_of_a_batch_are_seen_before_it_has_ended() -> None:
     view, _ = tail()
-    view.take((1, "x"))
-    assert view.frame(SIZE).scroll[-1] == "   1 | x"
+    view.add_row((1, "x"))
+    assert view.render_frame(SIZE).scrolled_lines[-1] == "   1 | x"
 
 
 def test_the_columns_grow_without_another_head() -> None:
     view, _ = tail()
-    give(view, numbers(1, 1))
-    assert give(view, [(10, "longer than the name")]).scroll == ["  10 | longer than the name"]
-    assert give(view, [(12345, "x")]).scroll == ["  12345 | x"]
+    feed(view, numbers(1, 1))
+    assert feed(view, [(10, "longer than the name")]).scrolled_lines == ["  10 | longer than the name"]
+    assert feed(view, [(12345, "x")]).scrolled_lines == ["  12345 | x"]
 
 
 def test_the_head_comes_again_with_each_screenful() -> None:
     view, _ = tail()
-    shown = [line for number in range(1, 30) for line in give(view, numbers(number, 1)).scroll]
+    shown = [line for number in range(1, 30) for line in feed(view, numbers(number, 1)).scrolled_lines]
     assert [index for index, line in enumerate(shown) if "text" in line] == [0, 11, 22, 33]
-    assert give(view, numbers(30, 30)).scroll[-11].startswith("   n | text")
-    view.take((60, "x"))
-    assert "text" in view.frame(Size(70, 12)).scroll[0]
+    assert feed(view, numbers(30, 30)).scrolled_lines[-11].startswith("   n | text")
+    view.add_row((60, "x"))
+    assert "text" in view.render_frame(ScreenSize(70, 12)).scrolled_lines[0]
 
 
 def test_the_head_of_no_rows_comes_at_the_end() -> None:
     view, _ = tail()
-    assert view.frame(SIZE).scroll == []
+    assert view.render_frame(SIZE).scrolled_lines == []
     view.close()
-    assert view.frame(SIZE).scroll == ["   n | text", "-----+--------"]
+    assert view.render_frame(SIZE).scrolled_lines == ["   n | text", "-----+--------"]
 
 
 def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     view, _ = tail()
-    frame = give(view, numbers(1, 10_000))
-    assert frame.scroll[0] == "… 9,900 rows not shown …"
-    assert frame.scroll[-1] == "   10000 | x"
-    assert len(frame.scroll) == 103
-    assert "9,900 not shown" in frame.stay[0]
-    assert give(view, numbers(10_001, 1)).scroll[-1] == "   10001 | x"
+    frame = feed(view, numbers(1, 10_000))
+    assert frame.scrolled_lines[0] == "… 9,900 rows not shown …"
+    assert frame.scrolled_lines[-1] == "   10000 | x"
+    assert len(frame.scrolled_lines) == 103
+    assert "9,900 not shown" in frame.lines[0]
+    assert feed(view, numbers(10_001, 1)).scrolled_lines[-1] == "   10001 | x"
 
 
 def test_a_narrow_screen_still_tells_how_it_is_ended() -> None:
     view, _ = tail()
     for size, shown in ((30, "waiting for the… · Ctrl-C ends"), (14, "waiting for t…"), (1, "…")):
-        [line] = view.frame(Size(size, 5)).stay
+        [line] = view.render_frame(ScreenSize(size, 5)).lines
         assert line == shown
 
 
 def test_the_status_tells_how_it_goes() -> None:
     view, clock = tail()
     clock.now += 2
-    assert view.frame(SIZE).stay == ["waiting for the first rows, 2 s · Ctrl-C ends"]
-    give(view, numbers(1, 500))
+    assert view.render_frame(SIZE).lines == ["waiting for the first rows, 2 s · Ctrl-C ends"]
+    feed(view, numbers(1, 500))
     clock.now += 3
-    give(view, numbers(501, 500))
-    assert view.frame(SIZE).stay[0].startswith("batch 2 · 1,000 rows · 200 rows/s · 5 s")
+    feed(view, numbers(501, 500))
+    assert view.render_frame(SIZE).lines[0].startswith("batch 2 · 1,000 rows · 200 rows/s · 5 s")
     clock.now += 30
-    assert " · 0 rows/s · 35 s" in give(view, []).stay[0]
+    assert " · 0 rows/s · 35 s" in feed(view, []).lines[0]
     view.close()
-    assert view.frame(SIZE).stay == ["1,000 rows in 3 batches, 35.0 s, 800 not shown"]
+    assert view.render_frame(SIZE).lines == ["1,000 rows in 3 batches, 35.0 s, 800 not shown"]
 
 
 def test_the_status_is_no_wider_than_the_screen() -> None:
-    for view in (Tail(N, Style(COLOURS), Clock()), Replaced(N, Style(COLOURS), Clock())):
-        view.take((1, "x"))
+    for view in (TailView(N, ViewStyle(COLOURS), ManualClock()), ReplacedView(N, ViewStyle(COLOURS), ManualClock())):
+        view.add_row((1, "x"))
         view.end_batch()
-        assert len(re.sub("\x1b\\[[0-9;]*m", "", view.frame(Size(20, 5)).stay[-1])) == 20
+        assert len(re.sub("\x1b\\[[0-9;]*m", "", view.render_frame(ScreenSize(20, 5)).lines[-1])) == 20
 
 
 def test_a_narrow_screen_leaves_columns_out_and_tells() -> None:
     wide = columns(**{f"c{number}": "bigint" for number in range(20)})
-    view = Tail(wide, Style(), Clock())
-    view.take(tuple(range(10**9, 10**9 + 20)))
-    frame = view.frame(Size(60, 12))
-    assert max(map(len, frame.scroll)) <= 60
-    assert "16 more" in frame.stay[0]
+    view = TailView(wide, ViewStyle(), ManualClock())
+    view.add_row(tuple(range(10**9, 10**9 + 20)))
+    frame = view.render_frame(ScreenSize(60, 12))
+    assert max(map(len, frame.scrolled_lines)) <= 60
+    assert "16 more" in frame.lines[0]
 
 
 def test_a_vertical_tail_numbers_its_rows() -> None:
     view, _ = tail(vertical=True)
-    assert give(view, numbers(1, 1)).scroll == ["-- row 1 --", "n    | 1", "text | x"]
-    frame = give(view, numbers(2, 200))
-    assert frame.scroll[0] == "… 167 rows not shown …"
-    assert frame.scroll[-3:] == ["-- row 201 --", "n    | 201", "text | x"]
+    assert feed(view, numbers(1, 1)).scrolled_lines == ["-- row 1 --", "n    | 1", "text | x"]
+    frame = feed(view, numbers(2, 200))
+    assert frame.scrolled_lines[0] == "… 167 rows not shown …"
+    assert frame.scrolled_lines[-3:] == ["-- row 201 --", "n    | 201", "text | x"]
 
 
 # --- the table that is replaced ---------------------------------------------------------------------------------------
 
 
 def test_each_batch_takes_the_place_of_the_one_before() -> None:
-    view = Replaced(N, Style(), Clock())
-    assert give(view, [(1, "a")]).stay[:-1] == ["n | text", "--+-----", "1 | a"]
-    frame = give(view, [(2, "b"), (3, "c")])
-    assert frame.scroll == ()
-    assert frame.stay[:-1] == ["n | text", "--+-----", "2 | b", "3 | c"]
-    assert frame.stay[-1] == "batch 2 · 2 rows · 0 s · Ctrl-C ends"
+    view = ReplacedView(N, ViewStyle(), ManualClock())
+    assert feed(view, [(1, "a")]).lines[:-1] == ["n | text", "--+-----", "1 | a"]
+    frame = feed(view, [(2, "b"), (3, "c")])
+    assert frame.scrolled_lines == ()
+    assert frame.lines[:-1] == ["n | text", "--+-----", "2 | b", "3 | c"]
+    assert frame.lines[-1] == "batch 2 · 2 rows · 0 s · Ctrl-C ends"
 
 
 def test_a_batch_is_seen_when_it_is_whole() -> None:
-    view = Replaced(N, Style(), Clock())
-    give(view, [(1, "a")])
-    view.take((2, "b"))
-    assert view.frame(SIZE).stay[2] == "1 | a"
+    view = ReplacedView(N, ViewStyle(), ManualClock())
+    feed(view, [(1, "a")])
+    view.add_row((2, "b"))
+    assert view.render_frame(SIZE).lines[2] == "1 | a"
 
 
 def test_a_table_is_no_higher_than_the_screen() -> None:
-    view = Replaced(N, Style(), Clock())
-    frame = give(view, numbers(1, 10_000))
-    assert len(frame.stay) <= SIZE.lines - 1
-    assert frame.stay[-2] == "… 9,993 more rows"
-    assert frame.stay[-1].startswith("batch 1 · 10,000 rows")
+    view = ReplacedView(N, ViewStyle(), ManualClock())
+    frame = feed(view, numbers(1, 10_000))
+    assert len(frame.lines) <= SIZE.lines - 1
+    assert frame.lines[-2] == "… 9,993 more rows"
+    assert frame.lines[-1].startswith("batch 1 · 10,000 rows")
 
 
 @pytest.mark.parametrize("lines", range(1, 12))
 @pytest.mark.parametrize("count", [0, 1, 5, 30])
 def test_a_sheet_keeps_to_its_size(lines: int, count: int) -> None:
     rows = tuple(cells(N, row) for row in numbers(1, count))
-    drawn = InPlaceTable(N, rows, count).lines(Size(5, lines), COLOURS)
+    drawn = InPlaceTable(N, rows, count).render(ScreenSize(5, lines), COLOURS)
     assert len(drawn) <= max(lines, 3)
 
 
@@ -200,7 +200,9 @@ def texts(*rows: tuple[str, ...]) -> list[list[Cell]]:
 
 
 def changes(before: list[list[Cell]], after: list[list[Cell]]) -> list[str]:
-    return [f"{row[0].text}{''.join('*' if cell.changed else '.' for cell in row)}" for row in marked(before, after)]
+    return [
+        f"{row[0].text}{''.join('*' if cell.changed else '.' for cell in row)}" for row in mark_changes(before, after)
+    ]
 
 
 def test_changed_cells_are_told_by_the_first_columns() -> None:
@@ -222,31 +224,31 @@ def test_without_a_key_only_new_rows_are_marked() -> None:
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
 
-def shown(answer: RemoteRows, terminal: Terminal, **settings: Any) -> Ended:
-    return output_on(terminal.screen(coloured=True), **settings).show(answer)
+def show_on(answer: RemoteRows, terminal: ScreenTerminal, **settings: Any) -> ShowOutcome:
+    return create_output(terminal.screen(is_coloured=True), **settings).show(answer)
 
 
 def test_after_ctrl_c_the_last_state_stays_with_its_sum() -> None:
-    terminal = Terminal(60, 10)
-    assert shown(answer(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is Ended.LEFT
-    assert terminal.shown[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
-    assert terminal.shown[-1].startswith("3 rows in 2 batches, ")
+    terminal = ScreenTerminal(60, 10)
+    assert show_on(live_result(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is ShowOutcome.ABANDONED
+    assert terminal.visible_lines[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
+    assert terminal.visible_lines[-1].startswith("3 rows in 2 batches, ")
 
 
 def test_a_replaced_table_marks_what_changed() -> None:
-    terminal = Terminal(60, 10)
-    assert shown(answer([[(1, "a"), (2, "b")], [(1, "a"), (2, "c")]], "replace"), terminal) is Ended.DONE
-    assert terminal.shown[:-1] == ["n | text", "--+-----", "1 | a", "2 | c"]
+    terminal = ScreenTerminal(60, 10)
+    assert show_on(live_result([[(1, "a"), (2, "b")], [(1, "a"), (2, "c")]], "replace"), terminal) is ShowOutcome.DONE
+    assert terminal.visible_lines[:-1] == ["n | text", "--+-----", "1 | a", "2 | c"]
     assert terminal.colours_of("c")[1]
     assert not terminal.colours_of("a")[1]
 
 
 def test_a_stream_of_any_speed_shows_its_newest_rows() -> None:
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     batches = (numbers(first, 10_000) for first in range(1, 200_000, 10_000))
-    assert shown(answer(batches), terminal) is Ended.DONE
-    assert terminal.shown[-2].strip() == "200000 | x"
-    assert terminal.shown[-1].startswith("200,000 rows in 20 batches, ")
+    assert show_on(live_result(batches), terminal) is ShowOutcome.DONE
+    assert terminal.visible_lines[-2].strip() == "200000 | x"
+    assert terminal.visible_lines[-1].startswith("200,000 rows in 20 batches, ")
 
 
 def test_an_error_leaves_what_was_seen() -> None:
@@ -254,10 +256,10 @@ def test_an_error_leaves_what_was_seen() -> None:
         yield numbers(1, 1)
         raise EngineError("CONNECTION_LOST", "The engine ended.")
 
-    terminal = Terminal(60, 10)
+    terminal = ScreenTerminal(60, 10)
     with pytest.raises(EngineError):
-        shown(answer(batches()), terminal)
-    assert terminal.shown[2] == "   1 | x"
+        show_on(live_result(batches()), terminal)
+    assert terminal.visible_lines[2] == "   1 | x"
     assert terminal.getvalue().endswith("\x1b[?25h")
 
 
@@ -300,18 +302,18 @@ def test_plain_whole_results_are_parted() -> None:
 
 
 def test_what_is_no_terminal_gets_every_row() -> None:
-    plain = Terminal(200, 10)
-    shows = output_on(plain.screen(terminal=False, moves=False), mode="json")
-    assert shows.show(answer(interrupted(numbers(1, 2000)))) is Ended.LEFT
+    plain = ScreenTerminal(200, 10)
+    shows = create_output(plain.screen(is_terminal=False, can_redraw=False), mode="json")
+    assert shows.show(live_result(interrupted(numbers(1, 2000)))) is ShowOutcome.ABANDONED
     assert len(plain.getvalue().splitlines()) == 2000
 
 
 def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
-    terminal = Terminal(200, 10)
-    shows = output_on(terminal.screen())
-    shows.send_to(str(tmp_path / "out.csv"))
-    shows.show(answer(interrupted(numbers(1, 2))))
-    [told] = terminal.shown
+    terminal = ScreenTerminal(200, 10)
+    shows = create_output(terminal.screen())
+    shows.redirect(str(tmp_path / "out.csv"))
+    shows.show(live_result(interrupted(numbers(1, 2))))
+    [told] = terminal.visible_lines
     assert told.startswith("2 rows in 1 batch, ")
     assert told.endswith(f", to {tmp_path / 'out.csv'}")
     assert (tmp_path / "out.csv").read_text() == "n,text\n1,x\n2,x\n"
@@ -328,8 +330,8 @@ def test_ctrl_c_at_the_very_beginning_leaves_no_painter(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
 
     monkeypatch.setattr(refresher, "Thread", Interrupted)
-    terminal = Terminal(60, 12)
-    with pytest.raises(KeyboardInterrupt), refresher.painted(terminal.screen(), lambda: Frame(["last"])):
+    terminal = ScreenTerminal(60, 12)
+    with pytest.raises(KeyboardInterrupt), refresher.refreshing(terminal.screen(), lambda: ScreenFrame(["last"])):
         pass
     assert not begun[0].is_alive()
-    assert terminal.shown[-1] == "last"
+    assert terminal.visible_lines[-1] == "last"

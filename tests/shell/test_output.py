@@ -18,10 +18,10 @@ from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output.render import Format
 from jetsql.shell.output.output_writers import pager_command
-from jetsql.shell.output.result_summary import Ended, Tally, duration, tally_words
-from jetsql.shell.output.screen import Frame
-from jetsql.shell.output.show_results import Output
-from tests.support.terminal import Terminal, columns, output_on
+from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, format_duration, summary_line
+from jetsql.shell.output.screen import ScreenFrame
+from jetsql.shell.output.show_results import ResultOutput
+from tests.support.terminal import ScreenTerminal, columns, create_output
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
 
@@ -31,26 +31,26 @@ def numbers(count: int | None = None) -> RemoteRows:
     return RemoteRows(columns(n="int"), ((number,) for number in endless))
 
 
-def output(terminal: Terminal, **settings: object) -> Output:
-    return output_on(terminal.screen(), **settings)
+def output(terminal: ScreenTerminal, **settings: object) -> ResultOutput:
+    return create_output(terminal.screen(), **settings)
 
 
 @pytest.mark.parametrize(
     ("tally", "ended", "words"),
     [
-        (Tally(2345, 0.8), Ended.DONE, "2,345 rows in 0.8 s"),
-        (Tally(1, 0.012), Ended.DONE, "1 row in 12 ms"),
-        (Tally(0, 3.21), Ended.DONE, "0 rows in 3.2 s"),
-        (Tally(0, 0.3, columns=False), Ended.DONE, "done in 0.3 s"),
-        (Tally(500, 8.1, 3.2), Ended.DONE, "500 rows in 8.1 s, the first after 3.2 s"),
-        (Tally(500, 8.1, 8.0), Ended.DONE, "500 rows in 8.1 s"),
-        (Tally(10_000_000, 75, 0.4), Ended.DONE, "10,000,000 rows in 1 min 15 s, the first after 0.4 s"),
-        (Tally(42, 7.0, 6.9), Ended.INTERRUPTED, "42 rows, interrupted after 7.0 s"),
-        (Tally(42, 7.0, 6.9), Ended.LEFT, "42 rows read"),
+        (ResultSummary(2345, 0.8), ShowOutcome.DONE, "2,345 rows in 0.8 s"),
+        (ResultSummary(1, 0.012), ShowOutcome.DONE, "1 row in 12 ms"),
+        (ResultSummary(0, 3.21), ShowOutcome.DONE, "0 rows in 3.2 s"),
+        (ResultSummary(0, 0.3, has_columns=False), ShowOutcome.DONE, "done in 0.3 s"),
+        (ResultSummary(500, 8.1, 3.2), ShowOutcome.DONE, "500 rows in 8.1 s, the first after 3.2 s"),
+        (ResultSummary(500, 8.1, 8.0), ShowOutcome.DONE, "500 rows in 8.1 s"),
+        (ResultSummary(10_000_000, 75, 0.4), ShowOutcome.DONE, "10,000,000 rows in 1 min 15 s, the first after 0.4 s"),
+        (ResultSummary(42, 7.0, 6.9), ShowOutcome.INTERRUPTED, "42 rows, interrupted after 7.0 s"),
+        (ResultSummary(42, 7.0, 6.9), ShowOutcome.ABANDONED, "42 rows read"),
     ],
 )
-def test_what_is_told_of_a_result(tally: Tally, ended: Ended, words: str) -> None:
-    assert tally_words(tally, ended) == words
+def test_what_is_told_of_a_result(tally: ResultSummary, ended: ShowOutcome, words: str) -> None:
+    assert summary_line(tally, ended) == words
 
 
 HOSTILE = "a\x1b[2J\x9b31m\x07\x1b]0;owned\x1b\\b"
@@ -63,7 +63,7 @@ def hostile() -> RemoteRows:
 @pytest.mark.parametrize("mode", [form.value for form in Format])
 @pytest.mark.parametrize("live", [False, True])
 def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
-    terminal = Terminal()
+    terminal = ScreenTerminal()
     found = hostile()
     if live:
         found = replace(
@@ -81,7 +81,7 @@ def test_what_goes_through_a_pager_does_not_drive_it(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAGER", f"cat > {tmp_path / 'seen'}")
-    terminal = Terminal(lines=6)
+    terminal = ScreenTerminal(lines=6)
     rows = ((HOSTILE,) for _ in range(50))
     output(terminal, mode=mode, pager="auto").show(RemoteRows(columns(name="string"), rows))
     seen = terminal.getvalue() + ((tmp_path / "seen").read_text() if (tmp_path / "seen").exists() else "")
@@ -90,22 +90,22 @@ def test_what_goes_through_a_pager_does_not_drive_it(
 
 
 def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
-    shown = output(Terminal())
+    shown = output(ScreenTerminal())
     file = tmp_path / "all.csv"
-    shown.send_to(str(file))
+    shown.redirect(str(file))
     shown.show(hostile())
     shown.close()
     assert file.read_bytes().decode() == f'n{HOSTILE}\n{HOSTILE}\n"{HOSTILE}\n{HOSTILE}"\n'
 
 
 def test_without_timing_only_the_rows_are_told() -> None:
-    assert tally_words(Tally(2, 8.1, 3.2), timing=False) == "2 rows"
-    assert tally_words(Tally(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
-    assert tally_words(Tally(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
+    assert summary_line(ResultSummary(2, 8.1, 3.2), timing=False) == "2 rows"
+    assert summary_line(ResultSummary(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
+    assert summary_line(ResultSummary(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
 
 
 def test_durations_are_told_as_people_say_them() -> None:
-    assert [duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
+    assert [format_duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
         "0 ms",
         "1.2 s",
         "59.9 s",
@@ -115,14 +115,14 @@ def test_durations_are_told_as_people_say_them() -> None:
 
 
 def test_a_result_on_a_terminal_has_its_tally_below() -> None:
-    terminal = Terminal()
-    assert output(terminal).show(numbers(2)) is Ended.DONE
-    assert terminal.shown == ["n", "-", "0", "1", "2 rows"]
+    terminal = ScreenTerminal()
+    assert output(terminal).show(numbers(2)) is ShowOutcome.DONE
+    assert terminal.visible_lines == ["n", "-", "0", "1", "2 rows"]
 
 
 def test_what_is_no_terminal_gets_the_result_and_nothing_else() -> None:
-    plain = Terminal()
-    output_on(plain.screen(terminal=False, moves=False), mode="csv", timing=True).show(numbers(2))
+    plain = ScreenTerminal()
+    create_output(plain.screen(is_terminal=False, can_redraw=False), mode="csv", timing=True).show(numbers(2))
     assert plain.getvalue() == "n\n0\n1\n"
 
 
@@ -131,9 +131,9 @@ def test_ctrl_c_ends_the_reading() -> None:
         yield from ((number,) for number in range(30))
         raise KeyboardInterrupt
 
-    terminal = Terminal(lines=60)
-    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is Ended.INTERRUPTED
-    assert terminal.shown[-1] == "30 rows, interrupted"
+    terminal = ScreenTerminal(lines=60)
+    assert output(terminal, mode="csv").show(RemoteRows(columns(n="int"), rows())) is ShowOutcome.INTERRUPTED
+    assert terminal.visible_lines[-1] == "30 rows, interrupted"
 
 
 def test_an_error_behind_the_first_rows_comes_after_them() -> None:
@@ -141,26 +141,26 @@ def test_an_error_behind_the_first_rows_comes_after_them() -> None:
         yield from ((number,) for number in range(2000))
         raise ReportedError(ErrorReport("DIVIDE_BY_ZERO", "22012", "Division by zero."))
 
-    terminal = Terminal()
+    terminal = ScreenTerminal()
     with pytest.raises(ReportedError):
         output(terminal).show(RemoteRows(columns(n="int"), rows()))
-    assert terminal.shown[-1].strip() == "1999"
+    assert terminal.visible_lines[-1].strip() == "1999"
 
 
 def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
-    terminal = Terminal()
+    terminal = ScreenTerminal()
     seen = tmp_path / "seen"
-    assert output(terminal, pager=f"cat > {seen}").show(numbers(5000)) is Ended.DONE
+    assert output(terminal, pager=f"cat > {seen}").show(numbers(5000)) is ShowOutcome.DONE
     assert len(seen.read_text().splitlines()) == 5002
-    assert terminal.shown == ["5,000 rows"]
+    assert terminal.visible_lines == ["5,000 rows"]
     output(terminal, pager=f"cat > {seen}2").show(numbers(3))
     assert not Path(f"{seen}2").exists()
 
 
 def test_who_ends_the_pager_ends_the_statement() -> None:
-    terminal = Terminal()
-    assert output(terminal, pager=LOOK).show(numbers()) is Ended.LEFT
-    assert terminal.shown[-1].endswith(" rows read")
+    terminal = ScreenTerminal()
+    assert output(terminal, pager=LOOK).show(numbers()) is ShowOutcome.ABANDONED
+    assert terminal.visible_lines[-1].endswith(" rows read")
 
 
 def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
@@ -171,15 +171,15 @@ def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
         assert cancelled.wait(60)
         raise ReportedError(ErrorReport("JETSQL.STATEMENT_CANCELLED", "57014", "The statement was cancelled."))
 
-    shown = output(Terminal(), pager=LOOK).show(RemoteRows(columns(n="int"), rows()), cancel=cancelled.set)
-    assert shown is Ended.LEFT
+    shown = output(ScreenTerminal(), pager=LOOK).show(RemoteRows(columns(n="int"), rows()), cancel=cancelled.set)
+    assert shown is ShowOutcome.ABANDONED
 
 
 @pytest.mark.parametrize("pager", ["no-such-pager-anywhere", "less '", "A=b", " "])
 def test_a_pager_that_is_not_there_is_none(pager: str) -> None:
-    terminal = Terminal(lines=30)
+    terminal = ScreenTerminal(lines=30)
     output(terminal, pager=pager).show(numbers(50))
-    assert terminal.shown[-2:] == ["49", "50 rows"]
+    assert terminal.visible_lines[-2:] == ["49", "50 rows"]
 
 
 @pytest.mark.parametrize(
@@ -211,119 +211,119 @@ def test_the_pager_is_that_of_the_setting_or_of_the_environment(
     ],
 )
 def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str, content: str) -> None:
-    terminal = Terminal(200)
+    terminal = ScreenTerminal(200)
     shows, file = output(terminal), tmp_path / name
-    assert f"{file} as " in shows.send_to(f"'{file}'")
+    assert f"{file} as " in shows.redirect(f"'{file}'")
     shows.show(numbers(2))
     shows.show(numbers(1))
-    assert terminal.shown == [f"2 rows to {file}", f"1 row to {file}"]
-    assert shows.send_to("") == "Results go to the screen."
+    assert terminal.visible_lines == [f"2 rows to {file}", f"1 row to {file}"]
+    assert shows.redirect("") == "Results go to the screen."
     assert file.read_text() == content
     shows.show(numbers(1))
-    assert terminal.shown[-1] == "1 row"
+    assert terminal.visible_lines[-1] == "1 row"
 
 
 def test_a_file_is_written_anew_or_appended_to(tmp_path: Path) -> None:
-    shows, file = output(Terminal(), mode="csv"), tmp_path / "out"
+    shows, file = output(ScreenTerminal(), mode="csv"), tmp_path / "out"
     for how in (str(file), f">> {file}", f">{file}", f">>{file}"):
-        shows.send_to(how)
+        shows.redirect(how)
         shows.show(numbers(1))
         shows.close()
     assert file.read_text() == "n\n0\nn\n0\n"
 
 
 def test_results_go_to_a_command(tmp_path: Path) -> None:
-    terminal = Terminal(200)
+    terminal = ScreenTerminal(200)
     shows = output(terminal, mode="csv")
-    shows.send_to(f"| sort -r > {tmp_path / 'sorted'}")
+    shows.redirect(f"| sort -r > {tmp_path / 'sorted'}")
     shows.show(numbers(3))
     shows.close()
     assert (tmp_path / "sorted").read_text() == "n\n2\n1\n0\n"
 
 
 def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
-    terminal = Terminal(120)
+    terminal = ScreenTerminal(120)
     shows = output(terminal)
-    shows.send_to("| head -n 1 > /dev/null")
-    assert shows.show(numbers()) is Ended.LEFT
-    assert "`head -n 1 > /dev/null` has ended; results go to the screen." in terminal.shown
-    assert shows.show(numbers(1)) is Ended.DONE
-    assert terminal.shown[-2].strip() == "0"
+    shows.redirect("| head -n 1 > /dev/null")
+    assert shows.show(numbers()) is ShowOutcome.ABANDONED
+    assert "`head -n 1 > /dev/null` has ended; results go to the screen." in terminal.visible_lines
+    assert shows.show(numbers(1)) is ShowOutcome.DONE
+    assert terminal.visible_lines[-2].strip() == "0"
 
 
 def test_a_command_that_ends_between_results_is_told_at_once() -> None:
-    terminal, told = Terminal(120), Queue[str]()
-    shows = output_on(terminal.screen(), told.put)
-    shows.send_to("| exit 3")
+    terminal, told = ScreenTerminal(120), Queue[str]()
+    shows = create_output(terminal.screen(), told.put)
+    shows.redirect("| exit 3")
     assert told.get(timeout=60) == "`exit 3` has ended with 3; results go to the screen."
-    assert shows.show(numbers(1)) is Ended.DONE
-    assert terminal.shown[-2].strip() == "0"
+    assert shows.show(numbers(1)) is ShowOutcome.DONE
+    assert terminal.visible_lines[-2].strip() == "0"
     assert told.empty()
 
 
 @pytest.mark.parametrize("name", ["", "/no/such/folder/file", "/", "a\x00b"])
 def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Path, name: str) -> None:
-    terminal = Terminal(120)
+    terminal = ScreenTerminal(120)
     shows = output(terminal)
-    shows.send_to(str(tmp_path / "first"))
+    shows.redirect(str(tmp_path / "first"))
     with pytest.raises(JetSQLError, match=r"no name|can't be written"):
-        shows.send_to(f">{name}")
+        shows.redirect(f">{name}")
     shows.show(numbers(1))
     shows.close()
-    assert terminal.shown == [f"1 row to {tmp_path / 'first'}"]
+    assert terminal.visible_lines == [f"1 row to {tmp_path / 'first'}"]
 
 
 def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
-    terminal = Terminal()
+    terminal = ScreenTerminal()
     shows = output(terminal)
-    shows.send_to("/dev/full")
+    shows.redirect("/dev/full")
     with pytest.raises(JetSQLError, match="No space left"):
         shows.show(numbers(100_000))
     shows.show(numbers(1))
-    assert terminal.shown[-1] == "1 row"
+    assert terminal.visible_lines[-1] == "1 row"
 
 
 # --- drawing in place -------------------------------------------------------------------------------------------------
 
 
 def test_a_frame_takes_the_place_of_the_one_before() -> None:
-    terminal = Terminal(20, 6)
+    terminal = ScreenTerminal(20, 6)
     screen = terminal.screen()
-    screen.line("before")
+    screen.write_line("before")
     with screen.drawing():
-        screen.draw(Frame(["one", "two", "three"]))
-        screen.draw(Frame(["ONE", "TWO"]))
-        assert terminal.shown == ["before", "ONE", "TWO"]
-        screen.draw(Frame(["status"], scroll=["first", "second"]))
-        screen.draw(Frame(["status 2"], scroll=["third"]))
-    screen.line("after")
-    assert terminal.shown == ["first", "second", "third", "status 2", "after"]
-    assert terminal.scrolled == ["before"]
+        screen.draw(ScreenFrame(["one", "two", "three"]))
+        screen.draw(ScreenFrame(["ONE", "TWO"]))
+        assert terminal.visible_lines == ["before", "ONE", "TWO"]
+        screen.draw(ScreenFrame(["status"], scrolled_lines=["first", "second"]))
+        screen.draw(ScreenFrame(["status 2"], scrolled_lines=["third"]))
+    screen.write_line("after")
+    assert terminal.visible_lines == ["first", "second", "third", "status 2", "after"]
+    assert terminal.scrolled_lines == ["before"]
 
 
 def test_a_frame_that_is_not_kept_leaves_nothing() -> None:
-    terminal = Terminal(20, 6)
+    terminal = ScreenTerminal(20, 6)
     screen = terminal.screen()
     with screen.drawing(keep=False):
-        screen.draw(Frame(["one", "two"]))
-    screen.line("after")
-    assert terminal.shown == ["after"]
+        screen.draw(ScreenFrame(["one", "two"]))
+    screen.write_line("after")
+    assert terminal.visible_lines == ["after"]
 
 
 def test_a_frame_is_cut_to_the_screen() -> None:
-    terminal = Terminal(10, 4)
+    terminal = ScreenTerminal(10, 4)
     screen = terminal.screen()
     with screen.drawing():
         for _ in range(3):
-            screen.draw(Frame(["a line that is too long", "full width", "c", "d", "e"]))
-    assert terminal.shown == ["a line th…", "full width", "c"]
+            screen.draw(ScreenFrame(["a line that is too long", "full width", "c", "d", "e"]))
+    assert terminal.visible_lines == ["a line th…", "full width", "c"]
 
 
 def test_after_a_change_of_size_the_screen_is_drawn_anew() -> None:
-    terminal = Terminal(40, 6)
+    terminal = ScreenTerminal(40, 6)
     screen = terminal.screen()
     with screen.drawing():
-        screen.draw(Frame(["a line of thirty characters ..", "two"]))
+        screen.draw(ScreenFrame(["a line of thirty characters ..", "two"]))
         terminal.resize(20, 6)
-        screen.draw(Frame(["one", "two"]))
-    assert terminal.shown == ["one", "two"]
+        screen.draw(ScreenFrame(["one", "two"]))
+    assert terminal.visible_lines == ["one", "two"]

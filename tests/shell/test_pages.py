@@ -10,9 +10,9 @@ import pytest
 from jetsql.output.layout import COLOURS
 from jetsql.output.render import Format
 from jetsql.output.terminal_text import width
-from jetsql.shell.output.result_pages import Look, Page, height, page
-from jetsql.shell.output.screen import Size
-from tests.support.stub_engine import Result
+from jetsql.shell.output.result_pages import Page, PageOptions, layout_page, screen_height
+from jetsql.shell.output.screen import ScreenSize
+from tests.support.stub_engine import StubResult
 from tests.support.terminal import columns
 
 ERROR = "[JETSQL.SINK_CHANGED] The table delays is not the one that the job was made for. Drop the job, or undo it."
@@ -24,8 +24,8 @@ def shown(
     kinds: object, *rows: tuple[object, ...], size: tuple[int, int] = (80, 24), pager: bool = False, form: str = "table"
 ) -> tuple[list[str], bool]:
     assert isinstance(kinds, tuple)
-    found = page(Result(kinds, iter(rows)), Look(Format(form), Size(*size), pager=pager))
-    return list(found.lines), found.paged
+    found = layout_page(StubResult(kinds, iter(rows)), PageOptions(Format(form), ScreenSize(*size), has_pager=pager))
+    return list(found.lines), found.needs_pager
 
 
 def test_what_has_room_is_a_plain_table() -> None:
@@ -101,10 +101,12 @@ def test_a_text_alone_keeps_its_lines() -> None:
 @pytest.mark.parametrize("pager", [False, True])
 def test_a_result_without_an_end_is_read_no_further_than_needed(form: str, pager: bool) -> None:
     numbers: Iterator[tuple[int]] = ((number,) for number in itertools.count())
-    found: Page = page(Result(columns(n="int"), numbers), Look(Format(form), Size(80, 24), pager=pager))
+    found: Page = layout_page(
+        StubResult(columns(n="int"), numbers), PageOptions(Format(form), ScreenSize(80, 24), has_pager=pager)
+    )
     first = list(itertools.islice(found.lines, 100))
     assert len(first) == 100
-    assert found.paged is pager
+    assert found.needs_pager is pager
     assert next(numbers) <= (1000,)
 
 
@@ -116,22 +118,22 @@ def test_the_other_forms_go_to_the_pager_when_they_are_longer_than_the_screen(fo
 
 
 def test_null_is_what_is_wanted_and_told_from_the_same_text() -> None:
-    look = Look(Format.TABLE, Size(80, 24), null="-")
+    look = PageOptions(Format.TABLE, ScreenSize(80, 24), null="-")
     rows = iter([(None,), ("-",), ("NULL",)])
-    assert list(page(Result(columns(a="string"), rows), look).lines)[2:] == ["-", '"-"', "NULL"]
+    assert list(layout_page(StubResult(columns(a="string"), rows), look).lines)[2:] == ["-", '"-"', "NULL"]
 
 
 def test_colours_take_no_room() -> None:
-    look = Look(Format.TABLE, Size(80, 24), COLOURS)
+    look = PageOptions(Format.TABLE, ScreenSize(80, 24), COLOURS)
     for form in (Format.TABLE, Format.VERTICAL):
-        found = page(Result(JOBS, iter([ORDERS, (None,) * 4])), Look(form, look.size, look.paint))
+        found = layout_page(StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, look.size, look.paint))
         lines = list(found.lines)
         assert any(COLOURS.null + "NULL" in line for line in lines)
-        plain = list(page(Result(JOBS, iter([ORDERS, (None,) * 4])), Look(form, look.size)).lines)
-        assert height(lines, 80) == height(plain, 80)
+        plain = list(layout_page(StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, look.size)).lines)
+        assert screen_height(lines, 80) == screen_height(plain, 80)
 
 
 def test_without_columns_the_rows_are_read_all_the_same() -> None:
     rows: Iterator[tuple[object, ...]] = iter([(), ()])
-    assert list(page(Result((), rows), Look(Format.TABLE, Size(80, 24))).lines) == []
+    assert list(layout_page(StubResult((), rows), PageOptions(Format.TABLE, ScreenSize(80, 24))).lines) == []
     assert list(rows) == []

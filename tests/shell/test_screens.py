@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.store.metrics import Totals
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine
-from tests.support.shell_terminal import ShellTerminal, environment, terminal
+from tests.support.shell_terminal import ShellTerminal, environment, open_terminal
 
 
-class Engine(DoorEngine):
+class ScreensEngine(DoorEngine):
     def run(self, text: str) -> StatementResult:
         return StatementResult(
             (Column("name"), Column("status"), Column("last_error")), iter([("orders", "RUNNING", None)])
@@ -27,104 +27,104 @@ class Engine(DoorEngine):
 
 
 @pytest.fixture
-def engine() -> Engine:
-    reading = Reading("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
-    return Engine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
+def engine() -> ScreensEngine:
+    reading = JobMetrics("0001-0000-0000-0001", "orders", Status.RUNNING, 1, 0, Totals(), None, None, None)
+    return ScreensEngine(jobs_now=[JobSample(reading, 12345.0, (1.0, 2.0))])
 
 
 @pytest.fixture
 def shell(engine: DoorEngine, tmp_path: Path) -> Iterator[ShellTerminal]:
     environ = environment(tmp_path, JETSQL_TOKEN=TOKEN, PAGER="head -n 3")
-    with serving(engine) as server, terminal(environ, "--url", server.url) as shell:
-        shell.until("default>")
+    with run_server(engine) as server, open_terminal(environ, "--url", server.url) as shell:
+        shell.wait_for("default>")
         yield shell
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_a_stream_is_seen_until_q_which_ends_it_on_the_engine(shell: ShellTerminal, engine: DoorEngine) -> None:
     shell.press("LOOK 2 ENDLESS;\r")
-    shell.until("not shown")
-    shell.until("q ends")
+    shell.wait_for("not shown")
+    shell.wait_for("q ends")
     shell.press("q")
-    shell.until("batch, ")
-    shell.until("default>", times=1)
+    shell.wait_for("batch, ")
+    shell.wait_for("default>", times=1)
     assert engine.ended.wait(60)
     shell.press("SELECT still;\r")
-    shell.until("1 row\ndefault>")
+    shell.wait_for("1 row\ndefault>")
 
 
 def test_what_is_typed_before_a_stream_s_rows_waits_for_the_prompt(shell: ShellTerminal, engine: DoorEngine) -> None:
     shell.press("LOOK 2 ENDLESS;\r")
-    shell.until("q ends")
+    shell.wait_for("q ends")
     shell.press("SELECT q")
-    shell.until("Ctrl-C ends")
+    shell.wait_for("Ctrl-C ends")
     shell.press("uite;\x03")
-    shell.until("default> SELECT quite;")
+    shell.wait_for("default> SELECT quite;")
     assert engine.ended.wait(60)
     shell.press("\r")
-    shell.until("1 row")
+    shell.wait_for("1 row")
 
 
 def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
     shell: ShellTerminal, engine: DoorEngine, tmp_path: Path
 ) -> None:
     shell.press(f".output |cat > {tmp_path / 'out'}\r")
-    shell.until("Results go to")
+    shell.wait_for("Results go to")
     shell.press("WAIT;\r")
     assert engine.waiting.wait(60)
     shell.press("\x03")
-    shell.until("Cancelled.")
+    shell.wait_for("Cancelled.")
     shell.press("SELECT kept;\r")
-    shell.until("1 row to `cat")
+    shell.wait_for("1 row to `cat")
     shell.press(".output |exit 3\r")
-    shell.until("`exit 3` has ended with 3; results go to the screen.")
+    shell.wait_for("`exit 3` has ended with 3; results go to the screen.")
     assert "kept" in (tmp_path / "out").read_text()
     shell.press("SELECT shown;\r")
-    shell.until("shown", times=2)
+    shell.wait_for("shown", times=2)
 
 
 def test_bytes_that_are_no_text_are_told_and_not_run(shell: ShellTerminal, engine: DoorEngine) -> None:
     os.write(shell.process.child_fd, b"SELECT 1,\r '\xff';\r")
-    shell.until("Not run: line 2, character 3 is no text, but a byte that is not UTF-8.")
+    shell.wait_for("Not run: line 2, character 3 is no text, but a byte that is not UTF-8.")
     shell.press("SELECT still;\r")
-    shell.until("1 row")
+    shell.wait_for("1 row")
     assert engine.statements.texts == ["SELECT still"]
 
 
 def test_who_ends_the_pager_has_the_prompt_back(shell: ShellTerminal, engine: DoorEngine) -> None:
     shell.press("ENDLESS;\r")
-    shell.until("rows read")
+    shell.wait_for("rows read")
     assert engine.ended.wait(60)
     shell.press("SELECT still;\r")
-    shell.until("1 row")
+    shell.wait_for("1 row")
 
 
 def test_a_statement_is_watched_until_q_or_ctrl_c(shell: ShellTerminal) -> None:
     shell.press(".watch 0.1 SELECT something\r")
-    shell.until("until q: SELECT something")
+    shell.wait_for("until q: SELECT something")
     shell.press("q")
-    shell.until("default>", times=2)
+    shell.wait_for("default>", times=2)
     shell.press(".watch WAIT\r")
-    shell.until("WAIT may change something")
+    shell.wait_for("WAIT may change something")
     shell.press(".watch 60 SELECT more\r")
-    shell.until("until q: SELECT more")
+    shell.wait_for("until q: SELECT more")
     shell.press("\x03")
-    shell.until("default>", times=4)
+    shell.wait_for("default>", times=4)
 
 
 def test_the_jobs_are_on_the_whole_screen_until_q(shell: ShellTerminal, engine: DoorEngine) -> None:
     shell.press(".top\r")
-    shell.until("orders")
-    assert "default>" not in shell.shown
+    shell.wait_for("orders")
+    assert "default>" not in shell.screen
     shell.press("d")
-    shell.until("Drop the job orders? Its state is lost, its table stays. [y/N]")
+    shell.wait_for("Drop the job orders? Its state is lost, its table stays. [y/N]")
     shell.press("y")
-    shell.until("unknown: DROP")  # what this engine answers
+    shell.wait_for("unknown: DROP")  # what this engine answers
     assert engine.statements.texts == ["DROP JOB '0001-0000-0000-0001'"]
     shell.resize(60, 10)
-    shell.until("12k")
+    shell.wait_for("12k")
     shell.press("q")
-    shell.until("default>")
+    shell.wait_for("default>")
     shell.press("SELECT still;\r")
-    shell.until("1 row")
+    shell.wait_for("1 row")

@@ -24,22 +24,20 @@ from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings import load
-from jetsql.shell.completion.keywords import KEYWORDS
 from jetsql.shell.output import colours
-from jetsql.shell.output.highlighting import SqlLexer
-from jetsql.shell.output.status_bar import Jobs, bar, counted
-from jetsql.shell.repl.destructive_statements import loss
+from jetsql.shell.output.highlighting import KEYWORDS, SqlLexer
+from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
 from jetsql.shell.repl.dot_commands import ACTIONS
-from jetsql.shell.repl.keys import bindings
+from jetsql.shell.repl.keys import create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
 from jetsql.shell.session import input_history
-from jetsql.shell.session.command_table import COMMANDS, advice, command_of
-from jetsql.shell.session.engine_connection import Phase, State
+from jetsql.shell.session.command_table import COMMANDS, find_command, suggest_command
+from jetsql.shell.session.engine_connection import ConnectionPhase, ConnectionState
 from jetsql.shell.session.input_history import FileHistory
-from jetsql.shell.session.redact_statements import hide_secrets
-from jetsql.shell.session.session_state import leaves_something, may_change_schema, only_reads
+from jetsql.shell.session.redact_statements import redact_statements
+from jetsql.shell.session.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.shell.settings import settings_file
-from jetsql.shell.settings.shell_settings import SHELL_READERS, ShellSettings, load_shell
+from jetsql.shell.settings.shell_settings import SHELL_PARSERS, ShellSettings, load_shell_settings
 
 
 def coloured(text: str, lexer: SqlLexer) -> list[list[tuple[str, str]]]:
@@ -138,11 +136,11 @@ def test_every_word_of_the_grammar_is_a_keyword() -> None:
 
 
 def test_styles_of_pygments_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    colours.style("monokai")
+    colours.load_style("monokai")
     with pytest.raises(ValueError, match="'nothing' is none"):
-        colours.style("nothing")
+        colours.load_style("nothing")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert [colours.colours_wanted(setting) for setting in ("auto", "off", "monokai")] == [False, False, True]
+    assert [colours.use_colours(setting) for setting in ("auto", "off", "monokai")] == [False, False, True]
 
 
 # Secrets
@@ -184,19 +182,19 @@ def test_styles_of_pygments_can_be_named(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_secrets_are_hidden(text: str, hidden: str) -> None:
-    assert hide_secrets(text) == hidden
+    assert redact_statements(text) == hidden
 
 
 @given(st.text(max_size=80) | _TRICKY)
 @example("SET a.password=x; SELECT 'b'")
 @example("'password' = 'hush")
 def test_what_is_hidden_stays_as_it_is(text: str) -> None:
-    assert hide_secrets(hide_secrets(text)) == hide_secrets(text)
+    assert redact_statements(redact_statements(text)) == redact_statements(text)
 
 
 @given(st.text("bc '\"`;,.=()\n-/*$SETUPDE", max_size=80))
 def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) -> None:
-    assert hide_secrets(text) == text
+    assert redact_statements(text) == text
 
 
 # What is lost
@@ -221,38 +219,38 @@ def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) ->
     ],
 )
 def test_what_a_drop_takes_away(text: str, question: str | None) -> None:
-    assert loss(text) == question
+    assert drop_question(text) == question
 
 
 def test_what_statements_leave_and_need() -> None:
-    assert [leaves_something(text) for text in ("SET a=b", "CREATE OR REPLACE TEMP VIEW v AS", "CREATE TABLE t")] == [
+    assert [changes_session(text) for text in ("SET a=b", "CREATE OR REPLACE TEMP VIEW v AS", "CREATE TABLE t")] == [
         *(True, True, False)
     ]
-    assert [only_reads(text) for text in ("/* */ select 1", "SHOW JOBS", "INSERT", "")] == [True, True, False, False]
+    assert [is_read_only(text) for text in ("/* */ select 1", "SHOW JOBS", "INSERT", "")] == [True, True, False, False]
     read = ("(SELECT 1) UNION SELECT 2", "WITH a AS (SELECT 1) SELECT * FROM a", "FROM t SELECT *")
-    assert all(only_reads(text) for text in read)
+    assert all(is_read_only(text) for text in read)
     written = ("FROM t INSERT INTO u SELECT *", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a")
-    assert not any(only_reads(text) for text in written)
+    assert not any(is_read_only(text) for text in written)
     assert [may_change_schema(text) for text in ("USE a", "SELECT 1")] == [True, False]
 
 
 # History
 
 
-def written(file: Path, *entries: str) -> None:
+def store_entries(file: Path, *entries: str) -> None:
     for entry in entries:
         FileHistory(file).store_string(entry)
 
 
-def kept(file: Path) -> list[str]:
+def history_entries(file: Path) -> list[str]:
     return list(FileHistory(file).load_history_strings())
 
 
 def test_the_history_keeps_whole_entries(tmp_path: Path) -> None:
     file = tmp_path / "state" / "history"
-    assert kept(file) == []
-    written(file, "SELECT\n  1;\n", "a", "a", "+ odd\n# 世界\n\u2028\nend", "b")
-    assert kept(file) == ["b", "+ odd\n# 世界\n\u2028\nend", "a", "a", "SELECT\n  1;"]
+    assert history_entries(file) == []
+    store_entries(file, "SELECT\n  1;\n", "a", "a", "+ odd\n# 世界\n\u2028\nend", "b")
+    assert history_entries(file) == ["b", "+ odd\n# 世界\n\u2028\nend", "a", "a", "SELECT\n  1;"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
@@ -260,70 +258,74 @@ def test_the_history_keeps_whole_entries(tmp_path: Path) -> None:
 def test_several_shells_write_at_the_same_time(tmp_path: Path) -> None:
     file = tmp_path / "history"
     names = [f"shell {number}\nline" for number in range(4)]
-    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
+    threads = [
+        threading.Thread(target=store_entries, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(kept(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
+    assert sorted(history_entries(file)) == sorted(f"{name} {n}" for name in names for n in range(50))
 
 
 def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
     file = tmp_path / "history"
     entered = FileHistory(file)
     entered.append_string("-- one\nSELECT\n  1;\n.mode csv\nSELECT 2; SELECT 2; -- two")
-    assert kept(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
-    assert entered.get_strings() == kept(file)[::-1]
+    assert history_entries(file) == ["SELECT 2; -- two", "SELECT 2;", ".mode csv", "-- one\nSELECT\n  1;"]
+    assert entered.get_strings() == history_entries(file)[::-1]
     entered.append_string("SELECT 6 /* ; */; SELECT 7;")
-    assert kept(file)[:2] == ["SELECT 7;", "SELECT 6 /* ; */;"]
+    assert history_entries(file)[:2] == ["SELECT 7;", "SELECT 6 /* ; */;"]
     entered.append_string("SELECT 3; -- three")
-    entered.keep("SELECT 4; SELECT")
+    entered.add_entry("SELECT 4; SELECT")
     entered.append_string("SELECT 5;\n" * 101)
-    assert kept(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
+    assert history_entries(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
 
 
 def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(input_history, "MOST", 3)
-    monkeypatch.setattr(input_history, "_GROWN", 6)
+    monkeypatch.setattr(input_history, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 6)
     file = tmp_path / "history"
-    written(file, *map(str, range(7)))
-    assert kept(file) == ["6", "5", "4"]
+    store_entries(file, *map(str, range(7)))
+    assert history_entries(file) == ["6", "5", "4"]
     assert file.read_text().count("\n+") == 3
 
 
 def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_history, "_GROWN", 0)  # each start cuts, to more than is written here
+    monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 0)  # each start cuts, to more than is written here
     file = tmp_path / "history"
-    written(file, "first")
+    store_entries(file, "first")
     names = [f"shell {number}" for number in range(4)]
-    threads = [threading.Thread(target=written, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names]
-    threads += [threading.Thread(target=lambda: [kept(file) for _ in range(25)]) for _ in range(2)]
+    threads = [
+        threading.Thread(target=store_entries, args=(file, *(f"{name} {n}" for n in range(50)))) for name in names
+    ]
+    threads += [threading.Thread(target=lambda: [history_entries(file) for _ in range(25)]) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(kept(file)) == sorted(["first", *(f"{name} {n}" for name in names for n in range(50))])
+    assert sorted(history_entries(file)) == sorted(["first", *(f"{name} {n}" for name in names for n in range(50))])
     assert [each.name for each in tmp_path.iterdir()] == ["history"]
 
 
 def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "history"
-    written(file, "a", "b")
+    store_entries(file, "a", "b")
     before = file.read_bytes()
-    monkeypatch.setattr(input_history, "_GROWN", 0)
+    monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 0)
     (tmp_path / "history.new").mkdir()  # in the way
     started = FileHistory(file)
     assert list(started.load_history_strings()) == []
-    assert started.trouble is not None
+    assert started.error is not None
     assert file.read_bytes() == before
 
 
 def test_a_damaged_history_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_bytes(b"\xff\xfe\n+a\n+b\nnonsense\n+c")
-    assert kept(file) == ["c", "a\nb"]
+    assert history_entries(file) == ["c", "a\nb"]
 
 
 def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
@@ -338,18 +340,18 @@ def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in SHELL_READERS:
+    for name in SHELL_PARSERS:
         monkeypatch.delenv(f"JETSQL_SHELL_{name.upper()}", raising=False)
     return tmp_path / "config.toml"
 
 
-def shell_settings(file: Path, text: str, **environ: str) -> ShellSettings:
+def write_settings(file: Path, text: str, **environ: str) -> ShellSettings:
     file.write_text(text)
-    return load_shell({"JETSQL_CONFIG": str(file), **environ})
+    return load_shell_settings({"JETSQL_CONFIG": str(file), **environ})
 
 
 def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
-    found = shell_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
+    found = write_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
     assert found == ShellSettings(keys="vi", timing=False, mode="csv")
     assert load(environ={"JETSQL_CONFIG": str(file)}).home == file.parent / "x"
 
@@ -367,7 +369,7 @@ def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
 )
 def test_a_wrong_setting_is_told_with_its_place(file: Path, text: str, environ: dict[str, str], told: str) -> None:
     with pytest.raises(EngineError) as caught:
-        shell_settings(file, text, **environ)
+        write_settings(file, text, **environ)
     assert caught.value.explanation.startswith(told.format(file=file))
 
 
@@ -378,7 +380,7 @@ def test_the_commented_file_says_what_holds(file: Path) -> None:
     text = file.read_text()
     assert text.startswith('master = "local[2]"\n\n')
     uncommented = re.sub(r"^#(\w+ = )", r"\1", text, flags=re.MULTILINE)
-    assert shell_settings(file, uncommented) == ShellSettings()
+    assert write_settings(file, uncommented) == ShellSettings()
 
 
 def test_a_link_to_the_settings_stays_one(file: Path) -> None:
@@ -392,8 +394,8 @@ def test_a_link_to_the_settings_stays_one(file: Path) -> None:
 
 def test_every_setting_is_explained_and_read() -> None:
     names = [each.name for each in fields(ShellSettings)]
-    assert names == list(settings_file.EXPLAINED) == list(SHELL_READERS)
-    assert len(settings_file.listed(ShellSettings())) == len(names)
+    assert names == list(settings_file.DESCRIPTIONS) == list(SHELL_PARSERS)
+    assert len(settings_file.format_all(ShellSettings())) == len(names)
 
 
 # The bar
@@ -416,23 +418,39 @@ def test_jobs_are_counted_by_how_they_are() -> None:
         job("i", "COMPLETED"),
         job("A", "FAILED", "another a, before it was made anew"),
     ]
-    assert counted(jobs) == Jobs(running=2, suspended=2, troubled=1, failed=1, moving=1)
+    assert count_jobs(jobs) == JobCounts(running=2, suspended=2, suspended_by_error=1, failed=1, in_transition=1)
 
 
 @pytest.mark.parametrize(
     ("state", "jobs", "shown"),
     [
-        (State(Phase.UP), None, " engine up"),
-        (State(Phase.UP), Jobs(), " engine up · 0 running"),
-        (State(Phase.UP), Jobs(2, 1), " engine up · 2 running · 1 suspended"),
-        (State(Phase.UP), Jobs(0, 1, 2), " engine up · 0 running · 3 suspended (2 by an error)"),
-        (State(Phase.UP), Jobs(failed=3, moving=4), " engine up · 0 running · 4 on the way · 3 failed"),
-        (State(Phase.STARTING, "starting the engine"), Jobs(1), " engine: starting the engine ..."),
-        (State(Phase.GONE, "engine gone"), Jobs(1), " engine gone (the next statement connects anew)"),
+        (ConnectionState(ConnectionPhase.UP), None, " engine up"),
+        (ConnectionState(ConnectionPhase.UP), JobCounts(), " engine up · 0 running"),
+        (ConnectionState(ConnectionPhase.UP), JobCounts(2, 1), " engine up · 2 running · 1 suspended"),
+        (
+            ConnectionState(ConnectionPhase.UP),
+            JobCounts(0, 1, 2),
+            " engine up · 0 running · 3 suspended (2 by an error)",
+        ),
+        (
+            ConnectionState(ConnectionPhase.UP),
+            JobCounts(failed=3, in_transition=4),
+            " engine up · 0 running · 4 on the way · 3 failed",
+        ),
+        (
+            ConnectionState(ConnectionPhase.STARTING, "starting the engine"),
+            JobCounts(1),
+            " engine: starting the engine ...",
+        ),
+        (
+            ConnectionState(ConnectionPhase.GONE, "engine gone"),
+            JobCounts(1),
+            " engine gone (the next statement connects anew)",
+        ),
     ],
 )
-def test_the_bar_tells_what_matters(state: State, jobs: Jobs | None, shown: str) -> None:
-    assert "".join(piece for _, piece, *_ in bar(state, jobs, "")) == shown
+def test_the_bar_tells_what_matters(state: ConnectionState, jobs: JobCounts | None, shown: str) -> None:
+    assert "".join(piece for _, piece, *_ in render_bar(state, jobs, "")) == shown
 
 
 # Commands
@@ -440,10 +458,10 @@ def test_the_bar_tells_what_matters(state: State, jobs: Jobs | None, shown: str)
 
 def test_every_command_of_the_table_can_be_done() -> None:
     assert {command.word for command in COMMANDS} == set(ACTIONS)
-    words = [word for command in COMMANDS for word in (command.word, *command.others)]
+    words = [word for command in COMMANDS for word in (command.word, *command.aliases)]
     assert len(words) == len(set(words))
     for command in COMMANDS:
-        assert command_of(command.word.upper()) is command
+        assert find_command(command.word.upper()) is command
 
 
 @pytest.mark.parametrize(
@@ -451,7 +469,7 @@ def test_every_command_of_the_table_can_be_done() -> None:
     [(r"\q", "Enter .quit"), (r"\dt", "Enter SHOW TABLES;"), (".jbos", "Did you mean .jobs?"), (".xyz", ".help lists")],
 )
 def test_words_that_are_no_commands_get_advice(word: str, told: str) -> None:
-    assert advice(word).startswith(told)
+    assert suggest_command(word).startswith(told)
 
 
 def test_commands_that_need_no_shell_load_none_of_it() -> None:
@@ -474,7 +492,7 @@ def test_commands_that_need_no_shell_load_none_of_it() -> None:
 
 
 def test_a_signal_that_comes_while_the_prompt_ends_is_not_for_it() -> None:
-    keys = bindings(ShellSettings, lambda text: None)
+    keys = create_key_bindings(ShellSettings, lambda text: None)
     [binding] = [each for each in keys.bindings if each.keys == (Keys.SIGINT,)]
     session: PromptSession[str] = PromptSession(key_bindings=keys, output=DummyOutput())
     event = KeyPressEvent(weakref.ref(session.app.key_processor), None, [], [], False)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, find, stop
+from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
 from jetsql.client.http_client import HttpClient
 from jetsql.client.remote_engine import RemoteEngine
 from tests.conftest import until
-from tests.support.shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, terminal
+from tests.support.shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, open_terminal
 from tests.support.spark_conf import CONF
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -25,11 +25,11 @@ def home(tmp_path: Path) -> Iterator[Path]:
     confs = [f'{name} = "{value}"' for name, value in CONF.items() if name != "spark.jars.packages"]
     (tmp_path / "config.toml").write_text("\n".join(['master = "local[2]"', *confs, ""]))
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
+    assert stop_engine(tmp_path / "home", 60) is not StopOutcome.STILL_STOPPING
 
 
 def test_a_sitting(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path), program=JETSQL, seconds=SECONDS, columns=150, lines=40) as shell:
+    with open_terminal(environment(tmp_path), program=JETSQL, seconds=SECONDS, columns=150, lines=40) as shell:
         begin(shell)
         suspend_and_resume(shell)
         look_at_rows(shell)
@@ -42,98 +42,98 @@ def test_a_sitting(tmp_path: Path, home: Path) -> None:
         drop(shell)
         clean(shell)
         shell.press(CTRL_D)
-        shell.until("The engine and its jobs go on")
-        assert shell.ended() == 0
+        shell.wait_for("The engine and its jobs go on")
+        assert shell.wait_for_exit() == 0
     assert_nothing_is_left(home)
 
 
 def begin(shell: ShellTerminal) -> None:
     """What is typed while the engine starts is run when it is up."""
-    shell.until("engine: starting the engine ...")
+    shell.wait_for("engine: starting the engine ...")
     shell.press("CREATE TABLE ticks USING rate OPTIONS (rowsPerSecond 5);\r")
-    shell.until("Waiting for the engine")
+    shell.wait_for("Waiting for the engine")
     shell.press("CREATE TABLE evens (n BIGINT) USING parquet;\r")
-    shell.until("\ndone\n", times=2)
+    shell.wait_for("\ndone\n", times=2)
     shell.press("CREATE JOB evens OPTIONS ('snapshotIntervalMillis' = '200')\r")
     shell.press("AS INSERT INTO evens SELECT value FROM STREAM ticks WHERE value % 2 = 0;\r")
-    shell.until("The first batch is committed. Delivery: at least once.")
-    shell.until("engine up · 1 running")
+    shell.wait_for("The first batch is committed. Delivery: at least once.")
+    shell.wait_for("engine up · 1 running")
     shell.press("SHOW JOBS;\r")
-    shell.until("at least once |")
+    shell.wait_for("at least once |")
 
 
 def suspend_and_resume(shell: ShellTerminal) -> None:
     """Each verb is offered the jobs that it can be said of."""
     clean(shell)
     shell.press("SUSPEND JOB ")
-    shell.until("evens  job, RUNNING")
+    shell.wait_for("evens  job, RUNNING")
     shell.press(TAB)
-    shell.until("SUSPEND JOB evens")
+    shell.wait_for("SUSPEND JOB evens")
     shell.press(";\r")
-    shell.until("| SUSPENDED |")
-    shell.until("1 suspended")
+    shell.wait_for("| SUSPENDED |")
+    shell.wait_for("1 suspended")
     shell.press("RESUME JOB ")
-    shell.until("evens  job, SUSPENDED")
+    shell.wait_for("evens  job, SUSPENDED")
     shell.press(TAB + ";\r")
-    shell.until("RESUME JOB evens;")
-    shell.until("| RUNNING ")
-    shell.until("engine up · 1 running")
+    shell.wait_for("RESUME JOB evens;")
+    shell.wait_for("| RUNNING ")
+    shell.wait_for("engine up · 1 running")
     clean(shell)
     shell.press(".jobs\r")
-    shell.until("evens | RUNNING")
+    shell.wait_for("evens | RUNNING")
 
 
 def look_at_rows(shell: ShellTerminal) -> None:
     clean(shell)
     shell.press("SELECT * FROM STREAM ticks;\r")
-    shell.until("waiting for the first rows")
-    shown = shell.until("batch 3 · ")
+    shell.wait_for("waiting for the first rows")
+    shown = shell.wait_for("batch 3 · ")
     assert "rows/s" in shown and "timestamp" in shown
     shell.press(CTRL_C)
-    shell.until(" batches, ")
-    shell.until("\ndefault>")
+    shell.wait_for(" batches, ")
+    shell.wait_for("\ndefault>")
 
 
 def look_at_counts(shell: ShellTerminal) -> None:
     """The whole result stands in one place, however often it comes."""
     clean(shell)
     shell.press("SELECT value % 2 AS parity, count(*) AS n FROM STREAM ticks GROUP BY ALL ORDER BY parity;\r")
-    shell.until("     1 | ")
-    shown = shell.until("batch 4 · ")
+    shell.wait_for("     1 | ")
+    shown = shell.wait_for("batch 4 · ")
     assert shown.count("parity |") == 1
     shell.press(CTRL_C)
-    assert shell.until("2 rows after ").count("     0 | ") == 1
-    shell.until("\ndefault>")
+    assert shell.wait_for("2 rows after ").count("     0 | ") == 1
+    shell.wait_for("\ndefault>")
 
 
 def watch(shell: ShellTerminal) -> None:
     clean(shell)
     shell.press(".watch 0.2 SHOW JOBS\r")
-    shell.until("every 0.2 s until q: SHOW JOBS")
-    shell.until("| RUNNING |")
+    shell.wait_for("every 0.2 s until q: SHOW JOBS")
+    shell.wait_for("| RUNNING |")
     shell.press("q")
-    shell.until("\ndefault>")
+    shell.wait_for("\ndefault>")
 
 
 def act_in_top(shell: ShellTerminal) -> None:
     clean(shell)
     shell.press(".top\r")
-    shell.until("RUNNING      evens")
+    shell.wait_for("RUNNING      evens")
     shell.press("s")
-    shell.until("SUSPENDED    evens")
+    shell.wait_for("SUSPENDED    evens")
     shell.press("r")
-    shell.until("RUNNING      evens")
+    shell.wait_for("RUNNING      evens")
     shell.press("q")
-    shell.until("\ndefault>")
+    shell.wait_for("\ndefault>")
 
 
 def make_mistakes(shell: ShellTerminal) -> None:
     clean(shell)
     shell.press("SELECT n,\r  nothing\rFROM evens;\r")
-    shown = shell.until("A column, variable, or function parameter with name `nothing`")
+    shown = shell.wait_for("A column, variable, or function parameter with name `nothing`")
     assert "    2 |   nothing\n      |   ^" in shown
     shell.press(".errors\r")
-    shell.until("SQLSTATE:  42703")
+    shell.wait_for("SQLSTATE:  42703")
 
 
 def read_a_file(shell: ShellTerminal, file: Path) -> None:
@@ -142,48 +142,48 @@ def read_a_file(shell: ShellTerminal, file: Path) -> None:
     texts = ("CREATE VIEW few AS SELECT 7 * 6 AS answer", "SELECT * FROM few", "DROP VIEW few", "nonsense", "SELECT 1")
     file.write_text(";\n".join(texts))
     shell.press(f".read {file}\r")
-    shell.until("    42\n")
-    shell.until("1 more was not run.")
+    shell.wait_for("    42\n")
+    shell.wait_for("1 more was not run.")
 
 
 def lose_the_engine(shell: ShellTerminal, home: Path) -> None:
     clean(shell)
     shell.press("SET spark.sql.ansi.enabled = false;\r")
-    shell.until("spark.sql.ansi.enabled | false")
+    shell.wait_for("spark.sql.ansi.enabled | false")
     shell.press("WAIT FOR JOB evens UNTIL BATCH 1000000;\r")
-    shell.until("Running ...")
+    shell.wait_for("Running ...")
     kill_engine(home)
-    shown = shell.until("The shell connects anew.")
+    shown = shell.wait_for("The shell connects anew.")
     assert "while this ran: WAIT FOR JOB evens UNTIL BATCH 1000000" in shown
     assert "Settings (SET), temporary views and variables of the old one are gone" in shown
-    shell.until("engine up · 1 running")
+    shell.wait_for("engine up · 1 running")
     clean(shell)
     shell.press("SET spark.sql.ansi.enabled;\r")
-    shell.until("spark.sql.ansi.enabled | true")
+    shell.wait_for("spark.sql.ansi.enabled | true")
 
 
 def drop(shell: ShellTerminal) -> None:
     clean(shell)
     shell.press("DROP JOB evens;\r")
-    shell.until("Stop and drop job evens for good? Its state is lost. [y/N]")
+    shell.wait_for("Stop and drop job evens for good? Its state is lost. [y/N]")
     shell.press("n\r")
-    shell.until("Not run.")
+    shell.wait_for("Not run.")
     shell.press("DROP JOB evens;\r")
-    shell.until("[y/N]", times=2)
+    shell.wait_for("[y/N]", times=2)
     shell.press("y\r")
-    shell.until("engine up · 0 running")
+    shell.wait_for("engine up · 0 running")
 
 
 def clean(shell: ShellTerminal) -> None:
     shell.press(CTRL_L)
-    until(lambda: shell.now.split("\n")[0] == "default>")
+    until(lambda: shell.current_screen.split("\n")[0] == "default>")
 
 
 def assert_nothing_is_left(home: Path) -> None:
-    found = find(home)
+    found = find_engine(home)
     assert found is not None
     door = HttpClient(found.note.url, found.note.token)
-    until(lambda: (about := door.ask("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
+    until(lambda: (about := door.request("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
     door.close()
     remote = RemoteEngine(found.note.url, found.note.token)
     assert list(remote.run("SELECT name FROM jetsql.jobs WHERE status <> 'FAILED'").rows) == []

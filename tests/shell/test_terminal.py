@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.find_engine import StopOutcome, stop, wait_until_up
-from tests.support.shell_terminal import PROGRAM, environment, kill_engine, terminal
+from jetsql.client.find_engine import StopOutcome, stop_engine, wait_for_engine
+from tests.support.shell_terminal import PROGRAM, environment, kill_engine, open_terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 
@@ -18,141 +18,141 @@ CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "home"
-    assert stop(tmp_path / "home", 60) is not StopOutcome.STILL
+    assert stop_engine(tmp_path / "home", 60) is not StopOutcome.STILL_STOPPING
 
 
 def test_a_first_session(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("default>")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("default>")
         shell.press("SELECT 2;")
-        assert "default> SELECT 2;" in shell.until("SELECT 2;")
+        assert "default> SELECT 2;" in shell.wait_for("SELECT 2;")
         assert shell.colour_of("SELECT") == "blue"
         shell.press("\r")
-        shell.until("1\n2 rows\ndefault>")
-        shell.until("engine up")
+        shell.wait_for("1\n2 rows\ndefault>")
+        shell.wait_for("engine up")
         shell.press(CREATE)
-        shell.until("The first batch is committed")
-        shell.until("1 running")
-        assert shell.bar.startswith("engine up")
+        shell.wait_for("The first batch is committed")
+        shell.wait_for("1 running")
+        assert shell.status_bar.startswith("engine up")
         shell.press("SELECT\r  nonsense,\r1;\r")
-        shown = shell.until("This is no statement")
+        shown = shell.wait_for("This is no statement")
         assert "default> SELECT\n       |   nonsense,\n       |   1;\n" in shown
         shell.press("\x04")
-        shell.until("The engine and its jobs go on")
-        assert shell.ended() == 0
+        shell.wait_for("The engine and its jobs go on")
+        assert shell.wait_for_exit() == 0
 
 
 def test_what_is_typed_before_the_engine_is_up_waits_for_it(tmp_path: Path, home: Path) -> None:
     late = tmp_path / "late"
-    with terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
-        shell.until("engine: starting the engine ...")
+    with open_terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
+        shell.wait_for("engine: starting the engine ...")
         shell.press("SELECT 1;\r")
-        shell.until("Waiting for the engine")
+        shell.wait_for("Waiting for the engine")
         shell.press("\x03")
-        shell.until("the statement was not run")
+        shell.wait_for("the statement was not run")
         shell.press("SELECT 3;\r")
-        shell.until("Waiting for the engine")
+        shell.wait_for("Waiting for the engine")
         shell.press("SELECT 1")  # is kept for the prompt
         late.touch()
-        shell.until("2\n3 rows\ndefault> SELECT 1")
+        shell.wait_for("2\n3 rows\ndefault> SELECT 1")
         shell.press("\x03\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_an_engine_that_is_being_started_outlives_the_shell(tmp_path: Path, home: Path) -> None:
     late = tmp_path / "late"
-    with terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
-        shell.until("engine: starting the engine ...")
+    with open_terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
+        shell.wait_for("engine: starting the engine ...")
         shell.press("\x04")
-        shell.until("The engine and its jobs go on")
-        assert shell.ended() == 0
+        shell.wait_for("The engine and its jobs go on")
+        assert shell.wait_for_exit() == 0
     late.touch()
-    assert wait_until_up(home, 30) is not None
-    stop(home, 60)
+    assert wait_for_engine(home, 30) is not None
+    stop_engine(home, 60)
     assert "The engine ends" not in (home / "engine.log").read_text()
 
 
 def test_ctrl_c_ends_the_statement_on_the_engine(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("engine up")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
         shell.press(CREATE)
-        shell.until("The first batch is committed")
+        shell.wait_for("The first batch is committed")
         shell.press("WAIT FOR JOB j UNTIL BATCH 1000000;\r")
-        shell.until("Running ...")
+        shell.wait_for("Running ...")
         shell.press("\x03")
-        shell.until("Cancelled.")
+        shell.wait_for("Cancelled.")
         shell.press("SHOW JOBS;\r")
-        shell.until("RUNNING", times=2)
+        shell.wait_for("RUNNING", times=2)
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("engine up")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
         shell.press(CREATE)
-        shell.until("The first batch is committed")
+        shell.wait_for("The first batch is committed")
         shell.press("WAIT FOR JOB j UNTIL BATCH 1000000;\r")
-        shell.until("Running ...")
+        shell.wait_for("Running ...")
         kill_engine(home)
-        shown = shell.until("The shell connects anew.")
+        shown = shell.wait_for("The shell connects anew.")
         assert "Whether it was done is not known: look before you repeat it." in shown
-        shell.until("engine up")
+        shell.wait_for("engine up")
         shell.press("SHOW JOBS;\r")
-        shell.until("submission_time")
-        shell.until("engine up")
+        shell.wait_for("submission_time")
+        shell.wait_for("engine up")
         kill_engine(home)
-        shell.until("engine gone")
+        shell.wait_for("engine gone")
         shell.press("SELECT 4;\r")
-        shell.until("this is a new one.")
-        shell.until("3\n4 rows\ndefault>")
+        shell.wait_for("this is a new one.")
+        shell.wait_for("3\n4 rows\ndefault>")
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_an_engine_that_may_not_be_started_is_told_and_can_come_later(tmp_path: Path, home: Path) -> None:
     environ = environment(tmp_path)
-    with terminal(environ, "--no-start") as shell:
-        shell.until("No engine runs on")
-        shell.until("no engine (the next statement connects anew)")
+    with open_terminal(environ, "--no-start") as shell:
+        shell.wait_for("No engine runs on")
+        shell.wait_for("no engine (the next statement connects anew)")
         subprocess.run([sys.executable, PROGRAM, "start"], env=environ, check=True, capture_output=True)
         shell.press("SELECT 1;\r")
-        shell.until("0\n1 row\ndefault>")
+        shell.wait_for("0\n1 row\ndefault>")
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_it_ends_with_its_terminal(tmp_path: Path, home: Path, number: signal.Signals) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("engine up")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
         shell.press("SELECT 1")
-        shell.until("SELECT 1")
+        shell.wait_for("SELECT 1")
         shell.process.kill(number)
-        assert shell.ended() == 130
+        assert shell.wait_for_exit() == 130
 
 
 def test_resizing_keeps_what_is_typed(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("engine up")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
         shell.press("SELECT 1,\r2,\r3")
-        shell.until("| 3")
+        shell.wait_for("| 3")
         shell.resize(60, 12)
-        shell.until("| 3")
+        shell.wait_for("| 3")
         shell.press("\x03")
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_a_small_screen_has_room_for_the_prompt(tmp_path: Path, home: Path) -> None:
-    with terminal(environment(tmp_path)) as shell:
-        shell.until("engine up")
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
         shell.resize(20, 6)
-        shell.until("default>")
+        shell.wait_for("default>")
         shell.press("SELECT 1;\r")
-        shell.until("1 row\ndefault>")
+        shell.wait_for("1 row\ndefault>")
         shell.press("\x04")
-        assert shell.ended() == 0
+        assert shell.wait_for_exit() == 0
 
 
 def test_output_that_is_no_terminal_is_refused(tmp_path: Path) -> None:

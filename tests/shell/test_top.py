@@ -15,17 +15,29 @@ from prompt_toolkit.output import DummyOutput
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, ReportedError
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import Reading
+from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
-from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.output.terminal_text import width
 from jetsql.server.statement_result import StatementResult
-from jetsql.shell.output.screen import Size
-from jetsql.shell.top.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
-from jetsql.shell.top.top_screen import JobsOf, Top
-from jetsql.shell.top.top_state import Act, Doing, Mode, Order, TopState, answered, detailed, lost, press, told, visible
-from jetsql.shell.top.top_view import draw, facts
-from tests.support.http_server import TOKEN, serving
+from jetsql.shell.output.screen import ScreenSize
+from jetsql.shell.top.top_jobs import TopJob, format_bytes, format_count, format_seconds, sparkline
+from jetsql.shell.top.top_screen import EngineJobSource, TopScreen
+from jetsql.shell.top.top_state import (
+    Action,
+    ActionKind,
+    ScreenMode,
+    SortOrder,
+    TopState,
+    handle_key,
+    visible_jobs,
+    with_connection_error,
+    with_detail,
+    with_jobs,
+    with_message,
+)
+from jetsql.shell.top.top_view import field_lines, render
+from tests.support.http_server import TOKEN, run_server
 from tests.support.server_engine import DoorEngine, DoorSession
 from tests.support.terminal import columns
 
@@ -35,27 +47,27 @@ ORDERS = TopJob(
 DELAYS = TopJob("0001-0000-0000-0002", "delays", "SUSPENDED", error="[JETSQL.SINK_CHANGED] The table is another now.")
 OLD = TopJob("0001-0000-0000-0003", "old", "FAILED", error="cancelled by user")
 JOBS = (ORDERS, DELAYS, OLD)
-SEEN = told(TopState(), JOBS, "12:00:00")
-SIZE = Size(140, 24)
+SEEN = with_jobs(TopState(), JOBS, "12:00:00")
+SIZE = ScreenSize(140, 24)
 
 
-def pressed(*keys: str, state: TopState = SEEN) -> tuple[TopState, Act | None]:
+def press_keys(*keys: str, state: TopState = SEEN) -> tuple[TopState, Action | None]:
     act = None
     for key in keys:
-        state, act = press(state, key, 10)
+        state, act = handle_key(state, key, 10)
     return state, act
 
 
-def selecting(job: TopJob, state: TopState = SEEN) -> TopState:
+def select_job(job: TopJob, state: TopState = SEEN) -> TopState:
     return replace(state, selected=job.id)
 
 
 def names(state: TopState) -> list[str]:
-    return [job.name for job in visible(state)]
+    return [job.name for job in visible_jobs(state)]
 
 
-def lines(state: TopState, size: Size = SIZE) -> list[str]:
-    return ["".join(text for _, text in line).rstrip() for line in draw(state, size)]
+def lines(state: TopState, size: ScreenSize = SIZE) -> list[str]:
+    return ["".join(text for _, text in line).rstrip() for line in render(state, size)]
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------
@@ -68,13 +80,13 @@ def test_what_needs_somebody_comes_first_and_is_selected() -> None:
 
 def test_jobs_are_sorted_by_what_is_wanted() -> None:
     state, orders = SEEN, []
-    for _ in Order:
-        orders.append(state.order)
-        state, _act = pressed("o", state=state)
-    assert (orders, state.order) == (list(Order), Order.STATUS)
-    assert names(replace(SEEN, order=Order.NAME)) == ["delays", "old", "orders"]
-    for order in (Order.RATE, Order.LAG, Order.BATCH, Order.STATE):
-        assert names(replace(SEEN, order=order))[0] == "orders"
+    for _ in SortOrder:
+        orders.append(state.sort_order)
+        state, _act = press_keys("o", state=state)
+    assert (orders, state.sort_order) == (list(SortOrder), SortOrder.STATUS)
+    assert names(replace(SEEN, sort_order=SortOrder.NAME)) == ["delays", "old", "orders"]
+    for order in (SortOrder.RATE, SortOrder.LAG, SortOrder.BATCH, SortOrder.STATE):
+        assert names(replace(SEEN, sort_order=order))[0] == "orders"
 
 
 @pytest.mark.parametrize(
@@ -91,16 +103,16 @@ def test_jobs_are_sorted_by_what_is_wanted() -> None:
     ],
 )
 def test_keys_move_the_selection(keys: str, job: TopJob) -> None:
-    assert pressed(*keys.split())[0].job == job
+    assert press_keys(*keys.split())[0].job == job
 
 
 def test_the_selected_job_stays_so_wherever_it_moves() -> None:
-    state = selecting(ORDERS)
-    assert told(state, (replace(ORDERS, status="FAILED", name="a"), DELAYS), "").job == replace(
+    state = select_job(ORDERS)
+    assert with_jobs(state, (replace(ORDERS, status="FAILED", name="a"), DELAYS), "").job == replace(
         ORDERS, status="FAILED", name="a"
     )
-    assert told(state, (DELAYS,), "").job == DELAYS
-    assert told(state, (), "").job is None
+    assert with_jobs(state, (DELAYS,), "").job == DELAYS
+    assert with_jobs(state, (), "").job is None
 
 
 @pytest.mark.parametrize(
@@ -112,89 +124,91 @@ def test_the_selected_job_stays_so_wherever_it_moves() -> None:
     ],
 )
 def test_keys_do_something_to_the_selected_job(key: str, text: str, words: str) -> None:
-    state, act = pressed(key, state=selecting(ORDERS))
-    assert act == Act(Doing.STATEMENT, text, words, ORDERS.id)
+    state, act = press_keys(key, state=select_job(ORDERS))
+    assert act == Action(ActionKind.STATEMENT, text, words, ORDERS.id)
     assert state.message == f"{words} ..."
 
 
 def test_a_job_is_dropped_after_a_question() -> None:
-    asked, act = pressed("d", state=selecting(ORDERS))
+    asked, act = press_keys("d", state=select_job(ORDERS))
     assert act is None
     assert "Drop the job orders? Its state is lost, its table stays. [y/N]" in lines(asked)
-    dropped, act = pressed("y", state=asked)
-    assert act == Act(Doing.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id)
-    assert dropped.mode is Mode.LIST
+    dropped, act = press_keys("y", state=asked)
+    assert act == Action(ActionKind.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id)
+    assert dropped.mode is ScreenMode.LIST
 
 
 @pytest.mark.parametrize("key", ["n", "enter", "escape", "d", "q", "down", " "])
 def test_only_y_is_yes(key: str) -> None:
-    state, act = pressed("d", key, state=selecting(ORDERS))
+    state, act = press_keys("d", key, state=select_job(ORDERS))
     assert act is None
-    assert (state.mode, state.message) == (Mode.LIST, "Not dropped.")
+    assert (state.mode, state.message) == (ScreenMode.LIST, "Not dropped.")
 
 
 def test_the_question_is_about_the_job_that_was_selected_when_it_came() -> None:
-    asked, _ = pressed("d", state=selecting(ORDERS))
-    moved = told(asked, (DELAYS, OLD), "")
-    assert pressed("y", state=moved)[1] == Act(Doing.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id)
+    asked, _ = press_keys("d", state=select_job(ORDERS))
+    moved = with_jobs(asked, (DELAYS, OLD), "")
+    assert press_keys("y", state=moved)[1] == Action(
+        ActionKind.STATEMENT, f"DROP JOB '{ORDERS.id}'", "dropping orders", ORDERS.id
+    )
 
 
 @pytest.mark.parametrize("key", ["s", "r", "R", "d", "enter"])
 def test_without_a_job_keys_do_nothing(key: str) -> None:
-    state, act = pressed(key, state=TopState())
-    assert (act, state.message, state.bad) == (None, "No job is selected.", True)
+    state, act = press_keys(key, state=TopState())
+    assert (act, state.message, state.is_error) == (None, "No job is selected.", True)
 
 
 def test_q_and_ctrl_c_leave() -> None:
-    assert pressed("q")[1] == pressed("/", "c-c")[1] == pressed("?", "c-c")[1] == Act(Doing.QUIT)
-    assert pressed("escape")[1] is None
+    assert press_keys("q")[1] == press_keys("/", "c-c")[1] == press_keys("?", "c-c")[1] == Action(ActionKind.QUIT)
+    assert press_keys("escape")[1] is None
 
 
 def test_letters_filter_by_name_status_and_error() -> None:
-    state, act = pressed("/", *"del")
+    state, act = press_keys("/", *"del")
     assert act is None
     assert names(state) == ["delays"]
     assert state.job == DELAYS
-    assert names(pressed("/", *"SUSPENDED")[0]) == ["delays"]
-    assert names(pressed("/", *"by user")[0]) == ["old"]
-    assert names(pressed("/", *"delx", "backspace", "enter")[0]) == ["delays"]
-    assert names(pressed("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
-    assert names(pressed("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
-    assert pressed("/", *"qsrd")[0].filter == "qsrd"
-    assert "no job has these letters; Esc shows all" in lines(pressed("/", *"qsrd")[0])
+    assert names(press_keys("/", *"SUSPENDED")[0]) == ["delays"]
+    assert names(press_keys("/", *"by user")[0]) == ["old"]
+    assert names(press_keys("/", *"delx", "backspace", "enter")[0]) == ["delays"]
+    assert names(press_keys("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
+    assert names(press_keys("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
+    assert press_keys("/", *"qsrd")[0].filter == "qsrd"
+    assert "no job has these letters; Esc shows all" in lines(press_keys("/", *"qsrd")[0])
 
 
 def test_ended_jobs_can_be_hidden() -> None:
-    state, _ = pressed("a")
+    state, _ = press_keys("a")
     assert names(state) == ["delays", "orders"]
     assert state.job == DELAYS
-    assert names(pressed("a", state=state)[0]) == ["old", "delays", "orders"]
+    assert names(press_keys("a", state=state)[0]) == ["old", "delays", "orders"]
 
 
 def test_all_about_a_job_can_be_read_and_scrolled() -> None:
-    state, act = pressed("enter", state=selecting(ORDERS))
-    assert act == Act(Doing.DETAIL, job=ORDERS.id, words="orders")
-    state = detailed(state, "orders", tuple(f"line {number}" for number in range(40)))
+    state, act = press_keys("enter", state=select_job(ORDERS))
+    assert act == Action(ActionKind.DETAIL, job=ORDERS.id, description="orders")
+    state = with_detail(state, "orders", tuple(f"line {number}" for number in range(40)))
     assert lines(state)[:2] == ["orders", "line 0"]
-    state, _ = pressed("pagedown", "down", state=state)
+    state, _ = press_keys("pagedown", "down", state=state)
     assert lines(state)[1] == "line 11"
-    assert pressed("end", state=state)[0].first == 30
-    assert pressed("end", "home", state=state)[0].first == 0
-    back, act = pressed("q", state=state)
-    assert (back.mode, act) == (Mode.LIST, None)
+    assert press_keys("end", state=state)[0].first_line == 30
+    assert press_keys("end", "home", state=state)[0].first_line == 0
+    back, act = press_keys("q", state=state)
+    assert (back.mode, act) == (ScreenMode.LIST, None)
 
 
 def test_help_tells_the_keys() -> None:
-    state, _ = pressed("?")
+    state, _ = press_keys("?")
     assert any("suspend it" in line for line in lines(state))
-    assert pressed("q", state=state)[0].mode is Mode.LIST
+    assert press_keys("q", state=state)[0].mode is ScreenMode.LIST
 
 
 # --- the screen -------------------------------------------------------------------------------------------------------
 
 
 def test_a_job_is_a_line() -> None:
-    shown = lines(replace(selecting(ORDERS), order=Order.NAME))
+    shown = lines(replace(select_job(ORDERS), sort_order=SortOrder.NAME))
     assert shown[0] == "1 failed, 1 running, 1 suspended; by name" + " " * 91 + "12:00:00"
     assert shown[1:5] == [
         "STATUS       NAME    ROWS/S  LAST MINUTE              LAG   BATCH   STATE    MEMORY  LAST ERROR",
@@ -210,52 +224,52 @@ def test_a_job_is_a_line() -> None:
 def test_the_screen_is_filled_and_not_more(columns: int, high: int) -> None:
     wide = replace(ORDERS, name="東京 " * 30, id="x", error="e" * 300)
     states = [
-        told(TopState(), (*JOBS, wide), "12:00:00"),
-        pressed("d")[0],
-        pressed("/", "x")[0],
-        pressed("?")[0],
-        detailed(SEEN, "orders", ("x" * 300,) * 100),
-        lost(SEEN, "[JETSQL.ENGINE_NOT_REACHABLE] " + "x" * 200),
+        with_jobs(TopState(), (*JOBS, wide), "12:00:00"),
+        press_keys("d")[0],
+        press_keys("/", "x")[0],
+        press_keys("?")[0],
+        with_detail(SEEN, "orders", ("x" * 300,) * 100),
+        with_connection_error(SEEN, "[JETSQL.ENGINE_NOT_REACHABLE] " + "x" * 200),
         TopState(),
     ]
     for state in states:
-        drawn = draw(state, Size(columns, high))
+        drawn = render(state, ScreenSize(columns, high))
         assert len(drawn) <= max(high, 1)
         assert max(width("".join(text for _, text in line)) for line in drawn) <= columns
 
 
 def test_a_narrow_screen_keeps_what_is_needed_most() -> None:
-    assert lines(SEEN, Size(60, 24))[1].split("  ")[0] == "STATUS"
-    assert "ROWS/S" in lines(SEEN, Size(60, 24))[1]
-    assert "MEMORY" not in lines(SEEN, Size(60, 24))[1]
-    assert lines(SEEN, Size(22, 24))[1].split() == ["STATUS", "NAME"]
+    assert lines(SEEN, ScreenSize(60, 24))[1].split("  ")[0] == "STATUS"
+    assert "ROWS/S" in lines(SEEN, ScreenSize(60, 24))[1]
+    assert "MEMORY" not in lines(SEEN, ScreenSize(60, 24))[1]
+    assert lines(SEEN, ScreenSize(22, 24))[1].split() == ["STATUS", "NAME"]
 
 
 def test_more_jobs_than_lines_scroll_with_the_selection() -> None:
     many = tuple(replace(ORDERS, id=str(number), name=f"job{number:03}") for number in range(100))
-    state = replace(told(TopState(), many, ""), selected="57")
-    shown = lines(state, Size(140, 12))
+    state = replace(with_jobs(TopState(), many, ""), selected="57")
+    shown = lines(state, ScreenSize(140, 12))
     assert any("job057" in line for line in shown)
     assert len(shown) == 12
-    assert "job099" in lines(replace(state, selected="99"), Size(140, 12))[-3]
+    assert "job099" in lines(replace(state, selected="99"), ScreenSize(140, 12))[-3]
 
 
 def test_the_selected_job_is_marked_whole() -> None:
-    [line] = [line for line in draw(selecting(DELAYS), SIZE) if "delays" in "".join(text for _, text in line)]
+    [line] = [line for line in render(select_job(DELAYS), SIZE) if "delays" in "".join(text for _, text in line)]
     assert [style for style, _ in line] == ["selected"]
 
 
 def test_what_came_of_a_key_and_a_lost_engine_are_told() -> None:
-    assert lines(answered(SEEN, "suspending orders: suspended."))[-2] == "suspending orders: suspended."
-    gone = lost(SEEN, "No engine answers.")
+    assert lines(with_message(SEEN, "suspending orders: suspended."))[-2] == "suspending orders: suspended."
+    gone = with_connection_error(SEEN, "No engine answers.")
     assert lines(gone)[-2] == "No engine answers."
     assert "orders" in "\n".join(lines(gone))
-    assert lines(told(gone, JOBS, ""))[-2] == ""
+    assert lines(with_jobs(gone, JOBS, ""))[-2] == ""
 
 
 def test_names_and_errors_cannot_drive_the_terminal() -> None:
     evil = replace(ORDERS, name="a\x1b[31m", error="b\x1b]0;x\x07")
-    assert "\x1b" not in "\n".join(lines(told(TopState(), (evil,), "")))
+    assert "\x1b" not in "\n".join(lines(with_jobs(TopState(), (evil,), "")))
 
 
 @pytest.mark.parametrize(
@@ -263,13 +277,13 @@ def test_names_and_errors_cannot_drive_the_terminal() -> None:
     [(0, "0"), (3.14, "3.1"), (42, "42"), (999, "999"), (1000, "1k"), (1234, "1.2k"), (56_789, "57k"), (3.2e6, "3.2M")],
 )
 def test_numbers_are_short(number: float, shown: str) -> None:
-    assert short(number) == shown.replace("1k", "1.0k") if number == 1000 else short(number) == shown
+    assert format_count(number) == shown.replace("1k", "1.0k") if number == 1000 else format_count(number) == shown
 
 
 def test_units() -> None:
-    assert [short_bytes(size) for size in (512, 2048, 5 * 2**20)] == ["512 B", "2.0 KiB", "5.0 MiB"]
-    assert [short_seconds(seconds) for seconds in (0.25, 1.26, 90, 9000)] == ["250 ms", "1.3 s", "2 min", "2 h"]
-    assert (short(None), short_bytes(None), short_seconds(None)) == ("", "", "")
+    assert [format_bytes(size) for size in (512, 2048, 5 * 2**20)] == ["512 B", "2.0 KiB", "5.0 MiB"]
+    assert [format_seconds(seconds) for seconds in (0.25, 1.26, 90, 9000)] == ["250 ms", "1.3 s", "2 min", "2 h"]
+    assert (format_count(None), format_bytes(None), format_seconds(None)) == ("", "", "")
 
 
 def test_a_sparkline_is_as_high_as_its_highest_rate() -> None:
@@ -283,8 +297,8 @@ def test_a_sparkline_is_as_high_as_its_highest_rate() -> None:
 # --- the program ------------------------------------------------------------------------------------------------------
 
 
-class Played:
-    """Jobs that a test plays. seen: what came of a look; ran: statements."""
+class ScriptedJobSource:
+    """A job source that a test controls. ran: the statements it received."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -306,18 +320,18 @@ class Played:
         return ("id  1", "name  orders")
 
 
-class Screen(DummyOutput):
+class FixedSizeOutput(DummyOutput):
     def get_size(self) -> ToolkitSize:
         return ToolkitSize(rows=24, columns=140)
 
 
 @contextmanager
-def playing(jobs: Played) -> Iterator[tuple[Top, PipeInput]]:
+def run_top(jobs: ScriptedJobSource) -> Iterator[tuple[TopScreen, PipeInput]]:
     with create_pipe_input() as keys:
-        yield Top(jobs, 0.01, keys=keys, screen=Screen()), keys
+        yield TopScreen(jobs, 0.01, keys=keys, screen=FixedSizeOutput()), keys
 
 
-def story(top: Top, keys: PipeInput, *steps: tuple[str, Callable[[TopState], bool]]) -> None:
+def play_steps(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[TopState], bool]]) -> None:
     """Press the keys of a step when what the step before led to has come; q at the end."""
     rest = list(steps)
     wanted: Callable[[TopState], bool] = lambda state: bool(state.jobs)  # noqa: E731
@@ -335,45 +349,45 @@ def story(top: Top, keys: PipeInput, *steps: tuple[str, Callable[[TopState], boo
 
 
 def test_keys_act_on_the_engine_and_the_screen_tells() -> None:
-    jobs = Played()
-    with playing(jobs) as (top, keys):
-        story(
+    jobs = ScriptedJobSource()
+    with run_top(jobs) as (top, keys):
+        play_steps(
             top,
             keys,
             ("s", lambda state: state.jobs[0].status == "SUSPENDED" and "was suspended" in state.message),
-            ("r", lambda state: state.bad and "is being stopped" in state.message),
-            ("d", lambda state: state.mode is Mode.QUESTION),
+            ("r", lambda state: state.is_error and "is being stopped" in state.message),
+            ("d", lambda state: state.mode is ScreenMode.QUESTION),
             ("n", lambda state: state.message == "Not dropped."),
-            ("\r", lambda state: state.mode is Mode.DETAIL and "name  orders" in state.detail),
-            ("q", lambda state: state.mode is Mode.LIST),
+            ("\r", lambda state: state.mode is ScreenMode.DETAIL and "name  orders" in state.detail),
+            ("q", lambda state: state.mode is ScreenMode.LIST),
             ("\x1b", lambda state: True),
         )
     assert [text.split()[0] for text in jobs.ran] == ["SUSPEND", "RESUME"]
 
 
 def test_it_goes_on_when_the_engine_is_back() -> None:
-    jobs = Played()
+    jobs = ScriptedJobSource()
 
     def goes(state: TopState) -> bool:
-        jobs.gone = not state.gone
-        return bool(state.gone)
+        jobs.gone = not state.connection_error
+        return bool(state.connection_error)
 
-    with playing(jobs) as (top, keys):
-        story(top, keys, ("o", goes), ("o", lambda state: not state.gone))
+    with run_top(jobs) as (top, keys):
+        play_steps(top, keys, ("o", goes), ("o", lambda state: not state.connection_error))
     assert top.state.jobs
 
 
 def pulse(name: str, **changes: object) -> JobSample:
-    latest = Measure(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
-    reading = Reading("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
+    latest = BatchMetrics(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
+    reading = JobMetrics("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
     return JobSample(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
 
 
 def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     engine, lost_engines = DoorEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[RemoteEngine]()
-    with serving(engine) as server:
+    with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
-        jobs = JobsOf(lambda: remote, lost_engines.append)
+        jobs = EngineJobSource(lambda: remote, lost_engines.append)
         orders, new = jobs.jobs()
         assert orders == TopJob("1", "orders", "RUNNING", 5.0, (0.0, 1.0), 7, 0.25, 3, None, 3, 99, "two lines")
         assert (new.batch, new.lag) == (None, None)
@@ -384,11 +398,11 @@ def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     with pytest.raises(EngineError):
         jobs.jobs()
     assert lost_engines == [remote]
-    remote.leave()
+    remote.abandon_response()
 
 
-class Described(DoorEngine):
-    """Tells of a job what the door's double does not know."""
+class DescribedEngine(DoorEngine):
+    """An engine that answers DESCRIBE and SHOW JOB HISTORY."""
 
     def session(self) -> DoorSession:
         return DescribedSession(self)
@@ -406,24 +420,24 @@ class DescribedSession(DoorSession):
 
 
 def test_all_about_a_job_is_told_with_its_history() -> None:
-    with serving(Described()) as server:
+    with run_server(DescribedEngine()) as server:
         remote = RemoteEngine(server.url, TOKEN)
-        assert JobsOf(lambda: remote, lambda engine: None).detail("1", 80) == (
+        assert EngineJobSource(lambda: remote, lambda engine: None).detail("1", 80) == (
             "id  1",
             "",
             "2026-11-21 21:13:01  suspended, SUSPENDED. by user",
             "2026-11-21 21:13:01  resumed, RUNNING.",
         )
-        remote.leave()
+        remote.abandon_response()
 
 
 def test_facts_stand_beside_their_names() -> None:
     told = [("id", "1"), ("comment", None), ("a name that is longer than the others are", "x"), ("sql", "a\nb\x1b c d")]
-    assert list(facts(told, 80)) == [
+    assert list(field_lines(told, 80)) == [
         f"{'id':28}  1",
         "a name that is longer than the others are",
         f"{'':28}  x",
         f"{'sql':28}  a",
         f"{'':28}  b\\x1b c d",
     ]
-    assert max(map(len, facts([("key", "word " * 100)], 40))) <= 40
+    assert max(map(len, field_lines([("key", "word " * 100)], 40))) <= 40

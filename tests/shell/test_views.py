@@ -10,29 +10,29 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.output.console import Console
 from jetsql.resultset import Column
-from jetsql.shell.output.watch import Watch
+from jetsql.shell.output.watch import WatchRequest
 from jetsql.shell.repl.views import Views
 from jetsql.shell.session.engine_connection import EngineConnection
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 
-class Waiting(Console):
-    """Knows whether somebody is told what is waited for."""
+class WaitingConsole(Console):
+    """A console that records whether it shows that it is waiting."""
 
     now = False
 
     @contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
+    def show_waiting(self, what: str) -> Iterator[None]:
         self.now = True
         yield
         self.now = False
 
 
-class Slow:
-    """An engine that has its columns at once, and its rows when somebody waits for them."""
+class SlowEngine:
+    """A stub engine whose columns are available immediately and whose rows take time."""
 
-    def __init__(self, console: Waiting) -> None:
+    def __init__(self, console: WaitingConsole) -> None:
         self._console = console
         self.waited: list[bool] = []
 
@@ -50,33 +50,33 @@ class Slow:
 
 def test_who_waits_for_the_first_row_is_told_so() -> None:
     out = io.StringIO()
-    console = Waiting(out, out, terminal=False)
-    engine = Slow(console)
-    link = EngineConnection(lambda talk: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
-    Views(console, link, ShellSettings, Keyboard(), console.say).show(engine, "SELECT n")  # type: ignore[arg-type]
+    console = WaitingConsole(out, out, is_terminal=False)
+    engine = SlowEngine(console)
+    connection = EngineConnection(lambda progress: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
+    Views(console, connection, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"
 
 
-class Watched:
-    """An engine that has one row, and knows whether its answer was left."""
+class WatchedEngine:
+    """A stub engine with one row that records whether its response was abandoned."""
 
-    left = False
+    is_abandoned = False
 
-    def schema(self) -> str:
+    def current_schema(self) -> str:
         return "default"
 
     def run(self, text: str) -> RemoteRows:
         return RemoteRows((Column("n", "int"),), iter([(1,)]))
 
-    def leave(self) -> None:
-        self.left = True
+    def abandon_response(self) -> None:
+        self.is_abandoned = True
 
 
 def test_the_answer_is_left_when_watching_is_over() -> None:
-    out, engine = io.StringIO(), Watched()
-    link = EngineConnection(lambda talk: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
-    console = Console(out, out, terminal=False)
-    Views(console, link, ShellSettings, Keyboard(), console.say).watch(Watch("SELECT n"))
-    assert engine.left
+    out, engine = io.StringIO(), WatchedEngine()
+    connection = EngineConnection(lambda progress: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
+    console = Console(out, out, is_terminal=False)
+    Views(console, connection, ShellSettings, Keyboard(), console.print_message).watch(WatchRequest("SELECT n"))
+    assert engine.is_abandoned
     assert out.getvalue() == "n\n-\n1\n"

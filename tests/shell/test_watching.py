@@ -7,28 +7,28 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jetsql.errors import EngineError, ErrorReport, ReportedError
-from jetsql.shell.output.watch import Watch, watch, wish
+from jetsql.shell.output.watch import WatchRequest, parse_watch, watch
 from jetsql.shell.session.typed_ahead import Keyboard
-from tests.support.stub_engine import Result
-from tests.support.terminal import Terminal, columns
+from tests.support.stub_engine import StubResult
+from tests.support.terminal import ScreenTerminal, columns
 
 
 @pytest.mark.parametrize(
     ("argument", "wanted"),
     [
-        ("SHOW JOBS", Watch("SHOW JOBS")),
-        ("SHOW JOBS;", Watch("SHOW JOBS")),
-        ("5 SHOW JOBS", Watch("SHOW JOBS", 5.0)),
-        (".5 select 1", Watch("select 1", 0.5)),
-        ("0 select 1", Watch("select 1", 0.1)),
-        ("-- all\nSELECT 1", Watch("-- all\nSELECT 1")),
-        ("WITH a AS (SELECT 1) SELECT * FROM a", Watch("WITH a AS (SELECT 1) SELECT * FROM a")),
-        ("(SELECT 1)", Watch("(SELECT 1)")),
-        ("EXPLAIN SELECT 1", Watch("EXPLAIN SELECT 1")),
+        ("SHOW JOBS", WatchRequest("SHOW JOBS")),
+        ("SHOW JOBS;", WatchRequest("SHOW JOBS")),
+        ("5 SHOW JOBS", WatchRequest("SHOW JOBS", 5.0)),
+        (".5 select 1", WatchRequest("select 1", 0.5)),
+        ("0 select 1", WatchRequest("select 1", 0.1)),
+        ("-- all\nSELECT 1", WatchRequest("-- all\nSELECT 1")),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", WatchRequest("WITH a AS (SELECT 1) SELECT * FROM a")),
+        ("(SELECT 1)", WatchRequest("(SELECT 1)")),
+        ("EXPLAIN SELECT 1", WatchRequest("EXPLAIN SELECT 1")),
     ],
 )
-def test_what_reads_can_be_watched(argument: str, wanted: Watch) -> None:
-    assert wish(argument) == wanted
+def test_what_reads_can_be_watched(argument: str, wanted: WatchRequest) -> None:
+    assert parse_watch(argument) == wanted
 
 
 @pytest.mark.parametrize(
@@ -45,46 +45,46 @@ def test_what_reads_can_be_watched(argument: str, wanted: Watch) -> None:
 )
 def test_what_changes_something_cannot(argument: str, word: str) -> None:
     with pytest.raises(ValueError, match=f"{word} may change something"):
-        wish(argument)
+        parse_watch(argument)
 
 
 def test_a_statement_is_needed() -> None:
     for argument in ("", "  ", "5", ";"):
         with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|may change"):
-            wish(argument)
+            parse_watch(argument)
 
 
-class Person:
-    """Looks at the screen after each turn, and presses q at the end. Waits for nothing."""
+class ScriptedUser:
+    """A user who checks the screen after each turn and presses q at the end."""
 
-    def __init__(self, terminal: Terminal, *looks: Callable[[list[str]], None]) -> None:
+    def __init__(self, terminal: ScreenTerminal, *looks: Callable[[list[str]], None]) -> None:
         self._terminal = terminal
         self._looks = list(looks)
-        self.ender = "q"
+        self.quit_key = "q"
 
-    def quits(self, seconds: float) -> bool:
-        self._looks.pop(0)(self._terminal.shown)
+    def poll_quit(self, seconds: float) -> bool:
+        self._looks.pop(0)(self._terminal.visible_lines)
         return not self._looks
 
 
-def statement(*answers: object) -> Callable[[], Result]:
+def statement(*answers: object) -> Callable[[], StubResult]:
     given = iter(answers)
 
-    def run() -> Result:
+    def run() -> StubResult:
         told = next(given)
         if isinstance(told, BaseException):
             raise told
         assert isinstance(told, list)
-        return Result(columns(id="string", n="int"), iter(told))
+        return StubResult(columns(id="string", n="int"), iter(told))
 
     return run
 
 
-AT_ONCE = Watch("SELECT   *\nFROM t", 0.0)
+AT_ONCE = WatchRequest("SELECT   *\nFROM t", 0.0)
 
 
 def test_rows_take_the_place_of_those_before_until_q() -> None:
-    terminal = Terminal(60, 12)
+    terminal = ScreenTerminal(60, 12)
 
     def first(shown: list[str]) -> None:
         assert shown[0].startswith("every 0 s until q: SELECT * FROM t ")
@@ -94,21 +94,21 @@ def test_rows_take_the_place_of_those_before_until_q() -> None:
         assert shown[1:] == ["id | n", "---+--", "a  | 1", "b  | 2"]
 
     run = statement([("a", 1)], [("a", 1), ("b", 2)])
-    watch(run, AT_ONCE, terminal.screen(), Person(terminal, first, second))
-    assert terminal.shown[-1:] == ["b  | 2"]
+    watch(run, AT_ONCE, terminal.screen(), ScriptedUser(terminal, first, second))
+    assert terminal.visible_lines[-1:] == ["b  | 2"]
 
 
 def test_changed_cells_are_marked() -> None:
-    terminal = Terminal(60, 12)
-    person = Person(terminal, lambda shown: None, lambda shown: None)
+    terminal = ScreenTerminal(60, 12)
+    person = ScriptedUser(terminal, lambda shown: None, lambda shown: None)
     run = statement([("a", 1), ("b", 888)], [("a", 777), ("b", 888)])
-    watch(run, AT_ONCE, terminal.screen(coloured=True), person)
+    watch(run, AT_ONCE, terminal.screen(is_coloured=True), person)
     assert terminal.colours_of("777")[1]
     assert not terminal.colours_of("888")[1]
 
 
 def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
-    terminal = Terminal(100, 12)
+    terminal = ScreenTerminal(100, 12)
 
     def refused(shown: list[str]) -> None:
         assert shown[-2:] == ["a  | 1", "[TABLE_OR_VIEW_NOT_FOUND] There is no t."]
@@ -125,11 +125,11 @@ def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
         EngineError("ENGINE_NOT_REACHABLE", "No engine answers."),
         [("a", 2)],
     )
-    watch(run, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None, refused, gone, back))
+    watch(run, AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None, refused, gone, back))
 
 
 def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
-    terminal = Terminal(60, 12)
+    terminal = ScreenTerminal(60, 12)
 
     def first(shown: list[str]) -> None:
         assert len(shown) < 12
@@ -141,31 +141,31 @@ def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
         assert shown[-1] == "… 97 more rows"
 
     rows = [(str(number), number) for number in range(100)]
-    watch(statement(rows, rows), AT_ONCE, terminal.screen(), Person(terminal, first, second))
+    watch(statement(rows, rows), AT_ONCE, terminal.screen(), ScriptedUser(terminal, first, second))
 
 
 def test_ctrl_c_ends_it_and_the_screen_is_as_it_was() -> None:
-    terminal = Terminal(60, 12)
+    terminal = ScreenTerminal(60, 12)
     with pytest.raises(KeyboardInterrupt):
         watch(statement([("a", 1)], KeyboardInterrupt()), AT_ONCE, terminal.screen(), Keyboard())
-    assert terminal.shown[-1:] == ["a  | 1"]
+    assert terminal.visible_lines[-1:] == ["a  | 1"]
     assert terminal.getvalue().endswith("\n\x1b[?25h")
 
 
 def test_who_is_not_at_a_terminal_sees_it_once() -> None:
-    plain = Terminal(60, 12)
-    watch(statement([("a", 1)]), AT_ONCE, plain.screen(terminal=False, moves=False), Keyboard())
+    plain = ScreenTerminal(60, 12)
+    watch(statement([("a", 1)]), AT_ONCE, plain.screen(is_terminal=False, can_redraw=False), Keyboard())
     assert plain.getvalue() == "id | n\n---+--\na  | 1\n"
 
 
 def test_what_has_no_columns_can_be_watched() -> None:
-    terminal = Terminal(60, 12)
-    watch(lambda: Result((), iter(())), AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None))
-    assert terminal.shown[0].startswith("every 0 s")
+    terminal = ScreenTerminal(60, 12)
+    watch(lambda: StubResult((), iter(())), AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None))
+    assert terminal.visible_lines[0].startswith("every 0 s")
 
 
 def test_no_more_rows_are_read_than_are_counted() -> None:
-    terminal = Terminal(60, 12)
+    terminal = ScreenTerminal(60, 12)
     read = 0
 
     def endless() -> Iterator[tuple[str, int]]:
@@ -174,7 +174,7 @@ def test_no_more_rows_are_read_than_are_counted() -> None:
             read += 1
             yield str(read), read
 
-    result = Result(columns(id="string", n="int"), endless())
-    watch(lambda: result, AT_ONCE, terminal.screen(), Person(terminal, lambda shown: None))
+    result = StubResult(columns(id="string", n="int"), endless())
+    watch(lambda: result, AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None))
     assert read < 20_000
-    assert terminal.shown[-1].startswith("… more than 10,")
+    assert terminal.visible_lines[-1].startswith("… more than 10,")

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import jetsql
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 
 HERE = Path(__file__).parent
 CONF = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     pythons, more = arguments[:cut] or [sys.executable], arguments[cut + 1 :]
     with TemporaryDirectory() as home, jetsql.open(home=home, master="local[2]", conf=CONF) as engine:
         list(engine.run("CREATE SCHEMA test_schema").rows)
-        with serving(engine) as server:
+        with run_server(engine) as server:
             url = server.url.replace("http://", f"jetsql://:{TOKEN.replace(' ', '%20')}@")
             return max([suite(python, url, more) for python in pythons])
 

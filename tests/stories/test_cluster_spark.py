@@ -22,7 +22,7 @@ from jetsql.client.dbapi import Connection, Error
 from tests.support.kafka import Kafka, Message
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROWS = 20
 OFF = "'autoScaling' = 'false'"
@@ -194,7 +194,7 @@ def engine(spark: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_each_cell_of_the_table(engine: Engine) -> None:
     engine.have(0)
     made = engine.keep("kept")
-    assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
     engine.have(1)
     engine.wait_run("kept", 1)
     engine.keep("anew", NONE)
@@ -235,7 +235,7 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     engine.go_on("totals", "busiest", "by_hand", "first")
     engine.have(2, cores=3)
     for job in ("totals", "busiest"):
-        engine.wait_title(job, "state spread")
+        engine.wait_title(job, "state rescaled")
     assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
     assert "spread over 4 partitions" in engine.told("totals")
     engine.sql("RESTART JOB first")
@@ -251,9 +251,9 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     engine.start()
     engine.have(2)
     engine.wait_run("by_hand", 3)
-    assert "state spread" not in engine.titles("by_hand")
+    assert "state rescaled" not in engine.titles("by_hand")
     engine.sql("RESTART JOB by_hand")
-    engine.wait_title("by_hand", "state spread")
+    engine.wait_title("by_hand", "state rescaled")
     engine.go_on("totals", "by_hand")
     for job in ("totals", "by_hand"):
         engine.check_totals(job, job)
@@ -277,7 +277,7 @@ def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
         engine.have(0)
         engine.wait_status("alone", "NOT_RUNNING")
         [made] = restarts[0].result()
-        assert "It waits for a member" in made["message"]
+        assert "Waiting for an executor" in made["message"]
     assert "No member is left that could spread its state" in engine.told("alone")
     engine.have(1)
     engine.sql("RESUME JOB waited_for")
@@ -297,7 +297,7 @@ def test_a_quorum(engine: Engine) -> None:
     engine.go_on("safe")
     engine.have(1)
     engine.wait_status("safe", "NOT_RUNNING")
-    words = "1 is there and it needs 2 (splitBrainProtectionEnabled), so 1 is missing"
+    words = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
     assert words in engine.told("safe")
     engine.have(2)
     engine.wait_run("safe", 3)
@@ -317,7 +317,7 @@ def test_the_whole_cluster_is_lost_and_comes_back(engine: Engine) -> None:
     engine.go_on("patient")
     engine.have(0)
     engine.wait_status("patient", "NOT_RUNNING")
-    assert "It waits for a member: none is there" in engine.told("patient")
+    assert "Waiting for an executor: none is available" in engine.told("patient")
     before = int(engine.history("patient")[-1]["run"])
     engine.have(1)
     engine.wait_run("patient", before + 1)
@@ -365,7 +365,7 @@ def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
     options = "'trigger' = 'realTime', 'snapshotIntervalMillis' = '60000'"
     body = "INSERT INTO gone (value) SELECT value FROM STREAM came"
     [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
-    assert made["status"] == "NOT_RUNNING" and "It waits for a member" in made["message"]
+    assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
     engine.have(1)
     wait_until(lambda: "and the engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
     engine.have(2)

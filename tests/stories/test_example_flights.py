@@ -167,6 +167,7 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
     assert (tmp_path / "mine").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole story on the engine of the tests; `make demo` runs it on an engine of its own, over the year."""

@@ -72,6 +72,7 @@ def test_an_alert_that_came_again_counts_once() -> None:
     assert expected.by_order([alert, alert]) == [(1, 95_130)]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_story_with_few_orders(sql: Sql, kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole story on engine and broker of the tests; `make demo-orders` runs it on its own ones."""

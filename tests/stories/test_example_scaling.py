@@ -34,6 +34,7 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
     assert f"{tmp_path} is not empty" in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_whole_story(tmp_path: Path) -> None:
     ended = play("--home", str(tmp_path / "demo"), "--delay", "1")

@@ -32,19 +32,19 @@ SIZES = re.compile(r"\([0-9]+ bytes\)")
 
 
 class Transcript:
-    """A surface that takes results and mistakes down in their order."""
+    """A result sink that records results and errors in their order."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def result(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.lines.append(line)
 
-    def mistake(self, text: str) -> None:
+    def show_error(self, text: str) -> None:
         self.lines += ["", *text.split("\n")]
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
+    def report_if_slow(self, what: str) -> Iterator[None]:
         yield
 
     def flush(self) -> None:

@@ -36,6 +36,7 @@ def test_there_is_one_of_the_first_release() -> None:
     assert RECORDED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
 def test_a_home_that_was_killed_goes_on(recorded: Path, tmp_path: Path, postgres: Postgres) -> None:
     home = tmp_path / "home"

@@ -6,16 +6,16 @@ import json
 import struct
 import zlib
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
 from tests.support.in_memory_engine import analysis, sink
-from tests.support.jobs_world import body, option
+from tests.support.jobs_world import body, changed, option
 
 ID = "0001-0000-0000-0001"
 
@@ -47,21 +47,27 @@ class Home:
         made = analysis(sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False)))
         given = tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items()))
         plan = make_plan(made, parse_options(given), body().verb, None)
-        job = Job(ID, name, "CREATE JOB ...", body(), plan, 1.0, status=Status.SUSPENDED, run=1, established=True)
-        job = replace(job, **{"batch": 2, "files": True, **changes})  # type: ignore[arg-type]
+        version = Version("CREATE JOB ...", body(), plan, first_trigger_done=True)
+        job = Job(ID, name, version, 1.0, status=Status.SUSPENDED, run=1)
+        job = changed(job, **{"batch": 2, "has_files": True, **changes})
         with closing(Store(self.path / "jetsql.db")) as store:
             store.add(job, HistoryRow(job.id, 1.0, "submitted", None, job.status, 1, "words"))
         return job
 
     def snapshot(self, job: Job, name: str = "before", number: int = 9, batch: int | None = 2) -> Snapshot:
         made = f"000{number}-0000-0000-0001"
-        snapshot = Snapshot(made, name, job.id, job.name, job.text, job.plan, batch, 1, 1.0)
+        snapshot = Snapshot(made, name, job.id, job.name, job.version.statement, job.plan, batch, 1, 1.0)
         with closing(Store(self.path / "jetsql.db")) as store:
             store.add_snapshot(snapshot)
         return snapshot
 
     def spark(self, job: Job) -> Path:
-        return self.path / "checkpoints" / job.id / (f"spark-{job.checkpoint}" if job.checkpoint else "spark")
+        return (
+            self.path
+            / "checkpoints"
+            / job.id
+            / (f"spark-{job.version.checkpoint}" if job.version.checkpoint else "spark")
+        )
 
     def checkpoint(self, folder: Path, batches: int = 3, pending: bool = False, stateful: bool = False) -> Path:
         """A checkpoint with so many committed batches of one source of files, and state in two partitions."""

@@ -18,7 +18,7 @@ from jetsql.language.statement import Body
 from tests.support.in_memory_engine import InMemoryEngine, Run, analysis, source
 
 HEALING = Cause("the disk is full", "DISK", batch=1)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, heals=False)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)
 
 
 HALF = -2  # instead of a batch: the copy is not whole yet
@@ -73,7 +73,7 @@ class DiskEngine(InMemoryEngine):
             for number in self.disk.of_job(job.id) - wanted(job):
                 del self.disk.checkpoints[job.id, number]
             self._check_start(job)
-            run = Run(job, report, self.disk.checkpoints[job.id, job.checkpoint])
+            run = Run(job, report, self.disk.checkpoints[job.id, job.version.checkpoint])
             before = self.runs.get(job.id)
             if before is not None:
                 self.ended.append(before)
@@ -85,7 +85,7 @@ class DiskEngine(InMemoryEngine):
                 self.fail(job.id, fault)
 
     def _check_start(self, job: Job) -> None:
-        disk, key = self.disk, (job.id, job.checkpoint)
+        disk, key = self.disk, (job.id, job.version.checkpoint)
         before = self.runs.get(job.id)
         disk.check(before is None or not before.alive, f"{job.name}: two runs at once")
         disk.check(before is None or before.job.run < job.run, f"{job.name}: run {job.run} starts again")
@@ -93,13 +93,13 @@ class DiskEngine(InMemoryEngine):
             known = -1 if job.batch is None else job.batch
             disk.check(disk.checkpoints[key] >= known, f"{job.name}: batches are lost")
             return
-        disk.check(job.checkpoint == 0, f"{job.name}: the checkpoint of a version is not there")
-        if job.origin is not None:
-            begins = disk.snapshots.get(job.origin)
+        disk.check(job.version.checkpoint == 0, f"{job.name}: the checkpoint of a version is not there")
+        if job.source_snapshot_id is not None:
+            begins = disk.snapshots.get(job.source_snapshot_id)
             disk.check(begins == job.batch, f"{job.name} begins at batch {begins}, and not at {job.batch}")
         else:
             disk.check(job.batch is None, f"{job.name}: its state is gone")
-        disk.checkpoints[key] = disk.snapshots.get(job.origin or "", -1)
+        disk.checkpoints[key] = disk.snapshots.get(job.source_snapshot_id or "", -1)
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         self._pass("stop", run)
@@ -119,7 +119,7 @@ class DiskEngine(InMemoryEngine):
             self.disk.snapshots[snapshot] = HALF
         self._pass("copy_state", job)
         with self.lock:
-            batch = self.disk.checkpoints.get((job.id, job.checkpoint), -1)
+            batch = self.disk.checkpoints.get((job.id, job.version.checkpoint), -1)
             if batch < 0:
                 del self.disk.snapshots[snapshot]
                 raise StatementError("SNAPSHOT_FAILED", f"The state of job {job.name} is not there any more.")
@@ -136,8 +136,8 @@ class DiskEngine(InMemoryEngine):
             return tuple(self.disk.snapshots)
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
-        assert job.proposed is not None
-        old, new = (job.id, job.checkpoint), (job.id, job.proposed.checkpoint)
+        assert job.pending_version is not None
+        old, new = (job.id, job.version.checkpoint), (job.id, job.pending_version.checkpoint)
         with self.lock:
             self.disk.check(new not in self.disk.checkpoints, f"{job.name}: a version's checkpoint is there before it")
             self.disk.checkpoints[new] = HALF
@@ -150,7 +150,7 @@ class DiskEngine(InMemoryEngine):
         self._pass("discard_version", job)
         with self.lock:
             running = self.runs.get(job.id)
-            of_it = running is not None and running.alive and running.job.checkpoint == version.checkpoint
+            of_it = running is not None and running.alive and running.job.version.checkpoint == version.checkpoint
             self.disk.check(not of_it, f"{job.name}: the checkpoint of a live run is deleted")
             self.disk.checkpoints.pop((job.id, version.checkpoint), None)
 
@@ -183,7 +183,7 @@ class DiskEngine(InMemoryEngine):
             run = self.runs[job_id]
             if run.alive:
                 run.batch += 1
-                self.disk.checkpoints[job_id, run.job.checkpoint] = run.batch
+                self.disk.checkpoints[job_id, run.job.version.checkpoint] = run.batch
                 self.tell(job_id, BatchCommitted(self.run_id(job_id), run.batch, trigger_time, rows, rate))
 
     def fail(self, job_id: str, cause: Cause) -> None:
@@ -210,5 +210,5 @@ class DiskEngine(InMemoryEngine):
 
 def wanted(job: Job) -> set[int]:
     """The numbers of the checkpoints that a job needs."""
-    others = (version.checkpoint for version in (job.previous, job.proposed) if version is not None)
-    return {job.checkpoint, *others}
+    others = (version.checkpoint for version in (job.rollback_version, job.pending_version) if version is not None)
+    return {job.version.checkpoint, *others}

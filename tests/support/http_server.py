@@ -1,4 +1,4 @@
-"""The HTTP door on a real socket, over any engine, in a thread of this process."""
+"""Serve any engine by the HTTP endpoint on a real socket, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from jetsql.server.app import Engine, HttpServer
+from jetsql.server.app import HttpServer, ServedEngine
 from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config
 from jetsql.settings import EndpointSettings
@@ -19,33 +19,33 @@ TOKEN = "open sesame"
 
 
 @dataclass(frozen=True)
-class Server:
-    """A door that answers. stop_asked: set when a client wanted the engine to end."""
+class RunningServer:
+    """A server that answers. stop_requested: set when a client asked the engine to stop."""
 
     url: str
-    door: HttpServer
-    stop_asked: threading.Event
+    http_server: HttpServer
+    stop_requested: threading.Event
 
 
 @contextmanager
-def serving(
-    engine: Engine,
+def run_server(
+    engine: ServedEngine,
     idle_seconds: float = 60.0,
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
-) -> Iterator[Server]:
-    stop_asked = threading.Event()
+) -> Iterator[RunningServer]:
+    stop_requested = threading.Event()
     access = Access(TOKEN)
-    door = HttpServer(engine, access, stop_asked.set, idle_seconds, sessions_most)
-    server = uvicorn.Server(http_config(door.app, access, settings, connections_most=4096))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
+    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most=4096))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield Server(f"http://127.0.0.1:{listening.getsockname()[1]}", door, stop_asked)
+            yield RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_requested)
         finally:
-            door.running.cancel_all()
+            http_server.running.cancel_all()
             server.should_exit = True
             thread.join(30)
-            door.close()
+            http_server.close()
     assert not thread.is_alive()

@@ -23,7 +23,7 @@ from jetsql.jobs.lifecycle.engine_api import (
     RunCompleted,
     RunFailed,
     RunIdle,
-    SinkNoticed,
+    SinkNotice,
     UserSession,
 )
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
@@ -41,7 +41,7 @@ from jetsql.jobs.model.job import (
     Source,
     Version,
 )
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body
 
 GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
@@ -222,10 +222,17 @@ class InMemoryEngine:
 
     def cause_of(self, error: Exception) -> Cause:
         if isinstance(error, JetSQLError):
-            heals = error.condition not in ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
-            away = error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-            return Cause(error.message, error.condition, error.sqlstate, heals=heals, hint=error.hint, away=away)
-        return Cause(str(error), type(error).__name__, heals=not isinstance(error, ValueError))
+            retryable = error.condition not in ("JETSQL.JOB_CHANGED", "JETSQL.SINK_CHANGED")
+            external_outage = error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+            return Cause(
+                error.message,
+                error.condition,
+                error.sqlstate,
+                retryable=retryable,
+                hint=error.hint,
+                external_outage=external_outage,
+            )
+        return Cause(str(error), type(error).__name__, retryable=not isinstance(error, ValueError))
 
     def versions(self) -> dict[str, str]:
         return {"jetsql": "0", "spark": "0"}
@@ -273,7 +280,7 @@ class InMemoryEngine:
         run = self.runs[job_id]
         run.batch += 1
         run_id = self.run_id(job_id)
-        measure = Measure(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
+        measure = BatchMetrics(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
         self.tell(job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, measure=measure))
 
     def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
@@ -288,7 +295,7 @@ class InMemoryEngine:
         self.tell(job_id, RunCompleted(self.run_id(job_id), message))
 
     def notice(self, job_id: str, message: str) -> None:
-        self.tell(job_id, SinkNoticed(self.run_id(job_id), message))
+        self.tell(job_id, SinkNotice(self.run_id(job_id), message))
 
     def want_restart(self, job_id: str, message: str) -> None:
         self.runs[job_id].alive = False

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import Engine
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, Status, quoted_text
+from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.dispatch import columns, execute
 from jetsql.jobs.store.job_store import Store
@@ -45,6 +45,14 @@ def body(verb: Verb = Verb.INSERT_INTO, table: str = "out", query: str = "SELECT
 
 def option(key: str, value: str, at: int = 20) -> OptionText:
     return OptionText(key, value, Span(at, at + len(key)), Span(at + 100, at + 100 + len(value)))
+
+
+def changed(job: Job, **changes: Any) -> Job:
+    """Return the job with other values of its fields or of those of its version."""
+    names = {field.name for field in fields(Version)}
+    of_version = {name: value for name, value in changes.items() if name in names}
+    of_job = {name: value for name, value in changes.items() if name not in names}
+    return replace(job, version=replace(job.version, **of_version), **of_job)
 
 
 def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> CreateJob:
@@ -109,7 +117,7 @@ class World:
     def wait_status(self, job_id: str, *statuses: Status) -> Job:
         """Wait until the job has one of these statuses."""
         view = self.manager.view(self.job(job_id))
-        after = self.manager.board.wait(view, lambda now: now.job.status in statuses, 20.0)
+        after = self.manager.registry.wait(view, lambda now: now.job.status in statuses, 20.0)
         assert after.job.status in statuses, after
         return after.job
 
@@ -121,12 +129,12 @@ class World:
             job = now.job  # type: ignore[attr-defined]
             return job.run == run and job.status is Status.RUNNING
 
-        after = self.manager.board.wait(view, runs, 20.0)
+        after = self.manager.registry.wait(view, runs, 20.0)
         assert runs(after), after
         return after.job
 
     def titles(self, job_id: str) -> list[str]:
-        return [row.title for row in self.store.history(job_id)]
+        return [row.event for row in self.store.history(job_id)]
 
 
 def in_thread(work: Callable[[], T]) -> Future[T]:

@@ -21,11 +21,11 @@ from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.dispatch import execute
-from jetsql.jobs.statements.metrics_sample import JobSample, pulses
+from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.resultset import Column
-from jetsql.server.statement_result import StatementResult, of_table
+from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 from tests.support.in_memory_engine import InMemoryEngine, Session
@@ -40,7 +40,7 @@ class ManagedSession:
     def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
         statement = parse(text)
         if statement is not None:
-            return of_table(execute(self._engine.manager, statement, Session), UTC)
+            return from_table(execute(self._engine.manager, statement, Session), UTC)
         verb, _, number = text.strip().partition(" ")
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
@@ -70,11 +70,11 @@ class Managed:
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
         self.manager.start()
         self.dead = threading.Event()
-        self.closing = False
+        self.is_closing = False
 
     @property
     def closed(self) -> bool:
-        return self.closing
+        return self.is_closing
 
     def run(self, text: str) -> StatementResult:
         return self.session().run(text)
@@ -82,11 +82,11 @@ class Managed:
     def session(self) -> ManagedSession:
         return ManagedSession(self)
 
-    def pulses(self) -> tuple[JobSample, ...]:
-        return pulses(self.manager)
+    def sample_jobs(self) -> tuple[JobSample, ...]:
+        return sample_jobs(self.manager)
 
     def about(self) -> dict[str, Any]:
-        statuses = Counter(view.job.status.value for view in self.manager.board.live())
+        statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
         return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
 
@@ -98,7 +98,7 @@ class Managed:
             return error.report(text)
         return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
 
-    def doors(self, settings: EndpointSettings, token: str) -> AbstractContextManager[Addresses]:
+    def open_endpoints(self, settings: EndpointSettings, token: str) -> AbstractContextManager[Addresses]:
         return nullcontext(Addresses())
 
     def wait_for_spark(self) -> int:
@@ -106,9 +106,9 @@ class Managed:
         return -9
 
     def close(self) -> None:
-        if self.closing:
+        if self.is_closing:
             return
-        self.closing = True
+        self.is_closing = True
         self.manager.close()
         self._store.close()
         self._lease.release()

@@ -52,7 +52,7 @@ class Told:
         A statement reads a job where it is shown, and that is one step after it is stored. So the status before the
         newest row at the beginning is possible, too.
         """
-        return {row.after.value for row in history[max(0, self.before - 2) : self.after]}
+        return {row.to_status.value for row in history[max(0, self.before - 2) : self.after]}
 
 
 def storm(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[Told]:
@@ -88,7 +88,7 @@ def faults(store: Store, told: Sequence[Told]) -> list[str]:
     """What can't have been, in words."""
     jobs = {job.id: job for job in store.all_jobs()}
     histories = {job: store.history(job) for job in jobs}
-    names = [job.name.casefold() for job in jobs.values() if job.live]
+    names = [job.name.casefold() for job in jobs.values() if job.is_live]
     found = [f"{name} lives twice" for name in set(names) if names.count(name) > 1]
     found += [words for job in jobs.values() for words in _broken(job, histories[job.id])]
     for one in told:
@@ -100,10 +100,10 @@ def faults(store: Store, told: Sequence[Told]) -> list[str]:
 
 def _broken(job: Job, history: Sequence[HistoryRow]) -> list[str]:
     found = [
-        f"{job.name} jumps from {one.title!r} ({one.after.value}) to {next_one.title!r} ({next_one.before})"
+        f"{job.name} jumps from {one.event!r} ({one.to_status.value}) to {next_one.event!r} ({next_one.from_status})"
         for one, next_one in pairwise(history)
-        if next_one.before is not one.after or next_one.run < one.run
+        if next_one.from_status is not one.to_status or next_one.run < one.run
     ]
-    if history[-1].after is not job.status:
-        found.append(f"{job.name} is {job.status.value}, and its history ends with {history[-1].after.value}")
+    if history[-1].to_status is not job.status:
+        found.append(f"{job.name} is {job.status.value}, and its history ends with {history[-1].to_status.value}")
     return found

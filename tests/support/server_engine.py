@@ -16,9 +16,9 @@ from jetsql.errors import ErrorReport, JetSQLError
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
-from jetsql.server.prometheus import Exposition
+from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.statement_result import StatementResult
-from tests.support.stub_engine import Report, StubEngine
+from tests.support.stub_engine import StubEngine, StubReport
 
 
 @dataclass
@@ -71,7 +71,7 @@ class DoorSession:
 
     def _wait(self) -> None:
         woken = threading.Event()
-        with current().waking(woken.set):
+        with current().on_cancel(woken.set):
             self.engine.waiting.set()
             assert woken.wait(60)
         self.engine.woken.set()
@@ -125,11 +125,11 @@ class DoorEngine:
     def run(self, text: str) -> StatementResult:
         return StatementResult((Column("name"), Column("said")), iter([("j", text)]))
 
-    def exposition(self, sessions: int, statements: int) -> Exposition:
+    def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         lines = f"jetsql_sessions {sessions}\njetsql_statements {statements}\n"
-        return Exposition(lines.encode(), "text/plain; version=1.0.0; charset=utf-8")
+        return PrometheusResponse(lines.encode(), "text/plain; version=1.0.0; charset=utf-8")
 
-    def pulses(self) -> tuple[JobSample, ...]:
+    def sample_jobs(self) -> tuple[JobSample, ...]:
         return tuple(self.jobs_now)
 
     def about(self) -> dict[str, Any]:
@@ -141,5 +141,5 @@ class DoorEngine:
     def error(self, error: BaseException, text: str) -> ErrorReport:
         if isinstance(error, JetSQLError):
             return error.report(text)
-        told: Report = self.statements.error(error, text)  # type: ignore[arg-type]
+        told: StubReport = self.statements.error(error, text)  # type: ignore[arg-type]
         return ErrorReport(told.condition, "42000", told.message, told.hint, told.line, told.column)

@@ -1,4 +1,4 @@
-"""Whole sessions of the shell without a terminal: keys go in, what a person would read comes out."""
+"""Run whole sessions of the shell without a terminal: send keys, read the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jetsql.output.console import Console
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.repl.loop import Shell
-from jetsql.shell.session.engine_connection import Talk
+from jetsql.shell.session.engine_connection import ShellStartupReporter
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.http_server import TOKEN
 from tests.support.server_engine import DoorEngine
@@ -28,36 +28,35 @@ CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1
 
 @dataclass
 class ShellEngine(DoorEngine):
-    """jobs: name, status and last error, as SHOW ALL JOBS has them."""
+    """An engine without Spark for the shell. jobs: name, status and last error, as SHOW ALL JOBS returns them."""
 
     jobs: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     @property
-    def entered(self) -> list[str]:
-        """The statements that came, without what completion asks for."""
+    def entered_statements(self) -> list[str]:
+        """Return the statements received, without the queries of completion."""
         return [text for text in self.statements.texts if text.split()[0] not in ("SHOW", "DESCRIBE")]
 
     def run(self, text: str) -> StatementResult:
         return StatementResult((Column("name"), Column("status"), Column("last_error")), iter(self.jobs))
 
 
-def pasted(text: str) -> str:
-    """As a terminal hands on what was pasted."""
+def bracketed_paste(text: str) -> str:
+    """Return a text as a terminal sends it when it is pasted."""
     return f"\x1b[200~{text}\x1b[201~"
 
 
 @dataclass
-class Session:
-    """keys: to be pressed. out: results and what was said, in order. reached: how often an engine was looked for."""
+class ShellSession:
+    """A session."""
 
-    keys: PipeInput
+    keys: PipeInput  # sends keys
     shell: Shell
-    out: io.StringIO
-    reached: list[str] = field(default_factory=list)
+    out: io.StringIO  # results and messages, in order
+    connected_urls: list[str] = field(default_factory=list)  # one for each search of an engine
 
     def __call__(self, *turns: str) -> str:
-        """Press these keys, those of a turn when its prompt is there, and leave; what was shown, without greeting and
-        goodbye."""
+        """Send the keys of each turn at its prompt, and leave; return the output without greeting and goodbye."""
         rest = iter([*turns, CTRL_D])
         app, read = self.shell._prompt._session.app, self.shell._prompt.read
         fresh: list[bool] = []
@@ -80,26 +79,26 @@ class Session:
 
 
 @contextmanager
-def session(
+def open_shell_session(
     url: Callable[[], str],
     folder: Path,
     settings: ShellSettings | None = None,
     variables: Mapping[str, str] | None = None,
-) -> Iterator[Session]:
-    """url: of the engine's door at the moment; may raise EngineError."""
+) -> Iterator[ShellSession]:
+    """Open a session. url: returns the URL of the engine's endpoint at the moment; may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
-    def reach(talk: Talk) -> RemoteEngine:
+    def connect(progress: ShellStartupReporter) -> RemoteEngine:
         reached.append(url())
         return RemoteEngine(reached[-1], TOKEN)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        console = Console(out, out, terminal=False)
+        console = Console(out, out, is_terminal=False)
         files = folder / "state" / "history", folder / "config" / "favourites"
-        shell = Shell(reach, console, settings or ShellSettings(timing=False), variables or {}, *files)
+        shell = Shell(connect, console, settings or ShellSettings(timing=False), variables or {}, *files)
         try:
-            yield Session(keys, shell, out, reached)
+            yield ShellSession(keys, shell, out, reached)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""The shell in a terminal that can be read: the program, its screen, its keys."""
+"""Run the shell in a pseudo terminal: send keys, read the screen."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ JETSQL = ("-m", "jetsql")
 """With Spark."""
 
 _SECONDS = 30.0
-_ASKS_WHERE_THE_CURSOR_IS = "\x1b[6n"
+_CURSOR_QUERY = "\x1b[6n"
 
 
 class ShellTerminal:
-    """program: what Python runs. columns, lines: of the screen. seconds: after which nothing is waited for any more."""
+    """The program in a terminal.
+
+    program: the code that Python runs. columns, lines: of the screen. seconds: the timeout of waiting.
+    """
 
     def __init__(
         self,
@@ -52,33 +55,33 @@ class ShellTerminal:
     def press(self, keys: str) -> None:
         self.process.send(keys)
 
-    def until(self, text: str, times: int = 1) -> str:
-        """The screen as soon as a text stands on it so often."""
+    def wait_for(self, text: str, times: int = 1) -> str:
+        """Wait until a text is on the screen `times` times, and return the screen."""
         until = time.monotonic() + self._seconds
-        while (shown := self.shown).count(text) < times:
+        while (shown := self.screen).count(text) < times:
             assert time.monotonic() < until and self._read(), f"{text!r} does not come:\n{shown}"
-        return self.shown
+        return self.screen
 
-    def ended(self) -> int:
-        """The exit code."""
+    def wait_for_exit(self) -> int:
+        """Wait for the exit and return the exit code."""
         while self._read():
             continue
         self.process.wait()
         return int(self.process.exitstatus if self.process.exitstatus is not None else -1)
 
     @property
-    def now(self) -> str:
-        """The screen when what has come is drawn."""
+    def current_screen(self) -> str:
+        """Draw what has arrived and return the screen."""
         self._read()
-        return self.shown
+        return self.screen
 
     @property
-    def shown(self) -> str:
+    def screen(self) -> str:
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
     @property
-    def bar(self) -> str:
-        """The last line of the screen."""
+    def status_bar(self) -> str:
+        """Return the last line of the screen."""
         return self._screen.display[-1].strip()
 
     def resize(self, columns: int, lines: int) -> None:
@@ -86,7 +89,7 @@ class ShellTerminal:
         self.process.setwinsize(lines, columns)
 
     def colour_of(self, text: str) -> str:
-        """Of the last place where a text stands."""
+        """Return the colour of the last place of a text."""
         for number in reversed(range(self._screen.lines)):
             at = self._screen.display[number].find(text)
             if at >= 0:
@@ -94,7 +97,7 @@ class ShellTerminal:
         raise AssertionError(f"{text!r} is not on the screen")
 
     def _read(self) -> bool:
-        """Draw what has come; False at the end."""
+        """Draw what has arrived. Return False at the end."""
         try:
             came = self.process.read_nonblocking(65536, 0.05)
         except pexpect.TIMEOUT:
@@ -102,14 +105,14 @@ class ShellTerminal:
         except pexpect.EOF:
             return False
         self._stream.feed(came)
-        for _ in range(came.count(_ASKS_WHERE_THE_CURSOR_IS)):
+        for _ in range(came.count(_CURSOR_QUERY)):
             cursor = self._screen.cursor
             self.process.send(f"\x1b[{cursor.y + 1};{cursor.x + 1}R")
         return True
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Of a process whose files all lie in a folder."""
+    """Return the environment of a process whose files are all in a folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("JETSQL", "NO_COLOR", "COLUMNS"))}
     (folder / "config.toml").touch()
     return {
@@ -124,8 +127,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def terminal(environ: Mapping[str, str], *arguments: str, **more: Any) -> Iterator[ShellTerminal]:
-    """more: as of `ShellTerminal`."""
+def open_terminal(environ: Mapping[str, str], *arguments: str, **more: Any) -> Iterator[ShellTerminal]:
+    """Open a terminal. more: arguments of `ShellTerminal`."""
     shell = ShellTerminal(environ, *arguments, **more)
     try:
         yield shell

@@ -1,4 +1,4 @@
-"""An engine without Spark for the outer surfaces: statements that it knows by their first word."""
+"""A stub of an engine without Spark: it knows statements by their first word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jetsql.resultset import Column
 
 
 class SparkError(Exception):
-    """As Spark's own: the condition and the place stand in the error, from 1."""
+    """An error as Spark reports it: condition and place, from 1, are in the error."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
@@ -19,13 +19,13 @@ class SparkError(Exception):
 
 
 @dataclass(frozen=True)
-class Result:
+class StubResult:
     columns: tuple[Column, ...]
     rows: Iterator[tuple[object, ...]]
 
 
 @dataclass(frozen=True)
-class Report:
+class StubReport:
     condition: str
     message: str
     hint: str = ""
@@ -46,35 +46,35 @@ class StubEngine:
     """
 
     texts: list[str] = field(default_factory=list)
-    closed: int = 0
+    close_calls: int = 0
 
-    def run(self, text: str) -> Result:
+    def run(self, text: str) -> StubResult:
         self.texts.append(text)
         verb, rest = (*text.split(maxsplit=1), "")[:2]
         match verb.upper():
             case "SELECT":
                 values = tuple(word.strip() for word in rest.split(","))
-                return Result(tuple(Column(f"c{index}") for index, _ in enumerate(values)), iter([values]))
+                return StubResult(tuple(Column(f"c{index}") for index, _ in enumerate(values)), iter([values]))
             case "COUNT":
-                return Result((Column("n", "int"),), ((number,) for number in range(int(rest))))
+                return StubResult((Column("n", "int"),), ((number,) for number in range(int(rest))))
             case "LATE":
-                return Result((Column("n", "int"),), self._late())
+                return StubResult((Column("n", "int"),), self._late())
             case "NOTHING":
-                return Result((), iter(()))
+                return StubResult((), iter(()))
             case _:
                 raise self._error(verb.upper(), rest, text)
 
-    def error(self, exc: Exception, text: str) -> Report:
+    def error(self, exc: Exception, text: str) -> StubReport:
         if isinstance(exc, JetSQLError):
             place = exc.place
             line, column = (place.line(text), place.column(text) + 1) if place else (None, None)
-            return Report(exc.condition, exc.message, exc.hint, line, column)
+            return StubReport(exc.condition, exc.message, exc.hint, line, column)
         if isinstance(exc, SparkError):
-            return Report("TABLE_OR_VIEW_NOT_FOUND", str(exc), "", exc.line, exc.column)
-        return Report("", f"{type(exc).__name__}: {exc}")
+            return StubReport("TABLE_OR_VIEW_NOT_FOUND", str(exc), "", exc.line, exc.column)
+        return StubReport("", f"{type(exc).__name__}: {exc}")
 
     def close(self) -> None:
-        self.closed += 1
+        self.close_calls += 1
 
     def _late(self) -> Iterator[tuple[object, ...]]:
         yield (1,)

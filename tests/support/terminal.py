@@ -1,4 +1,4 @@
-"""A terminal that can be read: what a person would see of what was written."""
+"""A terminal in memory: what a user sees of the output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import pyte
 
 from jetsql.resultset import Column
-from jetsql.shell.output.screen import Screen, Size
-from jetsql.shell.output.show_results import Output
+from jetsql.shell.output.screen import Screen, ScreenSize
+from jetsql.shell.output.show_results import ResultOutput
 from jetsql.shell.session.typed_ahead import Keyboard
 
 
 @dataclass
-class Settings:
-    """The part of the shell's settings that output knows."""
+class StubDisplaySettings:
+    """The shell's settings that output needs."""
 
     mode: str = "table"
     pager: str = "off"
@@ -25,17 +25,17 @@ class Settings:
     null_text: str = "NULL"
 
 
-def output_on(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> Output:
-    """What shows results on a screen, where nobody presses a key."""
-    return Output(screen, lambda: Settings(**settings), Keyboard(), tell)
+def create_output(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> ResultOutput:
+    """Return an output on a screen where no key is pressed."""
+    return ResultOutput(screen, lambda: StubDisplaySettings(**settings), Keyboard(), tell)
 
 
-class Terminal(io.StringIO):
-    """What is written to it is drawn."""
+class ScreenTerminal(io.StringIO):
+    """A text stream that draws what is written to it."""
 
     def __init__(self, columns: int = 80, lines: int = 24) -> None:
         super().__init__()
-        self.size = Size(columns, lines)
+        self.size = ScreenSize(columns, lines)
         self._screen = pyte.HistoryScreen(columns, lines, history=1000)
         self._stream = pyte.Stream(self._screen)
 
@@ -44,32 +44,34 @@ class Terminal(io.StringIO):
         return super().write(text)
 
     def resize(self, columns: int, lines: int) -> None:
-        self.size = Size(columns, lines)
+        self.size = ScreenSize(columns, lines)
         self._screen.resize(lines, columns)
 
     @property
-    def shown(self) -> list[str]:
-        """The lines of the screen, without those that are empty below the last."""
+    def visible_lines(self) -> list[str]:
+        """Return the lines of the screen up to the last that is not empty."""
         lines = [line.rstrip() for line in self._screen.display]
         while lines and not lines[-1]:
             lines.pop()
         return lines
 
     @property
-    def scrolled(self) -> list[str]:
-        """Those that have gone out at the top."""
+    def scrolled_lines(self) -> list[str]:
+        """Return the lines that have left the screen at the top."""
         return ["".join(line[x].data for x in range(self.size.columns)).rstrip() for line in self._screen.history.top]
 
     def colours_of(self, text: str) -> tuple[str, bool]:
-        """The colour of the first place where a text stands, and whether it is bold."""
+        """Return the colour of the first place of a text, and whether it is bold."""
         for number, line in enumerate(self._screen.display):
             if text in line:
                 char = self._screen.buffer[number][line.index(text)]
                 return char.fg, char.bold
         raise AssertionError(f"{text!r} is not on the screen")
 
-    def screen(self, *, terminal: bool = True, moves: bool = True, coloured: bool = False) -> Screen:
-        return Screen(self, self, lambda: self.size, terminal=terminal, moves=moves, coloured=coloured)
+    def screen(self, *, is_terminal: bool = True, can_redraw: bool = True, is_coloured: bool = False) -> Screen:
+        return Screen(
+            self, self, lambda: self.size, is_terminal=is_terminal, can_redraw=can_redraw, is_coloured=is_coloured
+        )
 
 
 def columns(**types: str) -> tuple[Column, ...]:

@@ -95,7 +95,7 @@ class Workers:
             for tree in trees
         ]
 
-    def judge(self, number: int, task: worker.Task) -> worker.Verdict:
+    def judge(self, number: int, task: worker.Task) -> worker.StateCompatibility:
         """Let one of the processes judge a mutant."""
         process = self.processes[number]
         assert process.stdin is not None and process.stdout is not None
@@ -105,7 +105,7 @@ class Workers:
         if not line:
             output = (self._trees[number] / worker.LOG).read_text(encoding="utf-8", errors="replace")
             raise click.ClickException(f"A process that runs the tests ended with {process.wait()}:\n{output}")
-        return worker.Verdict(**json.loads(line))
+        return worker.StateCompatibility(**json.loads(line))
 
     def __enter__(self) -> Workers:
         return self
@@ -233,7 +233,7 @@ class Test:
             raise click.ClickException(f"Tests fail without a mutant, so nothing can be said:\n{verdict.output}")
 
     @staticmethod
-    def _outcome(verdict: worker.Verdict) -> Outcome:
+    def _outcome(verdict: worker.StateCompatibility) -> Outcome:
         match verdict.code:
             case 0:
                 return Outcome.SURVIVED

@@ -4,7 +4,7 @@ It runs in a copy of the project that is its own. It has imported the modules th
 for each mutant. The fork gives the mutated function its new code. The file is changed, too, for the processes that the
 tests start; afterwards it is restored, and what is left of these processes is killed. mypy, which is one of the tests
 of the project, checks the mutants that survive the tests. Each line of the input is a
-`Task`, and each line of the output its `Verdict`.
+`Task`, and each line of the output its `StateCompatibility`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StateCompatibility:
     """What became of a task."""
 
     code: int
@@ -87,7 +87,7 @@ def main() -> None:
         os.truncate(log, 0)
         code = _judge(Task(**json.loads(line)), number)
         output = log.read_text(encoding="utf-8", errors="replace")[-_OUTPUT:]
-        verdicts.write(json.dumps(asdict(Verdict(code, output))) + "\n")
+        verdicts.write(json.dumps(asdict(StateCompatibility(code, output))) + "\n")
         verdicts.flush()
 
 

@@ -1,10 +1,10 @@
-"""PEP 249 for JetSQL, over the HTTP door: neither PySpark nor pandas is needed, nor imported.
+"""PEP 249 for JetSQL, over the HTTP endpoint; needs and imports neither PySpark nor pandas.
 
     with jetsql.connect(home="my-home") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT id, amount FROM orders WHERE customer = ?", ["Ada"])
         print(cursor.fetchall())
 
-Every statement has its effect when it returns: `commit` does nothing, and `rollback` is not supported.
+Every statement takes effect when it returns: `commit` does nothing, and `rollback` is not supported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jetsql.client.dbapi.exceptions import (
     OperationalError,
     ProgrammingError,
     Warning,
-    misuse,
+    interface_error,
 )
 from jetsql.client.dbapi.type_objects import (
     BINARY,
@@ -41,7 +41,7 @@ from jetsql.client.dbapi.type_objects import (
     Timestamp,
     TimestampFromTicks,
 )
-from jetsql.client.engine_address import address
+from jetsql.client.engine_address import parse_address
 from jetsql.client.parameter_encoding import Typed
 
 __all__ = [
@@ -92,17 +92,17 @@ def connect(
     schema: str | None = None,
     start: bool = True,
 ) -> Connection:
-    """A connection to an engine, which is a session of its own there.
+    """Open a connection to an engine, which is a session of its own there.
 
-    url: of the engine's HTTP door, see `jetsql.client.engine_address`. token: of a URL that has none; else the one in
+    url: of the engine's HTTP endpoint, see `jetsql.client.engine_address`. token: for a URL without one; otherwise
     JETSQL_TOKEN.
-    home: instead of a URL, the folder of an engine on this machine; the one of the settings when neither is given.
-    schema: the current one. start: start the engine of the home when none runs.
-    Raises InterfaceError for a bad URL, OperationalError when no engine answers, ProgrammingError for a schema that is
-    not there.
+    home: instead of a URL, the folder of an engine on this machine; the home of the settings if neither is given.
+    schema: the current one. start: start the engine of the home if none runs.
+    Raises InterfaceError for a wrong URL, OperationalError if no engine answers, ProgrammingError for a schema that
+    does not exist.
     """
     try:
-        where = address(home, url, token, schema, start)
+        address = parse_address(home, url, token, schema, start)
     except ValueError as error:
-        raise misuse(f"The engine's URL can't be read: {error}" if url else str(error)) from error
-    return Connection(where)
+        raise interface_error(f"The engine's URL can't be read: {error}" if url else str(error)) from error
+    return Connection(address)

@@ -1,8 +1,8 @@
-"""A connection of PEP 249: one session on an engine, which all its cursors share.
+"""A connection of PEP 249: one session on an engine, shared by its cursors.
 
-Each cursor has an HTTP connection of its own, so one can fetch while another executes. When the engine was started anew
-the session is gone. A statement is then repeated in a new session only if the engine has certainly not begun it and
-nothing of the old session can be missed: no setting, no temporary view, no current schema but the connection's own.
+Each cursor has an HTTP connection of its own, so one can fetch while another executes. A restart of the engine ends the
+session. A statement is then repeated in a new session only if the engine has certainly not begun it and nothing of the
+old session can be missing: no setting, no temporary view, no current schema except the connection's own.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from weakref import WeakSet
 
 from jetsql.client.dbapi import exceptions
 from jetsql.client.dbapi.cursor import ArrowCursor, Cursor
-from jetsql.client.dbapi.exceptions import misuse, told
-from jetsql.client.engine_address import Address
-from jetsql.client.http_client import NothingSent
+from jetsql.client.dbapi.exceptions import interface_error, translate_errors
+from jetsql.client.engine_address import EngineAddress
+from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-# Leave nothing behind in their session. All others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
-_TRACELESS: Final = re.compile(
+# These do not change their session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
+_STATELESS: Final = re.compile(
     r"\s*(SELECT|WITH|VALUES|TABLE|FROM|INSERT|SHOW|DESC|DESCRIBE|EXPLAIN|TRUNCATE|WAIT|SUSPEND|RESUME|RESTART"
     r"|(CREATE|DROP)\s+(OR\s+REPLACE\s+)?(JOB|SNAPSHOT|TABLE|SCHEMA))\b",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ _TRACELESS: Final = re.compile(
 
 
 class Connection:
-    """messages: PEP 249's, what is worth knowing, such as that the session is a new one."""
+    """A connection to an engine. messages: PEP 249's list of warnings, for example about a new session."""
 
     Warning = exceptions.Warning
     Error = exceptions.Error
@@ -49,116 +49,118 @@ class Connection:
     ProgrammingError = exceptions.ProgrammingError
     NotSupportedError = exceptions.NotSupportedError
 
-    def __init__(self, address: Address) -> None:
-        """Raises OperationalError when no engine answers, ProgrammingError when the schema is not there."""
+    def __init__(self, address: EngineAddress) -> None:
+        """Open the session. Raises OperationalError if no engine answers, ProgrammingError for a missing schema."""
         self.messages: list[tuple[type[Exception], str]] = []
         self._address = address
         self._cursors: WeakSet[Cursor | ArrowCursor] = WeakSet()
         self._lock = RLock()
         self._closed = False
-        self._traceless = True
-        with told():
+        self._is_stateless = True
+        with translate_errors():
             self._session = self._open()
 
     def cursor(self) -> Cursor:
+        """Return a new cursor."""
         self._check_open()
         cursor = Cursor(self)
         self._cursors.add(cursor)
         return cursor
 
     def arrow_cursor(self) -> ArrowCursor:
-        """A cursor whose rows come as Arrow: `fetch_arrow_table`, `fetch_record_batch`, `fetch_df`. Needs pyarrow."""
+        """Return a cursor that fetches Arrow: `fetch_arrow_table`, `fetch_record_batch`, `fetch_df`. Needs pyarrow."""
         self._check_open()
         cursor = ArrowCursor(self)
         self._cursors.add(cursor)
         return cursor
 
     def commit(self) -> None:
-        """Nothing to do: every statement has its effect when it returns."""
+        """Do nothing: every statement takes effect when it returns."""
         self._check_open()
 
     def rollback(self) -> None:
-        """Raises NotSupportedError: what a statement did stays done."""
+        """Raise NotSupportedError: the effect of a statement cannot be undone."""
         self._check_open()
-        words = "There are no transactions: every statement has its effect when it returns."
-        raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", words))
+        message = "There are no transactions: every statement has its effect when it returns."
+        raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", message))
 
     def close(self) -> None:
-        """Close the session; statements that run end, and the engine and its jobs go on. Again is fine."""
+        """Close the session and end its statements; the engine and its jobs go on. May be repeated."""
         if self._closed:
             return
         self._closed = True
         for cursor in list(self._cursors):
             cursor.close()
-        with suppress(JetSQLError, ReportedError):  # whatever keeps the engine from closing it, it forgets it in time
+        with suppress(JetSQLError, ReportedError):  # the engine closes an idle session after a while
             self._session.close()
 
     @property
     def closed(self) -> bool:
+        """Return whether the connection is closed."""
         return self._closed
 
     @property
     def schema(self) -> str:
-        """The session's current schema."""
+        """Return the session's current schema."""
         self._check_open()
-        with told():
-            return self.in_session(lambda engine: engine.schema(), "SELECT")
+        with translate_errors():
+            return self.run_in_session(lambda engine: engine.current_schema(), "SELECT")
 
-    def in_session(self, work: Callable[[RemoteEngine], _T], text: str, engine: RemoteEngine | None = None) -> _T:
-        """Do something in the session, and once more in a new one when that is safe.
+    def run_in_session(self, work: Callable[[RemoteEngine], _T], text: str, engine: RemoteEngine | None = None) -> _T:
+        """Do the work in the session, and again in a new session if that is safe.
 
-        engine: what to do it with, as long as its session is the connection's; else the session itself.
+        engine: the connection to use while its session is that of this connection; otherwise the session itself.
         Raises JetSQLError and ReportedError.
         """
         self._check_open()
         used = engine or self._session
         try:
-            found = work(used)
+            result = work(used)
         except (EngineError, ReportedError) as error:
-            if not _was_not_begun(error):
+            if not _session_gone_before_start(error):
                 raise
-            found = work(self._renewed(used, error))
-        self._traceless = self._traceless and _TRACELESS.match(text) is not None
-        return found
+            result = work(self._reconnect(used, error))
+        self._is_stateless = self._is_stateless and _STATELESS.match(text) is not None
+        return result
 
-    def beside(self) -> RemoteEngine:
-        """Something to run statements with in the session, beside what runs in it already."""
+    def open_parallel(self) -> RemoteEngine:
+        """Return another connection to the session, for statements next to those that run."""
         self._check_open()
-        return self._session.beside()
+        return self._session.open_parallel()
 
     def _check_open(self) -> None:
         if self._closed:
-            raise misuse("The connection is closed.")
+            raise interface_error("The connection is closed.")
 
     def _open(self) -> RemoteEngine:
-        session = RemoteEngine(*self._address.door())
+        session = RemoteEngine(*self._address.endpoint())
         try:
-            session.schema()  # so that a wrong address, or a wrong token, is told by `connect`
+            session.current_schema()  # so that `connect` raises for a wrong address or token
             if self._address.schema is not None:
-                name = ".".join(_quoted(part) for part in _parts(self._address.schema))
+                name = ".".join(_quoted(part) for part in _name_parts(self._address.schema))
                 list(session.run(f"USE {name}").rows)
         except BaseException:
-            session.leave()
+            session.abandon_response()
             raise
         return session
 
-    def _renewed(self, lost: RemoteEngine, why: EngineError | ReportedError) -> RemoteEngine:
-        """A new session in place of a lost one; what raised stands when there can be none."""
+    def _reconnect(self, lost: RemoteEngine, error: EngineError | ReportedError) -> RemoteEngine:
+        """Replace a lost session and return a connection to the new one; raise the error if that is not safe."""
         with self._lock:
-            if self._session.session == lost.session:
-                if not self._traceless:
-                    raise _session_lost(why) from why
-                self._session.leave()
+            if self._session.session_id == lost.session_id:
+                if not self._is_stateless:
+                    raise _session_lost(error) from error
+                self._session.abandon_response()
                 self._session = self._open()
-                words = "The engine was started anew, or the session idled for too long: this is a new session."
-                self.messages.append((exceptions.Warning, words))
-                _LOG.warning("%s", words)
-            return self._session.beside()
+                message = "The engine was started anew, or the session idled for too long: this is a new session."
+                self.messages.append((exceptions.Warning, message))
+                _LOG.warning("%s", message)
+            return self._session.open_parallel()
 
     def __del__(self) -> None:
-        # One that nobody closed: the engine forgets its session in time.
+        # It was not closed: the engine closes an idle session after a while.
         if hasattr(self, "_session"):
-            self._session.leave()
+            self._session.abandon_response()
 
     def __enter__(self) -> Connection:
         return self
@@ -169,23 +171,23 @@ class Connection:
         self.close()
 
 
-def _was_not_begun(error: EngineError | ReportedError) -> bool:
-    """Whether the session is gone, and the statement has certainly not begun."""
+def _session_gone_before_start(error: EngineError | ReportedError) -> bool:
+    """Return whether the session is gone and the statement has certainly not begun."""
     if isinstance(error, ReportedError):
         return error.report.condition == "JETSQL.SESSION_NOT_FOUND"
-    return isinstance(error, NothingSent)
+    return isinstance(error, RequestNotSent)
 
 
-def _session_lost(why: EngineError | ReportedError) -> EngineError:
-    words = (
+def _session_lost(cause: EngineError | ReportedError) -> EngineError:
+    message = (
         "The session is gone, and with it its settings, temporary views and current schema; the statement was not "
-        f"begun. {why.report.message if isinstance(why, ReportedError) else why.message}"
+        f"begun. {cause.report.message if isinstance(cause, ReportedError) else cause.message}"
     )
-    return EngineError("SESSION_NOT_FOUND", words, hint="Connect again.")
+    return EngineError("SESSION_NOT_FOUND", message, hint="Connect again.")
 
 
-def _parts(name: str) -> list[str]:
-    """`catalog.schema` in its parts; a part in backquotes may hold dots."""
+def _name_parts(name: str) -> list[str]:
+    """Return the parts of `catalog.schema`; a part in back quotes may contain dots."""
     parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+", name)
     return [part[1:-1].replace("``", "`") if part[0] == "`" else part for part in parts]
 

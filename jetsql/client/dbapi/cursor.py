@@ -1,20 +1,20 @@
 """Cursors of PEP 249: statements and their rows.
 
-Rows come as they are fetched. A cursor that is executed again, or closed, gives up the rows that it has not fetched,
-and the engine ends their statement.
+Rows are transferred while they are fetched. Executing again, or closing the cursor, abandons the rows that were not
+fetched, and the engine ends their statement.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from jetsql.client.dbapi import type_objects
-from jetsql.client.dbapi.exceptions import misuse, told
-from jetsql.client.insert_batches import statements
-from jetsql.client.parameter_encoding import encode
+from jetsql.client.dbapi.exceptions import interface_error, translate_errors
+from jetsql.client.parameter_encoding import encode_parameters, type_family
 from jetsql.client.remote_engine import RemoteEngine
 
 if TYPE_CHECKING:
@@ -28,9 +28,16 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 Row = tuple[Any, ...]
 _NO_ROWS: Final = "The statement has no rows."
 
+_MAX_VALUES: Final = 10_000
+"""Values of one statement: as many literals as Spark parses in about a second."""
 
-class _Executing:
-    """What both kinds of cursors have: a statement that runs, in the session of their connection."""
+_INSERT: Final = re.compile(
+    r"(\s*INSERT\s+INTO\s[^?:'\"]*?\bVALUES\s*)\(\s*((?:\?|:\w+)(?:\s*,\s*(?:\?|:\w+))*)\s*\)\s*;?\s*", re.IGNORECASE
+)
+
+
+class _StatementCursor:
+    """The common part of both cursors: a running statement in the session of the connection."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -41,49 +48,52 @@ class _Executing:
         self._closed = False
 
     def cancel(self) -> None:
-        """From another thread: end what runs; its `execute` or fetch raises OperationalError. Nothing is fine."""
+        """End what runs, from another thread; its `execute` or fetch raises OperationalError. May be repeated."""
         engine = self._engine
-        with told():
+        with translate_errors():
             if engine is not None:
                 engine.cancel()
 
     def close(self) -> None:
-        """Give up what was not fetched. Again is fine."""
+        """Abandon what was not fetched. May be repeated."""
         self._closed = True
-        self._drop()
+        self._abandon_rows()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing to do: sizes follow from the values."""
+        """Do nothing: sizes follow from the values."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing to do: values come whole."""
+        """Do nothing: values are never shortened."""
 
     def _begin(self, operation: str) -> RemoteEngine:
         if self._closed:
-            raise misuse("The cursor is closed.")
+            raise interface_error("The cursor is closed.")
         if not isinstance(operation, str):
-            raise misuse(f"A statement is a text, not a {type(operation).__qualname__}.")
-        self._drop()
+            raise interface_error(f"A statement is a text, not a {type(operation).__qualname__}.")
+        self._abandon_rows()
         self.description, self.rowcount = None, -1
         if self._engine is None:
-            self._engine = self.connection.beside()
+            self._engine = self.connection.open_parallel()
         return self._engine
 
-    def _use(self, engine: RemoteEngine) -> None:
+    def _switch_engine(self, engine: RemoteEngine) -> None:
         if engine is not self._engine:  # in a new session
-            self._drop()
+            self._abandon_rows()
             self._engine = engine
 
-    def _drop(self) -> None:
+    def _abandon_rows(self) -> None:
         if self._engine is not None:
-            self._engine.leave()
+            self._engine.abandon_response()
 
     def __del__(self) -> None:
-        self._drop()  # a cursor that nobody has any more: its connection, and the statement that may still run
+        self._abandon_rows()  # the cursor is unreachable: close its connection, which ends its statement
 
 
-class Cursor(_Executing):
-    """arraysize: rows of a `fetchmany`. rowcount: known when all rows are fetched; Spark counts no inserted ones."""
+class Cursor(_StatementCursor):
+    """A cursor whose rows are tuples.
+
+    arraysize: rows of a `fetchmany`. rowcount: known when all rows are fetched; Spark does not count inserted rows.
+    """
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -92,44 +102,48 @@ class Cursor(_Executing):
         self._fetched = 0
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
-        """Run one statement. parameters: of `?` in a sequence, of `:name` in a mapping.
+        """Run one statement. parameters: for `?` a sequence, for `:name` a mapping.
 
-        Raises ProgrammingError and others of `Error`. Errors of computing rows come when they are fetched.
+        Raises ProgrammingError and other subclasses of `Error`. Errors of computing rows are raised when they are
+        fetched.
         """
         engine = self._begin(operation)
         self._rows = None
-        with told(operation):
-            encoded = _encoded(parameters)
+        with translate_errors(operation):
+            encoded = _encode(parameters)
             self._run(operation, encoded, engine)
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Parameters]) -> Cursor:
-        """Run a statement with each of the parameters; an `INSERT ... VALUES (?, ...)` with many of them at once."""
+        """Run a statement with each of the parameters; `INSERT ... VALUES (?, ...)` is run for many at a time."""
         engine = self._begin(operation)
         self._rows = None
-        with told(operation):
-            for text, parameters in statements(operation, [_encoded(each) for each in seq_of_parameters]):
+        with translate_errors(operation):
+            for text, parameters in batch_statements(operation, [_encode(each) for each in seq_of_parameters]):
                 self._run(text, parameters, engine)
                 if self.description is not None:
-                    raise misuse("executemany is for statements without rows.", "Use execute.")
+                    raise interface_error("executemany is for statements without rows.", "Use execute.")
         return self
 
     def fetchone(self) -> Row | None:
+        """Return the next row, or None after the last."""
         return next(iter(self.fetchmany(1)), None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        wanted = self.arraysize if size is None else size
-        with told():
-            rows = list(islice(self._result(), wanted))
-        return self._counted(rows, ended=len(rows) < wanted)
+        """Return the next rows, `size` or `arraysize` at most."""
+        count = self.arraysize if size is None else size
+        with translate_errors():
+            rows = list(islice(self._open_rows(), count))
+        return self._count(rows, is_last=len(rows) < count)
 
     def fetchall(self) -> list[Row]:
-        with told():
-            rows = list(self._result())
-        return self._counted(rows, ended=True)
+        """Return the remaining rows."""
+        with translate_errors():
+            rows = list(self._open_rows())
+        return self._count(rows, is_last=True)
 
     def fetch_arrow_table(self) -> NoReturn:
-        raise misuse("The rows of this cursor are Python's.", "Use connection.arrow_cursor().")
+        raise interface_error("The rows of this cursor are Python's.", "Use connection.arrow_cursor().")
 
     fetch_record_batch = fetch_df = fetch_arrow_table
 
@@ -139,26 +153,26 @@ class Cursor(_Executing):
 
     def _run(self, text: str, parameters: Parameters | None, engine: RemoteEngine) -> None:
         def run(engine: RemoteEngine) -> Any:
-            self._use(engine)
+            self._switch_engine(engine)
             return engine.run(text, parameters)
 
-        result = self.connection.in_session(run, text, engine)
+        result = self.connection.run_in_session(run, text, engine)
         self.description = type_objects.description(result.columns)
         if self.description is None:
             list(result.rows)  # to its end, where an error would stand
         else:
             self._rows, self._fetched = result.rows, 0
 
-    def _result(self) -> Iterator[Row]:
+    def _open_rows(self) -> Iterator[Row]:
         if self._closed or self.connection.closed:
-            raise misuse("The cursor is closed.")
+            raise interface_error("The cursor is closed.")
         if self._rows is None:
-            raise misuse(_NO_ROWS, "Execute a query first.")
+            raise interface_error(_NO_ROWS, "Execute a query first.")
         return self._rows
 
-    def _counted(self, rows: list[Row], ended: bool) -> list[Row]:
+    def _count(self, rows: list[Row], is_last: bool) -> list[Row]:
         self._fetched += len(rows)
-        if ended:
+        if is_last:
             self.rowcount = self._fetched
         return rows
 
@@ -174,49 +188,50 @@ class Cursor(_Executing):
         self.close()
 
 
-class ArrowCursor(_Executing):
-    """Rows as Arrow, from Spark's memory to yours: what `execute` ran is fetched once, in one of three ways."""
+class ArrowCursor(_StatementCursor):
+    """A cursor whose rows are Arrow data: the rows of an `execute` are fetched once, in one of three ways."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._rows: ArrowRows | None = None
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> ArrowCursor:
-        """As of `Cursor`, but the first rows are waited for."""
+        """Run one statement as `Cursor.execute`, but wait for the first rows."""
         from jetsql.client.arrow_stream import ArrowRows
 
         engine = self._begin(operation)
         self._rows = None
 
         def run(engine: RemoteEngine) -> ArrowRows:
-            self._use(engine)
+            self._switch_engine(engine)
             return ArrowRows(engine.run_arrow(operation, encoded))
 
-        with told(operation):
-            encoded = _encoded(parameters)
-            self._rows = self.connection.in_session(run, operation, engine)
+        with translate_errors(operation):
+            encoded = _encode(parameters)
+            self._rows = self.connection.run_in_session(run, operation, engine)
         self.description = type_objects.description(self._rows.columns)
         return self
 
     def fetch_record_batch(self) -> pyarrow.RecordBatchReader:
-        """The rows, batch by batch as they are read."""
-        return self._result().reader(told)
+        """Return a reader of the record batches, which are transferred while they are read."""
+        return self._open_rows().reader(translate_errors)
 
     def fetch_arrow_table(self) -> pyarrow.Table:
-        with told():
+        """Return the rows as an Arrow table."""
+        with translate_errors():
             return self.fetch_record_batch().read_all()
 
     def fetch_df(self) -> pandas.DataFrame:
-        """The rows in pandas."""
+        """Return the rows as a pandas data frame."""
         return self.fetch_arrow_table().to_pandas()
 
-    def _result(self) -> ArrowRows:
+    def _open_rows(self) -> ArrowRows:
         if self._closed or self.connection.closed:
-            raise misuse("The cursor is closed.")
-        found, self._rows = self._rows, None
-        if found is None or self.description is None:
-            raise misuse(_NO_ROWS, "Execute a query first; its rows are fetched once.")
-        return found
+            raise interface_error("The cursor is closed.")
+        rows, self._rows = self._rows, None
+        if rows is None or self.description is None:
+            raise interface_error(_NO_ROWS, "Execute a query first; its rows are fetched once.")
+        return rows
 
     def __enter__(self) -> ArrowCursor:
         return self
@@ -227,9 +242,47 @@ class ArrowCursor(_Executing):
         self.close()
 
 
-def _encoded(parameters: Parameters | None) -> Any:
+def _encode(parameters: Parameters | None) -> Any:
     if parameters is None:
         return None
     if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
-        raise misuse(f"Parameters come in a sequence or a mapping, not in a {type(parameters).__qualname__}.")
-    return encode(parameters)
+        raise interface_error(f"Parameters come in a sequence or a mapping, not in a {type(parameters).__qualname__}.")
+    return encode_parameters(parameters)
+
+
+def batch_statements(text: str, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield statements with parameters that together do what `text` does with each row."""
+    insert = _INSERT.fullmatch(text)
+    if insert is None or len(rows) < 2:
+        yield from ((text, row) for row in rows)
+        return
+    markers = re.findall(r"\?|:\w+", insert[2])
+    flat = [_positional(row, markers) for row in rows]
+    if any(row is None for row in flat):
+        yield from ((text, row) for row in rows)  # one of them is wrong: Spark says how
+        return
+    yield from _combine(insert[1], [row for row in flat if row is not None], len(markers))
+
+
+def _positional(row: Any, markers: list[str]) -> list[Any] | None:
+    """Return a row's values in the order of the markers, or None if they do not fit."""
+    if isinstance(row, Mapping):
+        names = [marker[1:] for marker in markers]
+        return [row[name] for name in names] if all(name in row for name in names) else None
+    fits = isinstance(row, list) and len(row) == len(markers) and set(markers) == {"?"}
+    return row if fits else None
+
+
+def _combine(head: str, rows: list[list[Any]], width: int) -> Iterator[tuple[str, list[Any]]]:
+    max_rows = max(_MAX_VALUES // width, 1)
+    group = f"({', '.join('?' * width)})"
+    for _, same_types in groupby(rows, _type_families):
+        run = list(same_types)
+        for start in range(0, len(run), max_rows):
+            part = run[start : start + max_rows]
+            yield f"{head}{', '.join([group] * len(part))}", [value for row in part for value in row]
+
+
+def _type_families(row: list[Any]) -> list[str]:
+    """Return the types of a row. Rows of one VALUES need the same: Spark turns numbers and texts into texts."""
+    return [type_family(value) for value in row]

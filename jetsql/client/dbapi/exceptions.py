@@ -21,11 +21,11 @@ from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 
 
 class Warning(Exception):  # PEP 249's name for it
-    """Something to know of, such as a session that was lost; found in `Connection.messages`."""
+    """A message to the program, such as that the session was lost; see `Connection.messages`."""
 
 
 class Error(Exception):
-    """condition: as in JetSQL and Spark. sqlstate: its class. line, column: from 1 in the statement, where known."""
+    """An error with its condition (of JetSQL or Spark), SQLSTATE and, if known, line and column from 1."""
 
     def __init__(self, report: ErrorReport) -> None:
         self.condition = report.condition
@@ -38,8 +38,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         place = "" if self.line is None else f" (line {self.line}, column {self.column})"
-        words = f"[{self.condition}] {f'{self.message} {self.hint}'.strip()}{place}"
-        return f"{words} SQLSTATE: {self.sqlstate}" if self.sqlstate else words
+        text = f"[{self.condition}] {f'{self.message} {self.hint}'.strip()}{place}"
+        return f"{text} SQLSTATE: {self.sqlstate}" if self.sqlstate else text
 
 
 class InterfaceError(Error):
@@ -74,10 +74,10 @@ class NotSupportedError(DatabaseError):
     pass
 
 
-_OF_CONDITION: Final[dict[str, type[DatabaseError]]] = {
+_BY_CONDITION: Final[dict[str, type[DatabaseError]]] = {
     "JETSQL.REQUEST_NOT_READABLE": ProgrammingError,
 }
-_OF_CLASS: Final[dict[str, type[DatabaseError]]] = {
+_BY_SQLSTATE_CLASS: Final[dict[str, type[DatabaseError]]] = {
     **dict.fromkeys(("08", "28", "40", "53", "54", "55", "57", "58"), OperationalError),
     **dict.fromkeys(("07", "21", "26", "34", "3D", "3F", "42"), ProgrammingError),
     "0A": NotSupportedError,
@@ -87,23 +87,23 @@ _OF_CLASS: Final[dict[str, type[DatabaseError]]] = {
 }
 
 
-def error_of(report: ErrorReport) -> DatabaseError:
-    """The exception that an error is."""
-    kind = _OF_CONDITION.get(report.condition) or _OF_CLASS.get(report.sqlstate[:2], DatabaseError)
+def to_dbapi_error(report: ErrorReport) -> DatabaseError:
+    """Return the exception of PEP 249 for an error."""
+    kind = _BY_CONDITION.get(report.condition) or _BY_SQLSTATE_CLASS.get(report.sqlstate[:2], DatabaseError)
     return kind(report)
 
 
-def misuse(words: str, hint: str = "") -> InterfaceError:
-    """What is wrong on this side, before any engine was asked."""
-    return InterfaceError(ErrorReport("JETSQL.INTERFACE", "HY010", words, hint))
+def interface_error(message: str, hint: str = "") -> InterfaceError:
+    """Return the exception for a wrong call, found before any request was sent."""
+    return InterfaceError(ErrorReport("JETSQL.INTERFACE", "HY010", message, hint))
 
 
 @contextmanager
-def told(text: str = "") -> Iterator[None]:
-    """What goes wrong within becomes an exception of PEP 249. text: the statement, for the place in it."""
+def translate_errors(text: str = "") -> Iterator[None]:
+    """Raise errors of the block as exceptions of PEP 249. text: the statement, to compute the error's place."""
     try:
         yield
     except ReportedError as error:
-        raise error_of(error.report) from error
+        raise to_dbapi_error(error.report) from error
     except JetSQLError as error:
-        raise error_of(error.report(text)) from error
+        raise to_dbapi_error(error.report(text)) from error

@@ -1,4 +1,4 @@
-"""PEP 249's types and its ways to make values; a column's type code is Spark's name of its type."""
+"""The type objects and constructors of PEP 249; a column's type code is the name of its type in Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Description = tuple[str, str, None, None, int | None, int | None, None]
 
 
 class TypeObject:
-    """Equal to the names of all types of its kind, with or without precision: `NUMBER == 'decimal(10,2)'`."""
+    """A type object equal to the names of its types, with or without precision: `NUMBER == 'decimal(10,2)'`."""
 
     def __init__(self, name: str, *types: str) -> None:
         self._name = name
@@ -54,16 +54,16 @@ def TimeFromTicks(ticks: float) -> time:
 
 
 def TimestampFromTicks(ticks: float) -> datetime:
-    """A point in time: with the offset of this machine's clock."""
+    """Return a point in time, with the UTC offset of this machine."""
     return datetime.fromtimestamp(ticks).astimezone()
 
 
 def description(columns: Sequence[Column]) -> list[Description] | None:
-    """PEP 249's form of a result's columns; None for a statement that has none."""
-    return [_described(column) for column in columns] or None
+    """Return the columns as PEP 249 describes them, or None for a statement without columns."""
+    return [_describe(column) for column in columns] or None
 
 
-def _described(column: Column) -> Description:
-    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type)
-    precision, scale = (int(found[1]), int(found[2])) if found else (None, None)
+def _describe(column: Column) -> Description:
+    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type)
+    precision, scale = (int(decimal[1]), int(decimal[2])) if decimal else (None, None)
     return (column.name, column.type, None, None, precision, scale, None)

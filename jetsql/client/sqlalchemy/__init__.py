@@ -1,8 +1,8 @@
 """SQLAlchemy's dialect, 1.4 and 2: `create_engine("jetsql:///?home=DIR")`, `"jetsql://:TOKEN@HOST:PORT/SCHEMA"`.
 
-Reflection asks Spark by name (`SHOW TABLES`, `DESCRIBE ... AS JSON`), not an information schema, which Spark has not.
-Statements have their effect at once; a rollback of SQLAlchemy's undoes nothing, and is no error, for its pool does one
-whenever a connection comes back.
+Reflection uses statements (`SHOW TABLES`, `DESCRIBE ... AS JSON`) because Spark has no information schema. Statements
+take effect immediately; a rollback does nothing and is no error, because SQLAlchemy's pool does one whenever a
+connection is returned.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jetsql.client.sqlalchemy.column_types import (
     TIMESTAMP_NTZ,
     TINYINT,
     VARIANT,
-    of_json,
+    type_from_json,
 )
 from jetsql.client.sqlalchemy.compiler import Compiler, DDLCompiler, IdentifierPreparer, TypeCompiler
 
@@ -46,20 +46,20 @@ __all__ = [
     "JetSQLDialect",
 ]
 
-_LOST: Final = frozenset(
+_CONNECTION_LOST: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("SESSION_NOT_FOUND", "CONNECTION_LOST", "ENGINE_NOT_REACHABLE")
 )
-_NOT_THERE: Final = frozenset(("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"))
+_NOT_FOUND: Final = frozenset(("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"))
 _LOGICAL_VIEW: Final = "VIEW"
 
-Literal = Callable[[Any], str]
+LiteralProcessor = Callable[[Any], str]
 _T = TypeVar("_T")
 
 
 class _DateTime(types.DateTime):
-    """Its values are those of the DB-API; as literals, points in time and readings of a clock are told apart."""
+    """Values are those of the DB-API; literals distinguish timestamps with and without an offset."""
 
-    def literal_processor(self, dialect: Any) -> Literal:
+    def literal_processor(self, dialect: Any) -> LiteralProcessor:
         def literal(value: datetime) -> str:
             kind = "TIMESTAMP_NTZ" if value.utcoffset() is None else "TIMESTAMP"
             return f"{kind}'{value.isoformat(sep=' ')}'"
@@ -68,7 +68,7 @@ class _DateTime(types.DateTime):
 
 
 class _Date(types.Date):
-    def literal_processor(self, dialect: Any) -> Literal:
+    def literal_processor(self, dialect: Any) -> LiteralProcessor:
         def literal(value: date) -> str:
             return f"DATE'{date(value.year, value.month, value.day).isoformat()}'"
 
@@ -76,7 +76,7 @@ class _Date(types.Date):
 
 
 class _Time(types.Time):
-    def literal_processor(self, dialect: Any) -> Literal:
+    def literal_processor(self, dialect: Any) -> LiteralProcessor:
         def literal(value: time) -> str:
             return f"TIME'{value.isoformat()}'"
 
@@ -84,7 +84,7 @@ class _Time(types.Time):
 
 
 class _Binary(types.LargeBinary):
-    def literal_processor(self, dialect: Any) -> Literal:
+    def literal_processor(self, dialect: Any) -> LiteralProcessor:
         return lambda value: f"X'{bytes(value).hex()}'"
 
     def result_processor(self, dialect: Any, coltype: object) -> None:
@@ -104,7 +104,7 @@ _COLSPECS: Final[Any] = {
 
 
 class JetSQLDialect(default.DefaultDialect):
-    """Options of a table: `jetsql_using`, `jetsql_partitioned_by`, `jetsql_location`, `jetsql_properties`."""
+    """The dialect. Table options: `jetsql_using`, `jetsql_partitioned_by`, `jetsql_location`, `jetsql_properties`."""
 
     name = "jetsql"
     driver = "http"
@@ -155,10 +155,10 @@ class JetSQLDialect(default.DefaultDialect):
         return [plain.render_as_string(hide_password=False)], {}
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
-        return getattr(e, "condition", "") in _LOST
+        return getattr(e, "condition", "") in _CONNECTION_LOST
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing to undo; a pool does it with every connection that comes back."""
+        """Do nothing; a pool calls it for every connection that is returned."""
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
         return "AUTOCOMMIT"
@@ -191,31 +191,31 @@ class JetSQLDialect(default.DefaultDialect):
 
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         views = set(self.get_view_names(connection, schema, **kw))
-        shown = self._shown(connection, "TABLES", schema, **kw)
-        return [name for name, temporary in shown if not temporary and name not in views]
+        names = self._list_names(connection, "TABLES", schema, **kw)
+        return [name for name, temporary in names if not temporary and name not in views]
 
     def get_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
-        return [name for name, temporary in self._shown(connection, "VIEWS", schema, **kw) if not temporary]
+        return [name for name, temporary in self._list_names(connection, "VIEWS", schema, **kw) if not temporary]
 
     def get_temp_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
-        return [name for name, temporary in self._shown(connection, "VIEWS", schema, **kw) if temporary]
+        return [name for name, temporary in self._list_names(connection, "VIEWS", schema, **kw) if temporary]
 
     def get_temp_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
-        """Spark has temporary views only."""
+        """Return an empty list: Spark has temporary views only."""
         return []
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> bool:
-        def ask() -> bool:
+        def load() -> bool:
             try:
                 self._describe(connection, table_name, schema, **kw)
             except exc.NoSuchTableError:
                 return False
             return True
 
-        return _kept(kw, ("HAS", schema, table_name), ask)
+        return _cached(kw, ("HAS", schema, table_name), load)
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        columns = [_column(told) for told in self._describe(connection, table_name, schema, **kw)["columns"]]
+        columns = [_column(described) for described in self._describe(connection, table_name, schema, **kw)["columns"]]
         if any(isinstance(column["type"], types.String) for column in columns):
             lengths = self._lengths(connection, table_name, schema, **kw)
             return [{**column, "type": lengths.get(column["name"], column["type"])} for column in columns]
@@ -226,8 +226,8 @@ class JetSQLDialect(default.DefaultDialect):
 
     def get_table_options(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         described = self._describe(connection, table_name, schema, **kw)
-        found = {"using": described.get("provider"), "partitioned_by": described.get("partition_columns")}
-        return {f"jetsql_{name}": value for name, value in found.items() if value}
+        options = {"using": described.get("provider"), "partitioned_by": described.get("partition_columns")}
+        return {f"jetsql_{name}": value for name, value in options.items() if value}
 
     def get_view_definition(self, connection: Any, view_name: str, schema: str | None = None, **kw: Any) -> str:
         described = self._describe(connection, view_name, schema, **kw)
@@ -239,12 +239,12 @@ class JetSQLDialect(default.DefaultDialect):
         self._describe(connection, table_name, schema, **kw)
         return {"constrained_columns": [], "name": None}
 
-    def _none(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        """Spark's tables have none of these."""
+    def _no_constraints(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
+        """Return an empty list: Spark's tables have none of these."""
         self._describe(connection, table_name, schema, **kw)
         return []
 
-    get_foreign_keys = get_indexes = get_unique_constraints = get_check_constraints = _none
+    get_foreign_keys = get_indexes = get_unique_constraints = get_check_constraints = _no_constraints
 
     def has_index(self, connection: Any, table_name: str, index_name: str, schema: Any = None, **kw: Any) -> bool:
         return False
@@ -252,70 +252,70 @@ class JetSQLDialect(default.DefaultDialect):
     def has_sequence(self, connection: Any, sequence_name: str, schema: Any = None, **kw: Any) -> bool:
         return False
 
-    def _shown(self, connection: Any, what: str, schema: str | None, **kw: Any) -> list[tuple[str, bool]]:
-        place = "" if schema is None else f" IN {self._quoted([schema])}"
+    def _list_names(self, connection: Any, what: str, schema: str | None, **kw: Any) -> list[tuple[str, bool]]:
+        in_schema = "" if schema is None else f" IN {self._quoted([schema])}"
 
-        def ask() -> list[tuple[str, bool]]:
-            return [(row[1], bool(row[2])) for row in connection.exec_driver_sql(f"SHOW {what}{place}")]
+        def load() -> list[tuple[str, bool]]:
+            return [(row[1], bool(row[2])) for row in connection.exec_driver_sql(f"SHOW {what}{in_schema}")]
 
         try:
-            return _kept(kw, (what, schema), ask)
+            return _cached(kw, (what, schema), load)
         except exc.DBAPIError as error:
-            if getattr(error.orig, "condition", "") in _NOT_THERE:
+            if getattr(error.orig, "condition", "") in _NOT_FOUND:
                 return []
             raise
 
     def _describe(self, connection: Any, name: str, schema: str | None = None, **kw: Any) -> dict[str, Any]:
-        """What Spark tells of a table or view. Raises NoSuchTableError."""
+        """Return Spark's description of a table or view. Raises NoSuchTableError."""
         table = self._quoted([name] if schema is None else [schema, name])
 
-        def ask() -> dict[str, Any]:
-            [(told,)] = connection.exec_driver_sql(f"DESCRIBE TABLE EXTENDED {table} AS JSON")
-            found: dict[str, Any] = json.loads(told)
-            return found
+        def load() -> dict[str, Any]:
+            [(description,)] = connection.exec_driver_sql(f"DESCRIBE TABLE EXTENDED {table} AS JSON")
+            described: dict[str, Any] = json.loads(description)
+            return described
 
         try:
-            return _kept(kw, ("DESCRIBE", schema, name), ask)
+            return _cached(kw, ("DESCRIBE", schema, name), load)
         except exc.DBAPIError as error:
-            if getattr(error.orig, "condition", "") in _NOT_THERE:
+            if getattr(error.orig, "condition", "") in _NOT_FOUND:
                 raise exc.NoSuchTableError(name if schema is None else f"{schema}.{name}") from error
             raise
 
     def _lengths(self, connection: Any, name: str, schema: str | None = None, **kw: Any) -> dict[str, Any]:
-        """CHAR and VARCHAR columns, which the JSON calls strings."""
+        """Return the types of CHAR and VARCHAR columns, which the JSON calls strings."""
         table = self._quoted([name] if schema is None else [schema, name])
 
-        def ask() -> dict[str, Any]:
+        def load() -> dict[str, Any]:
             rows = connection.exec_driver_sql(f"DESCRIBE TABLE {table}")
             found = ((row[0], re.fullmatch(r"(char|varchar)\((\d+)\)", row[1])) for row in rows)
             kinds = {"char": types.CHAR, "varchar": types.VARCHAR}
             return {column: kinds[length[1]](int(length[2])) for column, length in found if length}
 
-        return _kept(kw, ("LENGTHS", schema, name), ask)
+        return _cached(kw, ("LENGTHS", schema, name), load)
 
     def _quoted(self, names: Iterable[str]) -> str:
         return ".".join(self.identifier_preparer.quote_identifier(name) for name in names)
 
 
-def _kept(options: dict[str, Any], key: tuple[str | None, ...], ask: Callable[[], _T]) -> _T:
-    """An inspector's cache; SQLAlchemy 1.4's own decorator can't read our annotations."""
+def _cached(options: dict[str, Any], key: tuple[str | None, ...], load: Callable[[], _T]) -> _T:
+    """Return a value from an inspector's cache; SQLAlchemy 1.4's own decorator cannot read our annotations."""
     cache = options.get("info_cache")
     if cache is None:
-        return ask()
+        return load()
     if key not in cache:
-        cache[key] = ask()
-    found: _T = cache[key]
-    return found
+        cache[key] = load()
+    value: _T = cache[key]
+    return value
 
 
-def _column(told: dict[str, Any]) -> dict[str, Any]:
-    kind = of_json(told["type"])
+def _column(described: dict[str, Any]) -> dict[str, Any]:
+    kind = type_from_json(described["type"])
     if isinstance(kind, types.NullType):
-        util.warn(f"The column {told['name']!r} has a type that is not known: {told['type']}")
+        util.warn(f"The column {described['name']!r} has a type that is not known: {described['type']}")
     return {
-        "name": told["name"],
+        "name": described["name"],
         "type": kind,
-        "nullable": bool(told.get("nullable", True)),
-        "default": told.get("default"),
-        "comment": told.get("comment") or None,
+        "nullable": bool(described.get("nullable", True)),
+        "default": described.get("default"),
+        "comment": described.get("comment") or None,
     }

@@ -1,4 +1,4 @@
-"""Spark's types in SQLAlchemy: those that it has not, and all of them from what Spark tells of a column."""
+"""Spark's types in SQLAlchemy: types that SQLAlchemy does not have, and the types of described columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.sql import sqltypes, type_api
 from jetsql.client.decoding import Struct
 from jetsql.output.values import as_text
 
-Convert = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 
 
 class TINYINT(types.Integer):
@@ -19,7 +19,7 @@ class TINYINT(types.Integer):
 
 
 class DOUBLE(types.Float):  # type: ignore[type-arg]
-    """Of 64 bits, which SQLAlchemy 1.4 has not."""
+    """A float of 64 bits, which SQLAlchemy 1.4 does not have."""
 
     __visit_name__ = "DOUBLE"
 
@@ -34,7 +34,7 @@ class TIMESTAMP(types.DateTime):
 
 
 class TIMESTAMP_NTZ(types.DateTime):
-    """The reading of a clock: datetimes without an offset."""
+    """A local date and time: datetimes without an offset."""
 
     __visit_name__ = "TIMESTAMP_NTZ"
 
@@ -43,7 +43,7 @@ class TIMESTAMP_NTZ(types.DateTime):
 
 
 class VARIANT(types.TypeEngine):  # type: ignore[type-arg]
-    """Read as the text of its JSON."""
+    """A variant; values are read as the text of their JSON."""
 
     __visit_name__ = "VARIANT"
 
@@ -53,7 +53,7 @@ class VOID(types.NullType):
 
 
 class INTERVAL(type_api.NativeForEmulated, sqltypes._AbstractInterval):
-    """A timedelta. units: as Spark writes them; `YEAR TO MONTH` can't be read, only cast to a text."""
+    """A timedelta. units: as Spark writes them; `YEAR TO MONTH` cannot be read, only cast to a text."""
 
     __visit_name__ = "INTERVAL"
 
@@ -64,15 +64,15 @@ class INTERVAL(type_api.NativeForEmulated, sqltypes._AbstractInterval):
     def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> INTERVAL:
         return cls()
 
-    def literal_processor(self, dialect: Any) -> Convert:
+    def literal_processor(self, dialect: Any) -> Converter:
         return lambda value: f"INTERVAL '{as_text(value)}' DAY TO SECOND"
 
 
 class _Nested(types.TypeEngine):  # type: ignore[type-arg]
-    """Values are those of the DB-API; where a struct is in them, dictionaries are taken for it too."""
+    """A nested type. Values are those of the DB-API; dictionaries are accepted for structs."""
 
-    def bind_processor(self, dialect: Any) -> Convert | None:
-        return _to_struct(self)
+    def bind_processor(self, dialect: Any) -> Converter | None:
+        return _struct_converter(self)
 
 
 class ARRAY(_Nested):
@@ -95,7 +95,7 @@ class MAP(_Nested):
 
 
 class STRUCT(_Nested):
-    """A tuple that knows the names of its members: `STRUCT(("id", Integer), ("name", String))`."""
+    """A tuple with the names of its members: `STRUCT(("id", Integer), ("name", String))`."""
 
     __visit_name__ = "STRUCT"
 
@@ -103,30 +103,30 @@ class STRUCT(_Nested):
         self.fields = tuple((name, types.to_instance(kind)) for name, kind in fields)
 
     def adapt(self, cls: Any, **kw: Any) -> STRUCT:  # type: ignore[override]
-        """SQLAlchemy's way of copying types leaves out what is given with a star."""
+        """Copy the type; SQLAlchemy's own way omits positional arguments."""
         return STRUCT(*self.fields)
 
 
-def _to_struct(kind: Any) -> Convert | None:
-    """What makes dictionaries structs, where this type has any."""
+def _struct_converter(kind: Any) -> Converter | None:
+    """Return the function that turns dictionaries into structs, or None for a type without structs."""
     if isinstance(kind, STRUCT):
-        return _struct_of(kind)
+        return _converter_of_struct(kind)
     if isinstance(kind, ARRAY):
-        return _array_of(_to_struct(kind.item_type))
-    return _map_of(_to_struct(kind.value_type)) if isinstance(kind, MAP) else None
+        return _array_converter(_struct_converter(kind.item_type))
+    return _map_converter(_struct_converter(kind.value_type)) if isinstance(kind, MAP) else None
 
 
-def _array_of(member: Convert | None) -> Convert | None:
+def _array_converter(member: Converter | None) -> Converter | None:
     return member and (lambda value: None if value is None else [member(each) for each in value])
 
 
-def _map_of(member: Convert | None) -> Convert | None:
+def _map_converter(member: Converter | None) -> Converter | None:
     return member and (lambda value: None if value is None else {key: member(each) for key, each in value.items()})
 
 
-def _struct_of(kind: STRUCT) -> Convert:
+def _converter_of_struct(kind: STRUCT) -> Converter:
     names = [name for name, _ in kind.fields]
-    members = [_to_struct(of) or (lambda value: value) for _, of in kind.fields]
+    members = [_struct_converter(member_type) or (lambda value: value) for _, member_type in kind.fields]
 
     def convert(value: Any) -> Any:
         if value is None:
@@ -157,23 +157,23 @@ _SIMPLE: Final[Mapping[str, Callable[[], Any]]] = {
 }
 
 
-def of_json(told: Mapping[str, Any]) -> Any:
-    """The type that `DESCRIBE ... AS JSON` tells."""
-    name = told["name"]
+def type_from_json(described: Mapping[str, Any]) -> Any:
+    """Return the type that `DESCRIBE ... AS JSON` describes."""
+    name = described["name"]
     match name:
         case "array":
-            return ARRAY(of_json(told["element_type"]))
+            return ARRAY(type_from_json(described["element_type"]))
         case "map":
-            return MAP(of_json(told["key_type"]), of_json(told["value_type"]))
+            return MAP(type_from_json(described["key_type"]), type_from_json(described["value_type"]))
         case "struct":
-            return STRUCT(*((field["name"], of_json(field["type"])) for field in told["fields"]))
+            return STRUCT(*((field["name"], type_from_json(field["type"])) for field in described["fields"]))
         case "decimal":
-            return types.DECIMAL(told["precision"], told["scale"])
+            return types.DECIMAL(described["precision"], described["scale"])
         case "varchar":
-            return types.VARCHAR(told["length"])
+            return types.VARCHAR(described["length"])
         case "char":
-            return types.CHAR(told["length"])
+            return types.CHAR(described["length"])
         case "interval":
-            units = dict.fromkeys(str(told.get(unit, "")).upper() for unit in ("start_unit", "end_unit"))
+            units = dict.fromkeys(str(described.get(unit, "")).upper() for unit in ("start_unit", "end_unit"))
             return INTERVAL(" TO ".join(unit for unit in units if unit) or "DAY TO SECOND")
     return _SIMPLE.get(name.partition("(")[0], types.NullType)()

@@ -1,4 +1,4 @@
-"""SQLAlchemy's constructs in Spark's SQL."""
+"""Compile SQLAlchemy's constructs to Spark's SQL."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Compiler(compiler.SQLCompiler):
         return ""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
-        """In Spark's texts a backslash begins an escape."""
+        """Render a literal; in Spark's texts a backslash begins an escape."""
         text = super().render_literal_value(value, type_)
         return text.replace("\\", "\\\\") if isinstance(value, str) else text
 
@@ -78,7 +78,7 @@ class DDLCompiler(compiler.DDLCompiler):
         return " ".join(words)
 
     def create_table_constraints(self, table: Any, _include_foreign_key_constraints: Any = None, **kw: Any) -> str:
-        """None: Spark's tables have no keys and no checks."""
+        """Return nothing: Spark's tables have no keys and no checks."""
         return ""
 
     def visit_column_check_constraint(self, constraint: Any, **kw: Any) -> str:
@@ -99,7 +99,7 @@ class DDLCompiler(compiler.DDLCompiler):
         return "\n".join(words)
 
     def visit_create_index(self, create: Any, *args: Any, **kw: Any) -> str:
-        """Spark has no indexes. Programs that want one want it for speed, so this does nothing (pandas' to_sql)."""
+        """Do nothing: Spark has no indexes, and programs (pandas' to_sql) create them only for speed."""
         return "SELECT 1 WHERE false"
 
     def visit_drop_index(self, drop: Any, **kw: Any) -> str:
@@ -128,7 +128,7 @@ class DDLCompiler(compiler.DDLCompiler):
 
 
 class TypeCompiler(compiler.GenericTypeCompiler):
-    """Generic types as the Spark type that holds all their values."""
+    """Map generic types to the Spark type that holds all their values."""
 
     def _string(self, type_: Any, **kw: Any) -> str:
         return "STRING" if type_.length is None else f"VARCHAR({type_.length})"

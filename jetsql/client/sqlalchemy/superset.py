@@ -1,7 +1,7 @@
-"""What Apache Superset has to know of `jetsql://`: how times are truncated in charts, and how statements are parsed.
+"""Support for Apache Superset: how charts truncate times, and how statements are parsed.
 
-Superset parses every statement before it sends it, and refuses what it can't. It has no hook for that but the table of
-its dialects, to which ours is added when Superset loads this (entry point `superset.db_engine_specs`).
+Superset parses every statement before sending it, and refuses what it cannot parse. Its only hook is the table of its
+dialects, to which ours is added when Superset loads this module (entry point `superset.db_engine_specs`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _UNITS: Final = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", 
 _OUR_VERBS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT", "DESCRIBE", "DESC")
 
 
-class JetSQLDialect(Spark):
-    """Spark's SQL, in which a statement that begins with one of these words is passed on as it is."""
+class JetSQLParserDialect(Spark):
+    """Spark's SQL, where a statement that begins with one of JetSQL's verbs is passed on unchanged."""
 
     class Tokenizer(Spark.Tokenizer):
         KEYWORDS: ClassVar[dict[str, Any]] = {
@@ -40,13 +40,13 @@ class JetSQLEngineSpec(BaseEngineSpec):
 
     @classmethod
     def fetch_data(cls, cursor: Any, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """The rows; none where the statement has none, which a cursor refuses to fetch."""
+        """Return the rows, or none for a statement without rows, which a cursor refuses to fetch."""
         return super().fetch_data(cursor, limit) if cursor.description else []
 
     @classmethod
     def _extract_error_message(cls, ex: Exception) -> str:
-        """The whole of it, with condition, place and what to do; Superset would take the message alone."""
+        """Return the whole error with condition, place and hint; Superset would use the message alone."""
         return str(ex)
 
 
-SQLGLOT_DIALECTS["jetsql"] = JetSQLDialect
+SQLGLOT_DIALECTS["jetsql"] = JetSQLParserDialect

@@ -16,7 +16,7 @@ from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Job
-from jetsql.jobs.planning.progress_tracking import may_have_gaps
+from jetsql.jobs.planning.progress_tracking import can_have_offset_gaps
 
 _VERSION: Final = re.compile(r"v\d+")
 
@@ -38,7 +38,7 @@ def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
 
 def _continues(job: Job) -> bool:
     """Return whether the job's next run continues an earlier one."""
-    begun = job.established and job.previous is None
+    begun = job.version.first_trigger_done and job.rollback_version is None
     return begun and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
 
 
@@ -56,7 +56,7 @@ def _check_complete(folder: str, job: Job, progress: Progress) -> None:
     committed = -1 if progress.committed is None else progress.committed
     if planned < committed:
         raise _damaged(f"{folder}/offsets/{committed}", "is missing")
-    if may_have_gaps(job.plan):
+    if can_have_offset_gaps(job.plan):
         return
     if job.batch is not None and planned < job.batch:
         raise _damaged(f"{folder}/offsets/{job.batch}", f"is missing, and the job has committed batch {job.batch}")

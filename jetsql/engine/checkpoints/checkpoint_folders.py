@@ -43,14 +43,14 @@ class Checkpoints:
         return f"{self.job_folder(job_id)}/parts"
 
     def read_progress(self, job: Job) -> Progress:
-        return read_progress(self.files, self.spark_checkpoint(job.id, job.checkpoint))
+        return read_progress(self.files, self.spark_checkpoint(job.id, job.version.checkpoint))
 
     def find_stale(self, job: Job) -> list[str]:
         """Return the checkpoints of versions that the job does not run and cannot return to; other files stay."""
-        versions = (version for version in (job.previous, job.proposed) if version is not None)
+        versions = (version for version in (job.rollback_version, job.pending_version) if version is not None)
         kept = [
             self.spark_checkpoint(job.id, number)
-            for number in (job.checkpoint, *(each.checkpoint for each in versions))
+            for number in (job.version.checkpoint, *(each.checkpoint for each in versions))
         ]
         kept += [f"{path}.begin" for path in kept]
         found = [f"{self.job_folder(job.id)}/{name}" for name in self.files.list_names(self.job_folder(job.id))]
@@ -58,7 +58,7 @@ class Checkpoints:
 
     def reset(self, job: Job) -> None:
         """Delete the checkpoint of the job's version, so that the job begins again."""
-        self.files.delete(self.spark_checkpoint(job.id, job.checkpoint))
+        self.files.delete(self.spark_checkpoint(job.id, job.version.checkpoint))
 
     def discard(self, job: Job) -> None:
         """Delete all files of the job."""

@@ -29,9 +29,9 @@ from jetsql.engine.jvm.java_bridge import bridge, missing_file
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
-from jetsql.jobs.lifecycle.update import is_wider, version_of
+from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.job import Guarantee, Job, Version
-from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, partitions_wanted
+from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
 _ATTEMPTS = 3
 _GROUP = "spark.jobGroup.id"
@@ -69,7 +69,7 @@ class StateCopies:
     def create_snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
         """Copy a job's state into a new snapshot; leave nothing when that fails. Raises StatementError."""
         target = f"{self.snapshot_root}/{name}"
-        source = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        source = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         try:
             return self._copy_checked(job, source, target, session)
         except Exception as error:
@@ -89,10 +89,14 @@ class StateCopies:
 
     def restore_snapshot(self, job: Job, session: SparkSession) -> None:
         """Give a new job the state of the snapshot that it starts from, unless it has that already."""
-        target = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
-        if job.origin is None or job.established or is_complete(self.checkpoints.files, target):
+        target = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
+        if (
+            job.source_snapshot_id is None
+            or job.version.first_trigger_done
+            or is_complete(self.checkpoints.files, target)
+        ):
             return
-        source = f"{self.snapshot_root}/{job.origin}"
+        source = f"{self.snapshot_root}/{job.source_snapshot_id}"
         if not is_complete(self.checkpoints.files, source):
             message = f"The snapshot that the job starts from is gone: there is no {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
@@ -108,7 +112,7 @@ class StateCopies:
         """Make the checkpoint of a job's new version, and store the batch that it begins after."""
         files = self.checkpoints.files
         target = self.checkpoints.spark_checkpoint(job.id, proposed.checkpoint)
-        source = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        source = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if proposed.plan.guarantee is Guarantee.NONE or read_progress(files, source).committed is None:
             files.delete(target)
             self._write_base_batch(target, -1)
@@ -122,7 +126,7 @@ class StateCopies:
 
     def read_base_batch(self, job: Job) -> int:
         """Return the batch that was newest when the checkpoint of a version on trial was made; -1 for none."""
-        checkpoint = self.checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        checkpoint = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         return int(json.loads(self.checkpoints.files.read(_base_batch_file(checkpoint))))
 
     def discard_checkpoint(self, job: str, number: int) -> None:
@@ -162,7 +166,7 @@ class StateCopies:
     ) -> bool:
         """Repartition a copied state as its plan asks for. Return whether that changed anything."""
         plan = job.plan if version is None else version.plan
-        wanted_partitions = partitions_wanted(plan) or _rescaled_partitions(job, version)
+        wanted_partitions = requested_partitions(plan) or _rescaled_partitions(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
         if wanted_partitions is None or not plan.analysis.stateful or str(wanted_partitions) == pinned:
             return False
@@ -176,9 +180,9 @@ class StateCopies:
 
 def _rescaled_partitions(job: Job, version: Version | None) -> int | None:
     """Return the partition count of a version that was made for more cores, or None for another version."""
-    if version is None or not is_wider(version_of(job), version):
+    if version is None or not is_rescale(job.version, version):
         return None
-    return int(version.defaults[SHUFFLE_PARTITIONS])
+    return int(version.session_defaults[SHUFFLE_PARTITIONS])
 
 
 def _base_batch_file(checkpoint: str) -> str:

@@ -14,9 +14,9 @@ from enum import Enum
 from typing import Final
 
 from jetsql.errors import SQLSTATES, RetryableError, StatementError
-from jetsql.jobs.lifecycle.step_context import sentence
+from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.model.redaction import hide
+from jetsql.jobs.model.redaction import redact
 
 PREFIX: Final = "jetsql-"
 """The prefix of the transactional ids and consumer groups that jobs have at a broker."""
@@ -87,7 +87,7 @@ class _Explanation:
     """One of `errors.SQLSTATES`, or `_NOT_READY`."""
     message: str
     hint: str = ""
-    heals: bool = True
+    retryable: bool = True
 
 
 _PACKAGES: Final = (
@@ -145,7 +145,7 @@ _TOO_LARGE: Final = _Explanation(
     "A message is too large for the topic {topic} of {server}: {said}",
     "Raise 'kafka.max.request.size' in the table's OPTIONS and max.message.bytes of the topic, or leave such rows out"
     " with WHERE.",
-    heals=False,
+    retryable=False,
 )
 _LOST: Final = _Explanation(
     "SOURCE_CHANGED",
@@ -153,7 +153,7 @@ _LOST: Final = _Explanation(
     "They were deleted before the job came to them, by the topic's retention for example. ALTER JOB ... OPTIONS"
     " ('spark.jetsql.kafka.failOnDataLoss' = 'false') RESUME goes on without them. If the topic was deleted and made"
     " anew, DROP JOB and CREATE JOB begin with the new one.",
-    heals=False,
+    retryable=False,
 )
 _BY_KIND: Final = {
     "TimeoutException": _AWAY,
@@ -266,7 +266,7 @@ _NO_SUCH_VALUE: Final = _Explanation(
     "INVALID_OPTION_VALUE",
     "Kafka's client does not take the OPTIONS of a table: {said}",
     "There, this name begins with 'kafka.'. DROP TABLE and CREATE TABLE give it another value.",
-    heals=False,
+    retryable=False,
 )
 _OTHER: Final = _Explanation("EXTERNAL_SYSTEM_ERROR", "{server} reports an error: {kind}: {said}")
 
@@ -295,8 +295,8 @@ def explain_run_failure(cause: Cause, innermost: str, messages: Sequence[str]) -
         cause,
         condition=f"JETSQL.{condition}",
         sqlstate=SQLSTATES[condition],
-        heals=explanation.heals,
-        away=explanation.condition == _AWAY.condition,
+        retryable=explanation.retryable,
+        external_outage=explanation.condition == _AWAY.condition,
         message=_fill(explanation.message, failure, request),
         hint=_hint(explanation, request),
     )
@@ -346,11 +346,11 @@ def _fill(message: str, failure: KafkaFailure, request: KafkaRequest) -> str:
         seconds=failure.seconds,
         kind=failure.error_class.rpartition(".")[2],
     )
-    return hide(text, request.conf or {})
+    return redact(text, request.conf or {})
 
 
 def _detail(message: str) -> str:
-    return "no answer." if message in ("null", "") else sentence(" ".join(message.split()))
+    return "no answer." if message in ("null", "") else as_sentence(" ".join(message.split()))
 
 
 def _reason(message: str, messages: Sequence[str]) -> str:

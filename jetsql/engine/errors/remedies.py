@@ -147,7 +147,7 @@ def _damaged(cause: Cause, where: str) -> Cause:
     what = _JSON_PLACE.sub("", cause.message)
     at = f" at {where}" if where and where not in what else ""
     message = f"The job's checkpoint is damaged{at}: {what}"
-    return replace(_with_condition(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), heals=False)
+    return replace(_with_condition(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), retryable=False)
 
 
 def _with_condition(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
@@ -156,7 +156,7 @@ def _with_condition(cause: Cause, condition: str, message: str, where: str, hint
         cause,
         condition=f"JETSQL.{condition}",
         sqlstate=SQLSTATES[condition],
-        heals=True,
+        retryable=True,
         message=message,
         where=where,
         hint=hint,

@@ -95,8 +95,8 @@ NOT_RETRYABLE: tuple[str, ...] = (
 _MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
 
 
-def heals(condition: str) -> bool:
-    """Return whether a run that ended with this condition may succeed when it is started again."""
+def is_retryable(condition: str) -> bool:
+    """Whether a run that ended with this condition may work when it is started again."""
     return not condition.startswith(NOT_RETRYABLE)
 
 
@@ -127,7 +127,7 @@ def _cause_of(error: BaseException, batch: int | None, paths: RunPaths | None) -
     if isinstance(error, PySparkException):
         condition = error.getCondition() or ""
         message = strip_message(str(error), condition)
-        return Cause(message, condition, error.getSqlState() or "", batch, heals(condition), _class_name(error))
+        return Cause(message, condition, error.getSqlState() or "", batch, is_retryable(condition), _class_name(error))
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
     found = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_name(error))
     return explain_cause(found, Trace((str(error),), "", _class_name(error)), paths)
@@ -142,11 +142,11 @@ def _cause_of_own_error(error: JetSQLError, batch: int | None, inner: BaseExcept
         condition=error.condition,
         sqlstate=error.sqlstate,
         batch=batch,
-        heals=heals(error.condition),
+        retryable=is_retryable(error.condition),
         error_class=kind or _class_name(error.__cause__ or error),
         where=error.where,
         hint=error.hint,
-        away=isinstance(error, RetryableError),
+        external_outage=isinstance(error, RetryableError),
     )
 
 
@@ -173,7 +173,7 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
-    cause = Cause(message, condition, state, batch, heals(condition), kind, where)
+    cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
 

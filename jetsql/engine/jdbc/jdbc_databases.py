@@ -21,7 +21,7 @@ from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, find_driver
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
-from jetsql.jobs.model.redaction import hide, hide_in_text
+from jetsql.jobs.model.redaction import redact, redact_urls
 
 NO_DRIVER: Final = "DRIVER"  # takes the place of a SQLSTATE
 
@@ -181,7 +181,7 @@ class Database:
 
     def redact(self, text: str) -> str:
         """Return a text without the secrets in the database's OPTIONS."""
-        return hide(text, self._options)
+        return redact(text, self._options)
 
     def _driver_missing(self) -> StatementError:
         known = self.driver
@@ -208,7 +208,7 @@ def describe_server(url: str) -> str:
     kind, _, address = url.strip().partition(":")[2].partition(":")
     known = find_driver(url)
     name = known.name if known is not None else kind
-    return hide_in_text(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
+    return redact_urls(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
 
 
 def explain_read_error(failure: JdbcError) -> StatementError:
@@ -217,7 +217,7 @@ def explain_read_error(failure: JdbcError) -> StatementError:
     how = "can't be reached" if lost else "reports an error"
     return StatementError(
         failure.condition if lost else "EXTERNAL_SYSTEM_ERROR",
-        f"A database that the statement needs {how}: {hide_in_text(to_sentence(failure.message))}",
+        f"A database that the statement needs {how}: {redact_urls(to_sentence(failure.message))}",
         hint=_DRIVER_HINT if failure.sqlstate == NO_DRIVER else "",
     )
 

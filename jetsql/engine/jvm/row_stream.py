@@ -75,7 +75,7 @@ def _read(served: Any, serializer: Any) -> Iterator[Any]:
 
 
 def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
-    with cancellation.current().waking(java_rows.leave), _leaving(java_rows):
+    with cancellation.current().on_cancel(java_rows.leave), _leaving(java_rows):
         with closing(pipe):
             yield from serializer.load_stream(pipe.file)
         server.getResult()  # raises what ended the rows early

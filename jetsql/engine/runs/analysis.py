@@ -107,11 +107,11 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         sink=sink,
         session=captured,
         modes=modes,
-        aggregates=bool(facts.get("aggregates")),
+        has_aggregates=bool(facts.get("aggregates")),
         stateful=bool(operators),
-        dated_output=dated,
+        waits_for_watermark=dated,
         operators=operators,
-        varying=_varying(facts, sources, bool(operators)),
+        unstable_partitioning=_varying(facts, sources, bool(operators)),
     )
 
 
@@ -142,7 +142,7 @@ def _source(entry: dict[str, Any]) -> Source:
         rate_limited=bool(options & _RATE_LIMITS),
         endless=kind in _ENDLESS,
         created=entry.get("created", 0),
-        letters=(entry.get("on_error") or "").lower().startswith("table:"),
+        has_dead_letters=(entry.get("on_error") or "").lower().startswith("table:"),
     )
 
 
@@ -177,10 +177,11 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         partition_columns=table.partition_columns,
         key_columns=_key_columns(body, table),
         managed=table.managed,
-        whole_table=not facts.get("static_partitions") and not (facts.get("dynamic") and table.partition_columns),
+        replaces_whole_table=not facts.get("static_partitions")
+        and not (facts.get("dynamic") and table.partition_columns),
         system=system,
         transactional=transactional,
-        numbered=table.option("delivery.headers").lower() == "true",
+        has_batch_numbers=table.option("delivery.headers").lower() == "true",
     )
 
 

@@ -129,7 +129,7 @@ class KafkaWatchdog:
         if (name, operation) not in checks.answers:
             checks.answers[name, operation] = self._find_topic_problem(table, operation)
         answer = checks.answers[name, operation]
-        if answer is not None and answer.away:
+        if answer is not None and answer.external_outage:
             checks.away[servers] = answer
         return answer
 
@@ -143,7 +143,7 @@ class KafkaWatchdog:
 
 def _is_outage(cause: Cause | None) -> bool:
     """Return whether a cause is an outage. It is reported once, whichever topic or message it came from."""
-    return cause is not None and cause.away
+    return cause is not None and cause.external_outage
 
 
 def _topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from jetsql.engine.runs.lag import LagTracker, count_lag
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import RunId
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 _PHASES: Final = {
     "trigger_ms": "triggerExecution",
@@ -22,7 +22,7 @@ _PHASES: Final = {
 }
 
 
-def batch_committed(run: RunId, measure: Measure, again: bool = False) -> BatchCommitted:
+def batch_committed(run: RunId, measure: BatchMetrics, again: bool = False) -> BatchCommitted:
     """Return the event for a committed batch. again: an earlier run planned the batch."""
     return BatchCommitted(
         run=run,
@@ -36,23 +36,23 @@ def batch_committed(run: RunId, measure: Measure, again: bool = False) -> BatchC
     )
 
 
-def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) -> Measure:
+def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) -> BatchMetrics:
     """Return the metrics of a batch job as one batch. rows: the rows that the sink counted, taken as those read."""
     taken = max(ended - began, 0.001)
     rate = None if rows is None else rows / taken
-    return Measure(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
+    return BatchMetrics(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
 
 
 def measure_batch(
     run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lag_tracker: LagTracker
-) -> Measure:
+) -> BatchMetrics:
     """Return the metrics of a progress event of Structured Streaming.
 
     output_rows: the rows that the sink counted. sources: their names. lag_tracker: has the run's earlier events.
     """
     time, durations = parse_timestamp(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
-    return Measure(
+    return BatchMetrics(
         run=run.run,
         batch=progress["batchId"],
         time=time,

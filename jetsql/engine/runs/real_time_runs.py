@@ -20,7 +20,7 @@ from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
 from jetsql.jobs.planning.real_time_rules import WAY_OUT, not_possible
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 
 def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> None:
@@ -95,7 +95,7 @@ class RealTimeRun(StreamingRun):
         self._has_progress = self._has_progress or new_rows > 0
         self._parts.report(RunProgressed(self._parts.id, new_rows, new_rows / elapsed))
 
-    def _report_batch(self, measure: Measure, again: bool) -> None:
+    def _report_batch(self, measure: BatchMetrics, again: bool) -> None:
         super()._report_batch(measure, again)
         if measure.lag and not any(measure.lag.values()):
             self._parts.report(RunIdle(self._parts.id, measure.time, measure.processed_rows_per_second or 0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyspark
@@ -49,14 +49,14 @@ from jetsql.jobs.lifecycle.engine_api import (
     RestartRequested,
     RunCompleted,
     RunFailed,
-    SinkNoticed,
+    SinkNotice,
     UserSession,
 )
-from jetsql.jobs.lifecycle.step_context import joined, sentence
+from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
-from jetsql.jobs.planning.compatibility import replaced_under
-from jetsql.jobs.planning.progress_tracking import between_topics, tracks_beside
+from jetsql.jobs.planning.compatibility import describe_replacements
+from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
 from jetsql.language.statement import Body
 from jetsql.version import VERSION
 
@@ -120,7 +120,7 @@ class SparkEngine:
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._check_sources(plan)  # the connector would look up the topics' partitions for minutes
-        session = self._sessions.open_for_plan(plan, {} if job is None else job.defaults)
+        session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
         query = resolve_body(body, session, plan.analysis.session).query
         check_real_time_query(session, query, self._count_held_cores(but=job))
 
@@ -167,8 +167,11 @@ class SparkEngine:
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
-        checkpoint, statics = self._checkpoints.spark_checkpoint(job.id, job.checkpoint), resolved.static_locations
-        if between_topics(job.plan.analysis):
+        checkpoint, statics = (
+            self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint),
+            resolved.static_locations,
+        )
+        if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
@@ -201,7 +204,7 @@ class SparkEngine:
         return self._state_copies.list_snapshots()
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
-        proposed = job.proposed
+        proposed = job.pending_version
         assert proposed is not None, "there is a version to prepare for"
         if job.plan.guarantee is not Guarantee.NONE and not self._has_written_nothing(job):
             self._finish_pending(job, report, unwanted)
@@ -213,7 +216,7 @@ class SparkEngine:
 
         Such a first batch may hang for ever, and the next version reads the same rows again.
         """
-        return job.checkpoint > 0 and not self.holds_batch(job)
+        return job.version.checkpoint > 0 and not self.holds_batch(job)
 
     def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
         """Run a pending batch to its commit, under the job's own statement, unless `unwanted` is done before."""
@@ -225,7 +228,7 @@ class SparkEngine:
             parts = self._parts(job, self._sessions.open_for_job(job), self._forget_when_ended(ended.report))
             self._begin(StreamingRun(parts, once=True), job)
         except StatementError as error:
-            raise pending_batch_failed(joined(sentence(error.message), error.hint)) from error
+            raise pending_batch_failed(join_sentences(as_sentence(error.message), error.hint)) from error
         if unwanted is not None:
             unwanted.add_done_callback(lambda _: ended.cancel())
         try:
@@ -244,7 +247,7 @@ class SparkEngine:
         # What is staged and stored in a database or at a broker belongs to all versions of the job: the current run
         # needs it, and drops what others left.
         if old.table != new.table and old.kind is SinkKind.FILES:
-            self._writer(replace(job, plan=version.plan), self._spark, _no_report).discard()
+            self._writer(job.with_plan(version.plan), self._spark, _no_report).discard()
 
     def holds_batch(self, job: Job) -> bool:
         progress = self._checkpoints.read_progress(job)
@@ -272,8 +275,8 @@ class SparkEngine:
     def discard(self, job: Job) -> None:
         self._pins.wait_until_unpinned(job.id)
         self._writer(job, self._spark, _no_report).discard()
-        if job.previous is not None:
-            self._discard_staged_rows(job, job.previous)
+        if job.rollback_version is not None:
+            self._discard_staged_rows(job, job.rollback_version)
         failpoint("staging-discarded", job.name)
         self._checkpoints.discard(job)
 
@@ -322,7 +325,7 @@ class SparkEngine:
             checkpoints=self._checkpoints,
             single_file_bytes=self._settings.single_file_bytes,
             old_versions_seconds=self._settings.old_versions_seconds,
-            notice=lambda words: report(SinkNoticed(run, words)),
+            notice=lambda words: report(SinkNotice(run, words)),
         )
         return with_dead_letters(context, choose_sink(context))
 
@@ -355,14 +358,14 @@ def choose_sink(context: SinkContext) -> SinkWriter:
 
 def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
-    if plan.trigger is Trigger.REAL_TIME or tracks_beside(plan):
+    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
         return KafkaStream(context)
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
 def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raise StatementError JOB_CHANGED when the meaning of the job's text no longer fits its state."""
-    found = replaced_under(job.plan.analysis, resolved.analysis) if job.established else ()
+    found = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
     if found:
         raise StatementError(
             "JOB_CHANGED",
@@ -374,11 +377,12 @@ def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:
     """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
+    made_with = job.version.software_versions
     for name in ("manifest", "part_names", "ledger"):
-        if int(job.versions.get(name, "0")) > int(versions[name]):
+        if int(made_with.get(name, "0")) > int(versions[name]):
             raise StatementError(
                 "FORMAT_NOT_READABLE",
-                f"The job was made by JetSQL {job.versions.get('jetsql', '')}, whose form {job.versions[name]} of"
+                f"The job was made by JetSQL {made_with.get('jetsql', '')}, whose form {made_with[name]} of"
                 f" {name.replace('_', ' ')} this release does not know; it reads up to {versions[name]}.",
                 hint="Start the engine with that release or a later one, and RESUME the job.",
             )

@@ -34,9 +34,9 @@ from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encode_ro
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed, RunIdle
-from jetsql.jobs.lifecycle.step_context import why
+from jetsql.jobs.lifecycle.step_context import describe_cause
 from jetsql.jobs.model.job import Cause, Job, OutputMode, RunId, Trigger
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
 
@@ -192,7 +192,7 @@ class StreamingRun:
             # The listener's thread must not wait for the thread that is starting the query.
             threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
 
-    def _report_batch(self, measure: Measure, again: bool) -> None:
+    def _report_batch(self, measure: BatchMetrics, again: bool) -> None:
         self._parts.report(batch_committed(self._parts.id, measure, again))
 
     def _end(self) -> None:
@@ -380,7 +380,7 @@ class PendingBatchRun:
         if end is None:
             raise pending_batch_failed("another statement came between")
         if not isinstance(end, RunCompleted):
-            raise pending_batch_failed(why(end.cause) if isinstance(end, RunFailed) else end.message)
+            raise pending_batch_failed(describe_cause(end.cause) if isinstance(end, RunFailed) else end.message)
 
 
 def pending_batch_failed(reason: str) -> StatementError:

@@ -17,8 +17,8 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_bridge import bridge, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind
-from jetsql.jobs.planning.progress_tracking import tracks_beside
-from jetsql.jobs.planning.protected_confs import refusal
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
+from jetsql.jobs.planning.protected_confs import protection_reason
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -96,11 +96,11 @@ class JobSessions:
     @staticmethod
     def _is_captured(key: str) -> bool:
         """Return whether a job captures a setting: none that it may not set for itself either."""
-        return not key.startswith(_NOT_CAPTURED) and refusal(key) is None
+        return not key.startswith(_NOT_CAPTURED) and protection_reason(key) is None
 
     def open_for_job(self, job: Job) -> SparkSession:
         """Open a session with what the job captured, its own settings, and those that its guarantee needs."""
-        session = self.open_for_plan(job.plan, job.defaults)
+        session = self.open_for_plan(job.plan, job.version.session_defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 
@@ -108,7 +108,7 @@ class JobSessions:
         """Open a session as runs of the plan have it. job_defaults: those of an existing job."""
         session = self._spark.newSession()
         captured = plan.analysis.session
-        defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_beside(plan) else {})}
+        defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if plan.analysis.sink.kind is SinkKind.KAFKA:
             required |= _KAFKA_SINK_CONFS

@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.java_bridge import bridge
 from jetsql.engine.session.extension import ddl
 from jetsql.jobs.model.job import quoted_text
-from jetsql.jobs.statements.system_tables import Relation
+from jetsql.jobs.statements.system_tables import SystemTable
 
 SCHEMA = "jetsql"
 _log = logging.getLogger(__name__)
 
 
-def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
+def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     """Create the views of the relations and give them their rows.
 
     When the catalogue cannot be written, log a warning: queries work, and only SHOW TABLES does not list the relations.
@@ -40,7 +40,7 @@ def install(spark: SparkSession, relations: Sequence[Relation]) -> None:
     bridge(spark).showRelations(json.dumps(shown))
 
 
-def _create_views(spark: SparkSession, relations: Sequence[Relation]) -> set[str]:
+def _create_views(spark: SparkSession, relations: Sequence[SystemTable]) -> set[str]:
     """Create missing and outdated views. Return the names that objects of other owners have taken."""
     answer = bridge(spark).placeholders(spark._jsparkSession, json.dumps([relation.name for relation in relations]))
     found: dict[str, str] = {} if answer is None else json.loads(answer)
@@ -60,11 +60,11 @@ def _create_views(spark: SparkSession, relations: Sequence[Relation]) -> set[str
     return taken_names
 
 
-def _fingerprint(relation: Relation) -> str:
+def _fingerprint(relation: SystemTable) -> str:
     return sha256(f"{relation.comment} {ddl(relation.columns)}".encode()).hexdigest()[:16]
 
 
-def _placeholder(relation: Relation) -> str:
+def _placeholder(relation: SystemTable) -> str:
     columns = ", ".join(f"`{column.name}` COMMENT {quoted_text(column.comment)}" for column in relation.columns)
     nothing = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
     return (

@@ -134,7 +134,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        with statement.waking(lambda: bridge(spark).end(spark._jsparkSession, group)):
+        with statement.on_cancel(lambda: bridge(spark).end(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()

@@ -93,7 +93,7 @@ class StreamingSelect:
     @contextmanager
     def _running(self) -> Iterator[None]:
         try:
-            with cancellation.current().waking(self._java.wake):
+            with cancellation.current().on_cancel(self._java.wake):
                 self._java.start()
                 yield
         finally:

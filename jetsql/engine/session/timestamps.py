@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
-from jetsql.resultset import by_clock
+from jetsql.resultset import in_time_zone
 
 Convert = Callable[[Any], Any]
 
@@ -34,7 +34,7 @@ def _converter(data_type: DataType, zone: tzinfo) -> Convert | None:
     """Return the conversion for values of a type, or None when the type has no timestamp in it."""
     convert: Convert | None = None
     if isinstance(data_type, TimestampType):
-        return lambda value: None if value is None else by_clock(value, zone)
+        return lambda value: None if value is None else in_time_zone(value, zone)
     if isinstance(data_type, ArrayType):
         convert = _convert_array(_converter(data_type.elementType, zone))
     elif isinstance(data_type, MapType):

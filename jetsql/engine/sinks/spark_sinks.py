@@ -21,7 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.kafka.messages import TopicTable, add_headers, delivery_headers
 from jetsql.jobs.model.job import Trigger
-from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
 class UntrackedSink:
@@ -59,7 +59,7 @@ class PartitionOverwrite(UntrackedSink):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
-        self._context.spark.sql(self._context.job.spark_text)
+        self._context.spark.sql(self._context.job.body.spark_text)
         self._context.catalog.refresh(self._sink.table, self._sink.location)
         return None
 
@@ -94,7 +94,7 @@ class KafkaStream(UntrackedSink):
         table = TopicTable(self._context.spark, self._sink.table)
         messages = table.encode(rows, self._context.job)
         options = table.writer_options(in_batches=plan.trigger is not Trigger.REAL_TIME)
-        if tracks_beside(plan) and not once:
+        if tracks_asynchronously(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)
         return messages.writeStream.format("kafka").options(**options)

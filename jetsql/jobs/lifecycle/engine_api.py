@@ -14,7 +14,7 @@ from typing import Protocol
 
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.job import Analysis, Cause, Job, Plan, RunId, Version
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body
 
 
@@ -31,7 +31,7 @@ class BatchCommitted:
     rows_per_second: float
     late_rows: int = 0
     again: bool = False
-    measure: Measure | None = None
+    measure: BatchMetrics | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class RunFailed:
 
 
 @dataclass(frozen=True)
-class SinkNoticed:
+class SinkNotice:
     """Something about the sink that belongs into the job's history, in words; the run goes on."""
 
     run: RunId
@@ -104,7 +104,7 @@ class CopiedState:
 
 
 EngineEvent = (
-    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNoticed | RestartRequested
+    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNotice | RestartRequested
 )
 Report = Callable[[EngineEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]
@@ -182,10 +182,10 @@ class Engine(Protocol):
         """Delete the folder of a snapshot; nothing there is fine."""
 
     def snapshot_folders(self) -> tuple[str, ...]:
-        """The ids of all snapshots that there are folders of, whole or not."""
+        """Return the ids of all snapshots that there are folders of, whole or not."""
 
     def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
-        """Make the checkpoint that `job.proposed` will run on from that of the job, which does not run.
+        """Make the checkpoint that `job.pending_version` will run on from that of the job, which does not run.
 
         As in `copy_state`, a batch that is pending is committed first, under the job's own statement. That of a version
         which has written nothing yet is forgotten: it may be what that version hangs in. Another one that hangs is
@@ -197,13 +197,15 @@ class Engine(Protocol):
         """Delete the checkpoint of a version that the job does not run any more, and what it left staged."""
 
     def holds_batch(self, job: Job) -> bool:
-        """Whether the job's sink has a batch that the job's checkpoint has not: it was written, and not committed."""
+        """Return whether the job's sink has a batch that the job's checkpoint has not: it was written, and not
+        committed."""
 
     def discard(self, job: Job) -> None:
         """Delete the job's checkpoint and staged rows. A folder that is not there is fine."""
 
     def cause_of(self, error: Exception) -> Cause:
-        """An exception of this engine in the words of a Cause, with `heals` from the table of such errors."""
+        """Return an exception of this engine in the words of a Cause, with `retryable` from the table of such
+        errors."""
 
     def versions(self) -> dict[str, str]:
         """Versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
@@ -212,7 +214,7 @@ class Engine(Protocol):
         """Settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
     def members(self) -> tuple[Member, ...]:
-        """The processes that run tasks, those that are gone too."""
+        """Return the processes that run tasks, those that are gone too."""
 
     def watch_members(self, told: MembersListener) -> None:
         """Tell who is there: before this returns, and from then on whenever members join or are lost.

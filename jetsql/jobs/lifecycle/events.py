@@ -1,7 +1,7 @@
-"""What can happen to a job, and what is to be done about it: the words that `lifecycle` speaks.
+"""Events of a job's life cycle, and the actions that follow from them.
 
-Events come from users, from a run (see `engine`) and from the manager; those of a run carry it, so that late ones can
-be told apart. Actions are carried out by worker threads, except ScheduleRetry.
+Events come from users, from a run (see `engine_api`) and from the manager. An event of a run carries the run's id, so
+that stale events can be recognized. Worker threads carry out the actions, except ScheduleRetry.
 """
 
 from __future__ import annotations
@@ -10,83 +10,87 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.jobs.lifecycle.engine_api import EngineEvent
-from jetsql.jobs.model.job import Cause, Export, Job, Plan, RunId, Snapshot, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Snapshot, SnapshotRequest, Version
 
 
 @dataclass(frozen=True)
 class Submit:
-    """A new job is to start."""
+    """Start a new job."""
 
 
 @dataclass(frozen=True)
 class Suspend:
-    pass
+    """Stop the run and keep the state."""
 
 
 @dataclass(frozen=True)
 class Resume:
-    pass
+    """Start a job that does not run."""
 
 
 @dataclass(frozen=True)
 class Restart:
-    pass
+    """Stop the run and start a new one."""
 
 
 @dataclass(frozen=True)
 class Cancel:
-    """export: a snapshot that is to be kept of the state; without it the job is not ended."""
+    """Stop the run, end the job and delete its state."""
 
-    export: Export | None = None
+    snapshot_request: SnapshotRequest | None = None  # the job ends only when this snapshot is written
 
 
 @dataclass(frozen=True)
-class ExportState:
-    """A snapshot of a suspended job is to be written."""
+class TakeSnapshot:
+    """Write a snapshot of a suspended job."""
 
-    export: Export
+    request: SnapshotRequest
 
 
 @dataclass(frozen=True)
 class Update:
-    """The job is to go on with another statement, or with other options. instead_of: the plan that it was judged by."""
+    """Continue the job with another statement, or with other options."""
 
     version: Version
-    instead_of: Plan
+    expected_plan: Plan  # the plan with which the new version was compared
 
 
 @dataclass(frozen=True)
 class AlterOptions:
-    """instead_of: the plan that the new one was made from. changed: the names of the options that were given."""
+    """Change the options of a suspended job."""
 
     plan: Plan
-    instead_of: Plan
-    changed: tuple[str, ...] = ()
+    expected_plan: Plan  # the plan that the new one was made from
+    changed_options: tuple[str, ...] = ()  # the names of the options in the statement
     resume: bool = False
 
 
 @dataclass(frozen=True)
 class Started:
+    """The engine started the run."""
+
     run: RunId
 
 
 @dataclass(frozen=True)
 class StartFailed:
+    """The engine could not start the run."""
+
     run: RunId
     cause: Cause
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """The run has ended because it was told to; graceful: at a batch boundary."""
+    """The run ended because it was stopped."""
 
     run: RunId
-    graceful: bool
+    graceful: bool  # it ended at a batch boundary
 
 
 @dataclass(frozen=True)
 class StopFailed:
-    """The engine could not end the run; it may still be going on."""
+    """The engine could not stop the run; it can still be running."""
 
     run: RunId
     cause: Cause
@@ -94,41 +98,41 @@ class StopFailed:
 
 @dataclass(frozen=True)
 class FilesDiscarded:
-    """Checkpoint and staged rows of an ended job are gone."""
+    """Checkpoint and staged rows of an ended job are deleted."""
 
     run: RunId
 
 
 @dataclass(frozen=True)
 class CleanupFailed:
-    """Recovering the sink or deleting files failed. doing: which, as a phrase."""
+    """Recovering the sink or deleting files failed."""
 
     run: RunId
-    doing: str
+    operation: str  # a phrase
     cause: Cause
 
 
 @dataclass(frozen=True)
 class SnapshotWritten:
-    """A snapshot of the job is whole. of: what the job ran when it was copied. batch: the newest committed one."""
+    """A snapshot of the job is complete."""
 
-    export: Export
-    of: Version
-    batch: int
+    request: SnapshotRequest
+    version: Version  # the job's version when the state was copied
+    batch: int  # the newest committed batch in it
     size_bytes: int
 
 
 @dataclass(frozen=True)
-class Exported:
-    """The snapshot of the job that does not run is whole."""
+class SnapshotFinished:
+    """The snapshot of a job that does not run is complete."""
 
     run: RunId
     written: SnapshotWritten
 
 
 @dataclass(frozen=True)
-class ExportFailed:
-    """There will be no snapshot of the job that does not run."""
+class SnapshotFailed:
+    """The snapshot of a job that does not run could not be written."""
 
     run: RunId
     cause: Cause
@@ -136,35 +140,35 @@ class ExportFailed:
 
 @dataclass(frozen=True)
 class UpdatePrepared:
-    """The proposed version can start: its checkpoint is a copy of the job's."""
+    """The pending version can start: its checkpoint is a copy of the job's."""
 
     run: RunId
 
 
 @dataclass(frozen=True)
 class UpdateFailed:
-    """The proposed version can't start."""
+    """The pending version cannot start."""
 
     run: RunId
     cause: Cause
 
 
 @dataclass(frozen=True)
-class TrialJudged:
-    """A new version ended before its first commit. held: its batch is in the sink all the same; None: can't be told."""
+class TrialProbed:
+    """The sink was searched for the batch of a new version that ended before its first commit."""
 
     run: RunId
-    held: bool | None
+    batch_in_sink: bool | None  # None: unknown, because of `cause`
     cause: Cause | None = None
 
 
 @dataclass(frozen=True)
-class EngineUp:
-    """The engine has started and takes over what the store says."""
+class EngineStarted:
+    """The engine has started and takes over the jobs of the store."""
 
 
 @dataclass(frozen=True)
-class EngineDown:
+class EngineStopping:
     """The engine is going to end; jobs continue with its next start."""
 
 
@@ -177,22 +181,22 @@ class RetryDue:
 
 @dataclass(frozen=True)
 class MembersChanged:
-    """Members of the cluster have come or gone. Who is there now stands in the moment."""
+    """Members have joined or left the cluster; `StepContext.members` has those that are there now."""
 
 
 @dataclass(frozen=True)
 class MembersSettled:
-    """For a while no members have come or gone."""
+    """No member has joined or left for the configured delay."""
 
 
 @dataclass(frozen=True)
 class Superseded:
-    """An ended job is of no more use. why: a sentence for its history."""
+    """An ended job is not needed any more."""
 
-    why: str = "A newer job has its name."
+    reason: str = "A newer job has its name."  # a sentence for its history
 
 
-UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions | ExportState | Update | SnapshotWritten
+UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions | TakeSnapshot | Update | SnapshotWritten
 RunEvent = (
     EngineEvent
     | Started
@@ -202,13 +206,13 @@ RunEvent = (
     | FilesDiscarded
     | CleanupFailed
     | RetryDue
-    | Exported
-    | ExportFailed
+    | SnapshotFinished
+    | SnapshotFailed
     | UpdatePrepared
     | UpdateFailed
-    | TrialJudged
+    | TrialProbed
 )
-Event = UserEvent | RunEvent | EngineUp | EngineDown | MembersChanged | MembersSettled | Superseded
+Event = UserEvent | RunEvent | EngineStarted | EngineStopping | MembersChanged | MembersSettled | Superseded
 
 
 @dataclass(frozen=True)
@@ -220,42 +224,48 @@ class StartRun:
 
 @dataclass(frozen=True)
 class StopRun:
+    """Stop `job.run`, gracefully if possible."""
+
     job: Job
 
 
 @dataclass(frozen=True)
 class RecoverSink:
+    """Finish or undo a batch that is half written into the job's sink."""
+
     job: Job
 
 
 @dataclass(frozen=True)
 class DiscardFiles:
+    """Delete the job's checkpoints and staged rows."""
+
     job: Job
 
 
 @dataclass(frozen=True)
 class WriteSnapshot:
-    """Write `job.export` of a job that does not run."""
+    """Write the snapshot `job.snapshot_request` of a job that does not run."""
 
     job: Job
 
 
 @dataclass(frozen=True)
 class PrepareUpdate:
-    """Make the checkpoint of `job.proposed` from the job's."""
+    """Make the checkpoint of `job.pending_version` from the job's."""
 
     job: Job
 
 
 @dataclass(frozen=True)
-class GiveUpUpdate:
-    """Nobody waits for the job's new version any more: what is being prepared for it need not be finished."""
+class AbandonUpdate:
+    """Cancel the preparation of the pending version: no statement waits for it any more."""
 
     job: Job
 
 
 @dataclass(frozen=True)
-class JudgeTrial:
+class ProbeTrial:
     """Find out whether the first batch of a new version is in the sink."""
 
     job: Job
@@ -263,7 +273,7 @@ class JudgeTrial:
 
 @dataclass(frozen=True)
 class DiscardVersion:
-    """Delete the checkpoint of a version that the job won't run any more."""
+    """Delete the checkpoint of a version that the job will not run again."""
 
     job: Job
     version: Version
@@ -271,10 +281,10 @@ class DiscardVersion:
 
 @dataclass(frozen=True)
 class ScheduleRetry:
-    """RetryDue of the run at this time, seconds since the epoch."""
+    """Send RetryDue for the run at this time."""
 
     run: RunId
-    at: float
+    time: float  # seconds since the epoch
 
 
 WorkerAction = (
@@ -284,35 +294,32 @@ WorkerAction = (
     | DiscardFiles
     | WriteSnapshot
     | PrepareUpdate
-    | GiveUpUpdate
-    | JudgeTrial
+    | AbandonUpdate
+    | ProbeTrial
     | DiscardVersion
 )
 Action = WorkerAction | ScheduleRetry
 
 
 class Outcome(Enum):
-    MOVED = "moved"
-    KEPT = "kept"
+    """The effect of an event on a job."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
     REFUSED = "refused"
-    LATE = "late"
+    STALE = "stale"
 
 
 @dataclass(frozen=True)
 class Step:
-    """What an event does to a job.
+    """The effect of an event: the changed job, the actions that follow, a history row, and a reply to the sender."""
 
-    job: afterwards. message, hint: for who sent the event: what is the matter when nothing moved. title, words: the
-    history row; without a title none is written and the step need not be stored. snapshot: stored together with the
-    job, in place of the one with the id `replaces`.
-    """
-
-    job: Job
+    job: Job  # the job after the event
     outcome: Outcome
     actions: tuple[Action, ...] = ()
-    message: str = ""
-    hint: str = ""
-    title: str = ""
-    words: str = ""
-    snapshot: Snapshot | None = None
-    replaces: str | None = None
+    message: str = ""  # reply to the sender: why nothing changed
+    hint: str = ""  # reply to the sender: what the user can do
+    history_event: str = ""  # event of the history row; when empty, no row is written and the step need not be stored
+    history_message: str = ""  # message of the history row
+    snapshot: Snapshot | None = None  # stored together with the job
+    replaced_snapshot_id: str | None = None  # removed when `snapshot` is stored

@@ -9,84 +9,94 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jetsql.jobs.lifecycle.events import (
-    Exported,
-    ExportFailed,
-    ExportState,
     Outcome,
+    SnapshotFailed,
+    SnapshotFinished,
     SnapshotWritten,
     Step,
+    TakeSnapshot,
     WriteSnapshot,
 )
-from jetsql.jobs.lifecycle.step_context import StepContext, end_failed, refused, why
-from jetsql.jobs.model.job import CANCELLED, Export, Job, Snapshot, Status
+from jetsql.jobs.lifecycle.step_context import StepContext, describe_cause, fail, refuse
+from jetsql.jobs.model.job import CANCELLED, Job, Snapshot, SnapshotRequest, Status
 
 
-def export_suspended(job: Job, event: ExportState, moment: StepContext) -> Step:
-    return write(job, event.export, "")
+def snapshot_suspended(job: Job, event: TakeSnapshot, context: StepContext) -> Step:
+    return write_snapshot(job, event.request, "")
 
 
-def write(job: Job, export: Export, how: str) -> Step:
+def write_snapshot(job: Job, export: SnapshotRequest, how: str) -> Step:
     """The job does not run: its snapshot is written now. how: what came before, as a sentence."""
-    at_rest = replace(job, stop_goal=None, stop_cause=None, attempts=0, waiting=False)
-    exporting = replace(at_rest, status=Status.SUSPENDED_EXPORTING_SNAPSHOT, export=export)
+    at_rest = replace(job, stop_goal=None, stop_cause=None, attempts=0, waiting_for_members=False)
+    exporting = replace(at_rest, status=Status.SUSPENDED_EXPORTING_SNAPSHOT, snapshot_request=export)
     words = how or f"The snapshot {export.name} is being written."
-    return Step(exporting, Outcome.MOVED, (WriteSnapshot(exporting),), title="writing snapshot", words=words)
-
-
-def export_running(job: Job, event: ExportState, moment: StepContext) -> Step:
-    """It needs no change of the job: who asks writes the snapshot beside the run."""
-    return Step(job, Outcome.KEPT)
-
-
-def snapshot_of(job: Job, event: SnapshotWritten, moment: StepContext) -> Snapshot:
-    return Snapshot(
-        id=event.export.id,
-        name=event.export.name,
-        job=job.id,
-        job_name=job.name,
-        text=event.of.body.text,
-        plan=event.of.plan,
-        batch=event.batch,
-        size_bytes=event.size_bytes,
-        created=moment.now,
-        versions=event.of.versions,
-        defaults=event.of.defaults,
+    return Step(
+        exporting, Outcome.CHANGED, (WriteSnapshot(exporting),), history_event="writing snapshot", history_message=words
     )
 
 
-def snapshot_written(job: Job, event: SnapshotWritten, moment: StepContext) -> Step:
-    return _with_snapshot(Step(job, Outcome.KEPT, title="snapshot", words=_words(event)), event, moment)
+def snapshot_running(job: Job, event: TakeSnapshot, context: StepContext) -> Step:
+    """It needs no change of the job: who asks writes the snapshot beside the run."""
+    return Step(job, Outcome.UNCHANGED)
 
 
-def exported(job: Job, event: Exported, moment: StepContext) -> Step:
+def snapshot_of(job: Job, event: SnapshotWritten, context: StepContext) -> Snapshot:
+    return Snapshot(
+        id=event.request.id,
+        name=event.request.name,
+        job_id=job.id,
+        job_name=job.name,
+        statement=event.version.body.text,
+        plan=event.version.plan,
+        batch=event.batch,
+        size_bytes=event.size_bytes,
+        created=context.now,
+        software_versions=event.version.software_versions,
+        session_defaults=event.version.session_defaults,
+    )
+
+
+def snapshot_written(job: Job, event: SnapshotWritten, context: StepContext) -> Step:
+    return _with_snapshot(
+        Step(job, Outcome.UNCHANGED, history_event="snapshot", history_message=_message(event)), event, context
+    )
+
+
+def snapshot_finished(job: Job, event: SnapshotFinished, context: StepContext) -> Step:
     written = event.written
-    words = _words(written)
-    if written.export.then_cancel:
-        ended = end_failed(replace(job, cause=CANCELLED, export=None), moment, f"Cancelled by user. {words}", "dropped")
-        return _with_snapshot(ended, written, moment)
-    suspended = replace(job, status=Status.SUSPENDED, export=None)
-    return _with_snapshot(Step(suspended, Outcome.MOVED, title="snapshot", words=words), written, moment)
+    words = _message(written)
+    if written.request.then_cancel:
+        refuse_ended = fail(
+            replace(job, cause=CANCELLED, snapshot_request=None), context, f"Cancelled by user. {words}", "dropped"
+        )
+        return _with_snapshot(refuse_ended, written, context)
+    suspended = replace(job, status=Status.SUSPENDED, snapshot_request=None)
+    return _with_snapshot(
+        Step(suspended, Outcome.CHANGED, history_event="snapshot", history_message=words), written, context
+    )
 
 
-def _words(event: SnapshotWritten) -> str:
-    return f"The snapshot {event.export.name} holds the state as of batch {event.batch}."
+def _message(event: SnapshotWritten) -> str:
+    return f"The snapshot {event.request.name} holds the state as of batch {event.batch}."
 
 
-def _with_snapshot(taken: Step, event: SnapshotWritten, moment: StepContext) -> Step:
-    return replace(taken, snapshot=snapshot_of(taken.job, event, moment), replaces=event.export.replaces)
+def _with_snapshot(taken: Step, event: SnapshotWritten, context: StepContext) -> Step:
+    return replace(taken, snapshot=snapshot_of(taken.job, event, context), replaced_snapshot_id=event.request.replaces)
 
 
-def export_failed(job: Job, event: ExportFailed, moment: StepContext) -> Step:
+def snapshot_failed(job: Job, event: SnapshotFailed, context: StepContext) -> Step:
     """Whoever wanted to keep the state must not lose it: the job stays, also when it was to be dropped."""
-    suspended = replace(job, status=Status.SUSPENDED, export=None, cause=job.cause or event.cause)
-    return Step(suspended, Outcome.MOVED, title="snapshot failed", words=why(event.cause))
+    suspended = replace(job, status=Status.SUSPENDED, snapshot_request=None, cause=job.cause or event.cause)
+    return Step(
+        suspended, Outcome.CHANGED, history_event="snapshot failed", history_message=describe_cause(event.cause)
+    )
 
 
-def give_up_snapshot(job: Job, event: object, moment: StepContext) -> Step:
+def abandon_snapshot(job: Job, event: object, context: StepContext) -> Step:
     words = "The engine ended while a snapshot was being written; there is no such snapshot."
-    suspended = replace(job, status=Status.SUSPENDED, export=None)
-    return Step(suspended, Outcome.MOVED, title="suspended", words=words)
+    suspended = replace(job, status=Status.SUSPENDED, snapshot_request=None)
+    return Step(suspended, Outcome.CHANGED, history_event="suspended", history_message=words)
 
 
-def ended(job: Job, event: object, moment: StepContext) -> Step:
-    return refused(job, f"has ended with status {job.status.value}, and its state is gone", "")
+def refuse_ended(job: Job, event: object, context: StepContext) -> Step:
+    return refuse(job, f"has ended with status {job.status.value}, and its state is gone", "")

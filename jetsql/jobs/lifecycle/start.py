@@ -19,100 +19,117 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
-    changed_meanwhile,
-    clean,
-    joined,
-    kept,
-    restart_words,
-    runs_again,
+    can_run_again,
+    cleanup_actions,
+    join_sentences,
+    refuse_stale_plan,
+    restart_note,
     start,
+    unchanged,
 )
-from jetsql.jobs.lifecycle.steps import ended, keep
-from jetsql.jobs.lifecycle.update import adopted, forget_previous, forget_proposed, is_widened
+from jetsql.jobs.lifecycle.steps import keep, refuse_ended
+from jetsql.jobs.lifecycle.update import (
+    commit_version,
+    discard_pending_version,
+    discard_rollback_version,
+    is_rescale_on_trial,
+)
 from jetsql.jobs.model.job import Cause, Job, Status
 
 _AGAIN: Final = "Started again by user, to read what is new."
 
 
-def submit(job: Job, event: Event, moment: StepContext) -> Step:
-    return start(job, "submitted", joined(f"Delivery: {job.plan.guarantee_reason}.", beginning(job)), moment)
+def submit(job: Job, event: Event, context: StepContext) -> Step:
+    return start(
+        job, "submitted", join_sentences(f"Delivery: {job.plan.guarantee_reason}.", describe_beginning(job)), context
+    )
 
 
-def beginning(job: Job) -> str:
+def describe_beginning(job: Job) -> str:
     """Where a new job begins, when that is not at the beginning."""
-    return "" if job.origin is None else f"It starts from the snapshot {job.plan.initial_snapshot}, batch {job.batch}."
+    return (
+        ""
+        if job.source_snapshot_id is None
+        else f"It starts from the snapshot {job.plan.initial_snapshot}, batch {job.batch}."
+    )
 
 
-def resume(job: Job, event: Event, moment: StepContext) -> Step:
-    words = joined("Resumed by user.", restart_words(job))
-    return start(replace(job, cause=None, attempts=0), "resumed", words, moment)
+def resume(job: Job, event: Event, context: StepContext) -> Step:
+    words = join_sentences("Resumed by user.", restart_note(job))
+    return start(replace(job, cause=None, attempts=0), "resumed", words, context)
 
 
-def start_at_once(job: Job, event: Event, moment: StepContext) -> Step:
-    lacks = scaling.waiting_words(job, len(moment.members)) if job.waiting else ""
+def start_now(job: Job, event: Event, context: StepContext) -> Step:
+    lacks = scaling.describe_missing_members(job, len(context.members)) if job.waiting_for_members else ""
     if lacks:
-        return kept(job, f"can't start yet. {lacks}")
+        return unchanged(job, f"can't start yet. {lacks}")
     words = "Started at once, without waiting for the next retry."
-    return start(replace(job, attempts=0), "started by user", words, moment)
+    return start(replace(job, attempts=0), "started by user", words, context)
 
 
-def run_again(job: Job, event: Event, moment: StepContext) -> Step:
-    if not runs_again(job):
-        return ended(job, event, moment)
-    return start(replace(job, cause=None, attempts=0), "run again", _AGAIN, moment)
+def run_again(job: Job, event: Event, context: StepContext) -> Step:
+    if not can_run_again(job):
+        return refuse_ended(job, event, context)
+    return start(replace(job, cause=None, attempts=0), "run again", _AGAIN, context)
 
 
-def alter(job: Job, event: AlterOptions, moment: StepContext) -> Step:
-    if event.instead_of != job.plan:
-        return changed_meanwhile(job)
-    changed = replace(job, plan=event.plan, quorum=scaling.quorum(event.plan, len(moment.members)))
-    words = f"Options changed by user: {', '.join(event.changed)}."
+def alter(job: Job, event: AlterOptions, context: StepContext) -> Step:
+    if event.expected_plan != job.plan:
+        return refuse_stale_plan(job)
+    changed = replace(job.with_plan(event.plan), quorum=scaling.initial_quorum(event.plan, len(context.members)))
+    words = f"Options changed by user: {', '.join(event.changed_options)}."
     if event.resume:
-        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words, moment)
-    return Step(changed, Outcome.MOVED, title="options changed", words=words)
+        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words, context)
+    return Step(changed, Outcome.CHANGED, history_event="options changed", history_message=words)
 
 
-def retry(job: Job, event: Event, moment: StepContext) -> Step:
-    if job.waiting:
-        return keep(job, event, moment)
+def retry(job: Job, event: Event, context: StepContext) -> Step:
+    if job.waiting_for_members:
+        return keep(job, event, context)
     words = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
-    if job.cause is not None and job.cause.away:
+    if job.cause is not None and job.cause.external_outage:
         words = "Trying again."
-    return start(job, "retry", words, moment)
+    return start(job, "retry", words, context)
 
 
-def restart_wanted(job: Job, event: RestartRequested, moment: StepContext) -> Step:
-    return start(job, "restarted", event.message, moment)
+def restart_requested(job: Job, event: RestartRequested, context: StepContext) -> Step:
+    return start(job, "restarted", event.message, context)
 
 
-def continue_run(job: Job, event: Event, moment: StepContext) -> Step:
+def continue_run(job: Job, event: Event, context: StepContext) -> Step:
     before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
     words = "The engine has started; the job continues."
-    return start(replace(job, attempts=0), "continued", words, moment, before)
+    return start(replace(job, attempts=0), "continued", words, context, before)
 
 
-def started(job: Job, event: Event, moment: StepContext) -> Step:
+def started(job: Job, event: Event, context: StepContext) -> Step:
     running = replace(job, status=Status.RUNNING)
-    return Step(running, Outcome.MOVED, title="running", words=f"Run {job.run} has started.")
+    return Step(running, Outcome.CHANGED, history_event="running", history_message=f"Run {job.run} has started.")
 
 
-def batch(job: Job, event: BatchCommitted, moment: StepContext) -> Step:
+def batch_committed(job: Job, event: BatchCommitted, context: StepContext) -> Step:
     words = f"Batch {event.batch} is committed."
     after = replace(job, batch=event.batch, attempts=0, cause=_after_progress(job))
-    if job.previous is None:
+    if job.rollback_version is None:
         return _progress(after, job, words)
-    taken = _progress(adopted(after), job, words)
-    title, done = "updated for good", "The update is done, and the old version's checkpoint is deleted."
-    if is_widened(job):
-        title, done = "state spread", "Its state stays spread, and the copy from before that is deleted."
-    return replace(taken, outcome=Outcome.MOVED, actions=forget_previous(job), title=title, words=f"{words} {done}")
+    taken = _progress(commit_version(after), job, words)
+    title, done = "update committed", "The update is done, and the old version's checkpoint is deleted."
+    if is_rescale_on_trial(job):
+        title, done = "state rescaled", "Its state stays spread, and the copy from before that is deleted."
+    return replace(
+        taken,
+        outcome=Outcome.CHANGED,
+        actions=discard_rollback_version(job),
+        history_event=title,
+        history_message=f"{words} {done}",
+    )
 
 
-def idle(job: Job, event: RunIdle, moment: StepContext) -> Step:
+def run_idle(job: Job, event: RunIdle, context: StepContext) -> Step:
     return _progress(job, job, "There was nothing to read yet.")
 
 
-def flowing(job: Job, event: RunProgressed, moment: StepContext) -> Step:
+def run_progressed(job: Job, event: RunProgressed, context: StepContext) -> Step:
     """Rows that go through are the way out of an error, and none of the attempts is forgotten before they are
     committed: what they stumble over may come later in the batch."""
     cause = _after_progress(job) if event.rows else job.cause
@@ -127,41 +144,49 @@ def _after_progress(job: Job) -> Cause | None:
 def _progress(job: Job, before: Job, words: str) -> Step:
     """Only what matters to a later start gets a history row: the first progress, and the way out of an error."""
     running = Status.RUNNING if job.status is Status.STARTING else job.status
-    after = replace(job, status=running, established=True)
-    if not before.established:
-        return Step(after, Outcome.MOVED, title="first trigger", words=words)
+    after = replace(job, status=running, version=replace(job.version, first_trigger_done=True))
+    if not before.version.first_trigger_done:
+        return Step(after, Outcome.CHANGED, history_event="first trigger", history_message=words)
     if before.cause is not None and after.cause is None:
-        return Step(after, Outcome.MOVED, title="recovered", words=words)
+        return Step(after, Outcome.CHANGED, history_event="recovered", history_message=words)
     if running is not before.status:
-        return Step(after, Outcome.MOVED, title="running", words=words)
-    return Step(after, Outcome.KEPT)
+        return Step(after, Outcome.CHANGED, history_event="running", history_message=words)
+    return Step(after, Outcome.UNCHANGED)
 
 
-def complete(job: Job, event: RunCompleted, moment: StepContext) -> Step:
-    ended = replace(adopted(job), status=Status.COMPLETED, attempts=0, cause=None, ended=moment.now)
-    done = replace(ended, proposed=None, stop_goal=None, stop_cause=None, waiting=False)
-    forgotten = (*forget_previous(job), *forget_proposed(job))
-    actions: tuple[Action, ...] = forgotten if runs_again(done) else (DiscardFiles(done),)
-    return Step(done, Outcome.MOVED, actions, title="completed", words=event.message or "Everything is committed.")
+def complete(job: Job, event: RunCompleted, context: StepContext) -> Step:
+    ended = replace(commit_version(job), status=Status.COMPLETED, attempts=0, cause=None, end_time=context.now)
+    done = replace(ended, pending_version=None, stop_goal=None, stop_cause=None, waiting_for_members=False)
+    forgotten = (*discard_rollback_version(job), *discard_pending_version(job))
+    actions: tuple[Action, ...] = forgotten if can_run_again(done) else (DiscardFiles(done),)
+    return Step(
+        done,
+        Outcome.CHANGED,
+        actions,
+        history_event="completed",
+        history_message=event.message or "Everything is committed.",
+    )
 
 
-def clean_up(job: Job, event: Event, moment: StepContext) -> Step:
+def clean_up(job: Job, event: Event, context: StepContext) -> Step:
     """An ended job whose files outlived an engine."""
-    if runs_again(job) or not job.files:
-        return keep(job, event, moment)
-    actions = (DiscardFiles(job),) if job.status is Status.COMPLETED else clean(job)
-    return Step(job, Outcome.KEPT, actions)
+    if can_run_again(job) or not job.has_files:
+        return keep(job, event, context)
+    actions = (DiscardFiles(job),) if job.status is Status.COMPLETED else cleanup_actions(job)
+    return Step(job, Outcome.UNCHANGED, actions)
 
 
-def files_discarded(job: Job, event: Event, moment: StepContext) -> Step:
-    cleaned = replace(job, files=False)
-    return Step(cleaned, Outcome.MOVED, title="cleaned up", words="Checkpoint and staged rows are deleted.")
+def files_discarded(job: Job, event: Event, context: StepContext) -> Step:
+    cleaned = replace(job, has_files=False)
+    return Step(
+        cleaned, Outcome.CHANGED, history_event="cleaned up", history_message="Checkpoint and staged rows are deleted."
+    )
 
 
-def superseded(job: Job, event: Superseded, moment: StepContext) -> Step:
+def superseded(job: Job, event: Superseded, context: StepContext) -> Step:
     """That it can't run again is stored before its state is touched: half a checkpoint would read everything anew."""
-    if not runs_again(job):
-        return keep(job, event, moment)
+    if not can_run_again(job):
+        return keep(job, event, context)
     expired = replace(job, expired=True)
-    words = f"{event.why} Its state is deleted, so it can't run again."
-    return Step(expired, Outcome.MOVED, (DiscardFiles(expired),), title="expired", words=words)
+    words = f"{event.reason} Its state is deleted, so it can't run again."
+    return Step(expired, Outcome.CHANGED, (DiscardFiles(expired),), history_event="expired", history_message=words)

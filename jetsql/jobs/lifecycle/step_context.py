@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import Action, DiscardFiles, Outcome, RecoverSink, StartRun, Step
-from jetsql.jobs.model.job import Cause, Guarantee, Job, RunId, Status, Trigger
+from jetsql.jobs.model.job import Cause, Guarantee, Job, Status, Trigger
 
 
 @dataclass(frozen=True)
@@ -19,33 +19,29 @@ class StepContext:
     when that is not known."""
 
     now: float
-    retry_first: float = 1.0
-    retry_most: float = 60.0
+    retry_initial: float = 1.0
+    retry_max: float = 60.0
     closing: bool = False
     members: frozenset[str] = frozenset({"driver"})
     cores: int = 0
 
-    def retry_at(self, attempts: int) -> float:
+    def retry_time(self, attempts: int) -> float:
         """When to try again after so many restarts without progress."""
-        return self.now + min(self.retry_first * 2.0 ** min(attempts, 60), self.retry_most)
+        return self.now + min(self.retry_initial * 2.0 ** min(attempts, 60), self.retry_max)
 
 
-def run_of(job: Job) -> RunId:
-    return RunId(job.id, job.run)
-
-
-def runs_again(job: Job) -> bool:
-    """Whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
+def can_run_again(job: Job) -> bool:
+    """Return whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
     return (
         job.status is Status.COMPLETED
-        and job.files
+        and job.has_files
         and not job.expired
         and job.plan.analysis.streaming
         and job.plan.trigger is Trigger.AVAILABLE_NOW
     )
 
 
-def restart_words(job: Job) -> str:
+def restart_note(job: Job) -> str:
     """What people should know before the job starts the next time; empty when it just goes on."""
     if not job.plan.analysis.streaming:
         return "A batch job starts over when it is resumed."
@@ -54,61 +50,65 @@ def restart_words(job: Job) -> str:
     return ""
 
 
-def joined(*sentences: str) -> str:
+def join_sentences(*sentences: str) -> str:
     """Sentences of which some may be empty."""
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(as_sentence for as_sentence in sentences if as_sentence)
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."
 
 
-def why(cause: Cause) -> str:
+def describe_cause(cause: Cause) -> str:
     """What happened, and what a person can do about it."""
-    return joined(sentence(cause.message), cause.hint)
+    return join_sentences(as_sentence(cause.message), cause.hint)
 
 
-def what_to_do(cause: Cause) -> str:
+def remedy(cause: Cause) -> str:
     """What a person can do about an error that has suspended a job."""
     return cause.hint or "When that is put right, start the job with RESUME JOB."
 
 
-def kept(job: Job, message: str) -> Step:
-    return Step(job, Outcome.KEPT, message=message)
+def unchanged(job: Job, message: str) -> Step:
+    return Step(job, Outcome.UNCHANGED, message=message)
 
 
-def refused(job: Job, message: str, hint: str) -> Step:
+def refuse(job: Job, message: str, hint: str) -> Step:
     return Step(job, Outcome.REFUSED, message=message, hint=hint)
 
 
-def changed_meanwhile(job: Job) -> Step:
+def refuse_stale_plan(job: Job) -> Step:
     """Another statement came between looking at the job and asking for something that was decided by the look."""
-    return refused(job, "was changed by another statement in the meantime", "Look at it again, and try again.")
+    return refuse(job, "was changed by another statement in the meantime", "Look at it again, and try again.")
 
 
-def noted(job: Job, title: str, words: str) -> Step:
-    return Step(job, Outcome.KEPT, title=title, words=words)
+def note(job: Job, title: str, words: str) -> Step:
+    return Step(job, Outcome.UNCHANGED, history_event=title, history_message=words)
 
 
-def start(job: Job, title: str, words: str, moment: StepContext, before: tuple[Action, ...] = ()) -> Step:
+def start(job: Job, title: str, words: str, context: StepContext, before: tuple[Action, ...] = ()) -> Step:
     """The job's next run, or waiting for the members that it needs; what went wrong before stays known until progress
     is made."""
-    quorum = job.quorum or scaling.quorum(job.plan, len(moment.members))
-    ready = replace(job, stop_goal=None, stop_cause=None, ended=None, over=False, quorum=quorum, waiting=False)
-    lacks = scaling.waiting_words(ready, len(moment.members))
+    quorum = job.quorum or scaling.initial_quorum(job.plan, len(context.members))
+    ready = replace(
+        job, stop_goal=None, stop_cause=None, end_time=None, run_ended=False, quorum=quorum, waiting_for_members=False
+    )
+    lacks = scaling.describe_missing_members(ready, len(context.members))
     if lacks:
-        waiting = replace(ready, status=Status.NOT_RUNNING, waiting=True)
-        return Step(waiting, Outcome.MOVED, before, title=title, words=joined(words, lacks))
-    members = tuple(sorted(moment.members))
-    next_job = replace(ready, status=Status.STARTING, run=job.run + 1, files=True, members=members)
-    return Step(next_job, Outcome.MOVED, (*before, StartRun(next_job)), title=title, words=words)
+        waiting = replace(ready, status=Status.NOT_RUNNING, waiting_for_members=True)
+        return Step(waiting, Outcome.CHANGED, before, history_event=title, history_message=join_sentences(words, lacks))
+    members = tuple(sorted(context.members))
+    next_job = replace(ready, status=Status.STARTING, run=job.run + 1, has_files=True, members=members)
+    return Step(next_job, Outcome.CHANGED, (*before, StartRun(next_job)), history_event=title, history_message=words)
 
 
-def end_failed(job: Job, moment: StepContext, words: str, title: str = "failed") -> Step:
-    failed = replace(job, status=Status.FAILED, stop_goal=None, stop_cause=None, ended=moment.now, waiting=False)
-    return Step(failed, Outcome.MOVED, clean(failed), title=title, words=words)
+def fail(job: Job, context: StepContext, words: str, title: str = "failed") -> Step:
+    failed = replace(
+        job, status=Status.FAILED, stop_goal=None, stop_cause=None, end_time=context.now, waiting_for_members=False
+    )
+    return Step(failed, Outcome.CHANGED, cleanup_actions(failed), history_event=title, history_message=words)
 
 
-def clean(job: Job) -> tuple[Action, ...]:
+def cleanup_actions(job: Job) -> tuple[Action, ...]:
     """Finish what is half moved into the sink before its files go."""
-    return (RecoverSink(job), DiscardFiles(job)) if job.files else ()
+    return (RecoverSink(job), DiscardFiles(job)) if job.has_files else ()

@@ -2,59 +2,67 @@
 
 from __future__ import annotations
 
-from jetsql.jobs.lifecycle.engine_api import SinkNoticed
+from jetsql.jobs.lifecycle.engine_api import SinkNotice
 from jetsql.jobs.lifecycle.events import CleanupFailed, Event, Outcome, Step
-from jetsql.jobs.lifecycle.step_context import StepContext, joined, kept, noted, refused, restart_words, why
+from jetsql.jobs.lifecycle.step_context import (
+    StepContext,
+    describe_cause,
+    join_sentences,
+    note,
+    refuse,
+    restart_note,
+    unchanged,
+)
 from jetsql.jobs.model.job import Job
 
 
-def keep(job: Job, event: Event, moment: StepContext) -> Step:
-    return Step(job, Outcome.KEPT)
+def keep(job: Job, event: Event, context: StepContext) -> Step:
+    return Step(job, Outcome.UNCHANGED)
 
 
-def late(job: Job, event: Event, moment: StepContext) -> Step:
-    return Step(job, Outcome.LATE)
+def stale(job: Job, event: Event, context: StepContext) -> Step:
+    return Step(job, Outcome.STALE)
 
 
-def submitted_before(job: Job, event: Event, moment: StepContext) -> Step:
-    return refused(job, "has been submitted before", "")
+def refuse_submit(job: Job, event: Event, context: StepContext) -> Step:
+    return refuse(job, "has been submitted before", "")
 
 
-def suspended_already(job: Job, event: Event, moment: StepContext) -> Step:
-    return kept(job, joined("is suspended already.", restart_words(job)))
+def suspended_already(job: Job, event: Event, context: StepContext) -> Step:
+    return unchanged(job, join_sentences("is suspended already.", restart_note(job)))
 
 
-def starting_already(job: Job, event: Event, moment: StepContext) -> Step:
-    return kept(job, "is starting already.")
+def starting_already(job: Job, event: Event, context: StepContext) -> Step:
+    return unchanged(job, "is starting already.")
 
 
-def running_already(job: Job, event: Event, moment: StepContext) -> Step:
-    return kept(job, "is running already.")
+def running_already(job: Job, event: Event, context: StepContext) -> Step:
+    return unchanged(job, "is running already.")
 
 
-def ended(job: Job, event: Event, moment: StepContext) -> Step:
-    return refused(job, f"has ended with status {job.status.value}", "Create it again with CREATE JOB.")
+def refuse_ended(job: Job, event: Event, context: StepContext) -> Step:
+    return refuse(job, f"has ended with status {job.status.value}", "Create it again with CREATE JOB.")
 
 
-def wait_for_snapshot(job: Job, event: Event, moment: StepContext) -> Step:
-    return refused(
+def refuse_during_snapshot(job: Job, event: Event, context: StepContext) -> Step:
+    return refuse(
         job, f"has status {job.status.value}: a snapshot of it is being written", "Try again when that is done."
     )
 
 
-def restart_of_suspended(job: Job, event: Event, moment: StepContext) -> Step:
-    return refused(job, "is suspended, so there is nothing to restart", "Start it with RESUME JOB.")
+def refuse_restart(job: Job, event: Event, context: StepContext) -> Step:
+    return refuse(job, "is suspended, so there is nothing to restart", "Start it with RESUME JOB.")
 
 
-def alter_refused(job: Job, event: Event, moment: StepContext) -> Step:
-    return refused(
+def refuse_alter(job: Job, event: Event, context: StepContext) -> Step:
+    return refuse(
         job, f"has status {job.status.value}, and options change only while it is suspended", "Use SUSPEND JOB first."
     )
 
 
-def sink_noticed(job: Job, event: SinkNoticed, moment: StepContext) -> Step:
-    return noted(job, "sink noticed", event.message)
+def record_sink_notice(job: Job, event: SinkNotice, context: StepContext) -> Step:
+    return note(job, "sink notice", event.message)
 
 
-def cleanup_failed(job: Job, event: CleanupFailed, moment: StepContext) -> Step:
-    return noted(job, "clean-up failed", f"{event.doing} failed: {why(event.cause)}")
+def record_cleanup_failure(job: Job, event: CleanupFailed, context: StepContext) -> Step:
+    return note(job, "cleanup failed", f"{event.operation} failed: {describe_cause(event.cause)}")

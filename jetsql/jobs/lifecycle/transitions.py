@@ -20,18 +20,15 @@ from jetsql.jobs.lifecycle.engine_api import (
     RunFailed,
     RunIdle,
     RunProgressed,
-    SinkNoticed,
+    SinkNotice,
 )
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     CleanupFailed,
-    EngineDown,
-    EngineUp,
+    EngineStarted,
+    EngineStopping,
     Event,
-    Exported,
-    ExportFailed,
-    ExportState,
     FilesDiscarded,
     MembersChanged,
     MembersSettled,
@@ -39,6 +36,8 @@ from jetsql.jobs.lifecycle.events import (
     Resume,
     RetryDue,
     RunEvent,
+    SnapshotFailed,
+    SnapshotFinished,
     SnapshotWritten,
     Started,
     StartFailed,
@@ -48,13 +47,14 @@ from jetsql.jobs.lifecycle.events import (
     Submit,
     Superseded,
     Suspend,
-    TrialJudged,
+    TakeSnapshot,
+    TrialProbed,
     Update,
     UpdateFailed,
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
-from jetsql.jobs.model.job import Job, RunId, Status
+from jetsql.jobs.model.job import Job, Status
 
 Handler = Callable[[Job, Any, StepContext], Step]
 Row = Mapping[Status, Handler]
@@ -90,16 +90,16 @@ def _run_row(*, not_running: Handler, starting: Handler, running: Handler, compl
         starting=starting,
         running=running,
         completing=completing,
-        suspended=steps.late,
-        exporting=steps.late,
-        failed=steps.late,
-        completed=steps.late,
+        suspended=steps.stale,
+        exporting=steps.stale,
+        failed=steps.stale,
+        completed=steps.stale,
     )
 
 
 def _export_row(handler: Handler) -> Row:
     """A row of what became of the snapshot of a job that does not run."""
-    return {**_same(steps.late), Status.SUSPENDED_EXPORTING_SNAPSHOT: handler}
+    return {**_same(steps.stale), Status.SUSPENDED_EXPORTING_SNAPSHOT: handler}
 
 
 def _progress_row(handler: Handler) -> Row:
@@ -111,8 +111,8 @@ def _progress_row(handler: Handler) -> Row:
         completing=handler,
         suspended=handler,
         exporting=handler,
-        failed=steps.late,
-        completed=steps.late,
+        failed=steps.stale,
+        completed=steps.stale,
     )
 
 
@@ -123,73 +123,73 @@ def _same(handler: Handler) -> Row:
 TABLE: Final[Mapping[type, Row]] = {
     Submit: _row(
         not_running=start.submit,
-        starting=steps.submitted_before,
-        running=steps.submitted_before,
-        completing=steps.submitted_before,
-        suspended=steps.submitted_before,
-        exporting=steps.submitted_before,
-        failed=steps.submitted_before,
-        completed=steps.submitted_before,
+        starting=steps.refuse_submit,
+        running=steps.refuse_submit,
+        completing=steps.refuse_submit,
+        suspended=steps.refuse_submit,
+        exporting=steps.refuse_submit,
+        failed=steps.refuse_submit,
+        completed=steps.refuse_submit,
     ),
     Suspend: _row(
-        not_running=stop.suspend_at_once,
+        not_running=stop.suspend_now,
         starting=stop.suspend,
         running=stop.suspend,
         completing=stop.suspend_while_stopping,
         suspended=steps.suspended_already,
         exporting=steps.suspended_already,
-        failed=steps.ended,
-        completed=steps.ended,
+        failed=steps.refuse_ended,
+        completed=steps.refuse_ended,
     ),
     Resume: _row(
-        not_running=start.start_at_once,
+        not_running=start.start_now,
         starting=steps.starting_already,
         running=steps.running_already,
         completing=stop.start_after_stop,
         suspended=start.resume,
-        exporting=steps.wait_for_snapshot,
-        failed=steps.ended,
+        exporting=steps.refuse_during_snapshot,
+        failed=steps.refuse_ended,
         completed=start.run_again,
     ),
     Restart: _row(
-        not_running=start.start_at_once,
+        not_running=start.start_now,
         starting=steps.starting_already,
         running=stop.restart,
         completing=stop.start_after_stop,
-        suspended=steps.restart_of_suspended,
-        exporting=steps.wait_for_snapshot,
-        failed=steps.ended,
+        suspended=steps.refuse_restart,
+        exporting=steps.refuse_during_snapshot,
+        failed=steps.refuse_ended,
         completed=start.run_again,
     ),
     Cancel: _row(
-        not_running=stop.cancel_at_once,
+        not_running=stop.cancel_now,
         starting=stop.cancel,
         running=stop.cancel,
         completing=stop.cancel_while_stopping,
-        suspended=stop.cancel_at_once,
-        exporting=steps.wait_for_snapshot,
-        failed=stop.forget,
-        completed=stop.forget,
+        suspended=stop.cancel_now,
+        exporting=steps.refuse_during_snapshot,
+        failed=stop.drop_ended,
+        completed=stop.drop_ended,
     ),
     AlterOptions: _row(
-        not_running=steps.alter_refused,
-        starting=steps.alter_refused,
-        running=steps.alter_refused,
-        completing=steps.alter_refused,
+        not_running=steps.refuse_alter,
+        starting=steps.refuse_alter,
+        running=steps.refuse_alter,
+        completing=steps.refuse_alter,
         suspended=start.alter,
-        exporting=steps.wait_for_snapshot,
-        failed=steps.ended,
-        completed=steps.ended,
+        exporting=steps.refuse_during_snapshot,
+        failed=steps.refuse_ended,
+        completed=steps.refuse_ended,
     ),
-    ExportState: _row(
-        not_running=snapshot_steps.export_running,
-        starting=snapshot_steps.export_running,
-        running=snapshot_steps.export_running,
-        completing=snapshot_steps.export_running,
-        suspended=snapshot_steps.export_suspended,
-        exporting=steps.wait_for_snapshot,
-        failed=snapshot_steps.ended,
-        completed=snapshot_steps.export_running,
+    TakeSnapshot: _row(
+        not_running=snapshot_steps.snapshot_running,
+        starting=snapshot_steps.snapshot_running,
+        running=snapshot_steps.snapshot_running,
+        completing=snapshot_steps.snapshot_running,
+        suspended=snapshot_steps.snapshot_suspended,
+        exporting=steps.refuse_during_snapshot,
+        failed=snapshot_steps.refuse_ended,
+        completed=snapshot_steps.snapshot_running,
     ),
     Update: _row(
         not_running=update.update_waiting,
@@ -197,18 +197,22 @@ TABLE: Final[Mapping[type, Row]] = {
         running=update.update_running,
         completing=update.update_stopping,
         suspended=update.update_suspended,
-        exporting=steps.wait_for_snapshot,
-        failed=steps.ended,
-        completed=steps.ended,
+        exporting=steps.refuse_during_snapshot,
+        failed=steps.refuse_ended,
+        completed=steps.refuse_ended,
     ),
     SnapshotWritten: _same(snapshot_steps.snapshot_written),
-    Exported: _export_row(snapshot_steps.exported),
-    ExportFailed: _export_row(snapshot_steps.export_failed),
-    UpdatePrepared: _run_row(not_running=steps.late, starting=steps.late, running=steps.late, completing=stop.prepared),
-    UpdateFailed: _run_row(
-        not_running=steps.late, starting=steps.late, running=steps.late, completing=stop.not_prepared
+    SnapshotFinished: _export_row(snapshot_steps.snapshot_finished),
+    SnapshotFailed: _export_row(snapshot_steps.snapshot_failed),
+    UpdatePrepared: _run_row(
+        not_running=steps.stale, starting=steps.stale, running=steps.stale, completing=stop.update_prepared
     ),
-    TrialJudged: _run_row(not_running=failure.judged, starting=steps.late, running=steps.late, completing=steps.late),
+    UpdateFailed: _run_row(
+        not_running=steps.stale, starting=steps.stale, running=steps.stale, completing=stop.update_failed
+    ),
+    TrialProbed: _run_row(
+        not_running=failure.trial_probed, starting=steps.stale, running=steps.stale, completing=steps.stale
+    ),
     Started: _run_row(not_running=steps.keep, starting=start.started, running=steps.keep, completing=steps.keep),
     StartFailed: _run_row(
         not_running=failure.failed_after_run,
@@ -217,19 +221,19 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=failure.failed_while_stopping,
     ),
     Stopped: _run_row(
-        not_running=stop.stopped_with_engine, starting=steps.late, running=steps.late, completing=stop.stopped
+        not_running=stop.stopped_with_engine, starting=steps.stale, running=steps.stale, completing=stop.stopped
     ),
     StopFailed: _run_row(
         not_running=stop.stop_failed_with_engine,
-        starting=steps.late,
-        running=steps.late,
+        starting=steps.stale,
+        running=steps.stale,
         completing=stop.stop_failed,
     ),
-    BatchCommitted: _progress_row(start.batch),
-    RunIdle: _progress_row(start.idle),
-    RunProgressed: _progress_row(start.flowing),
+    BatchCommitted: _progress_row(start.batch_committed),
+    RunIdle: _progress_row(start.run_idle),
+    RunProgressed: _progress_row(start.run_progressed),
     RunBlocked: _run_row(
-        not_running=steps.late, starting=failure.hindered, running=failure.hindered, completing=steps.keep
+        not_running=steps.stale, starting=failure.run_blocked, running=failure.run_blocked, completing=steps.keep
     ),
     RunCompleted: _run_row(
         not_running=start.complete,
@@ -245,23 +249,23 @@ TABLE: Final[Mapping[type, Row]] = {
     ),
     RestartRequested: _run_row(
         not_running=steps.keep,
-        starting=start.restart_wanted,
-        running=start.restart_wanted,
+        starting=start.restart_requested,
+        running=start.restart_requested,
         completing=stop.restart_while_stopping,
     ),
-    SinkNoticed: _same(steps.sink_noticed),
+    SinkNotice: _same(steps.record_sink_notice),
     FilesDiscarded: _row(
-        not_running=steps.late,
-        starting=steps.late,
-        running=steps.late,
-        completing=steps.late,
-        suspended=steps.late,
-        exporting=steps.late,
+        not_running=steps.stale,
+        starting=steps.stale,
+        running=steps.stale,
+        completing=steps.stale,
+        suspended=steps.stale,
+        exporting=steps.stale,
         failed=start.files_discarded,
         completed=start.files_discarded,
     ),
-    CleanupFailed: _same(steps.cleanup_failed),
-    RetryDue: _run_row(not_running=start.retry, starting=steps.late, running=steps.late, completing=steps.late),
+    CleanupFailed: _same(steps.record_cleanup_failure),
+    RetryDue: _run_row(not_running=start.retry, starting=steps.stale, running=steps.stale, completing=steps.stale),
     Superseded: _row(
         not_running=steps.keep,
         starting=steps.keep,
@@ -273,10 +277,10 @@ TABLE: Final[Mapping[type, Row]] = {
         completed=start.superseded,
     ),
     MembersChanged: _row(
-        not_running=cluster_steps.changed,
-        starting=cluster_steps.lost,
-        running=cluster_steps.lost,
-        completing=cluster_steps.lost_while_stopping,
+        not_running=cluster_steps.members_changed,
+        starting=cluster_steps.members_lost,
+        running=cluster_steps.members_lost,
+        completing=cluster_steps.members_lost_while_stopping,
         suspended=steps.keep,
         exporting=steps.keep,
         failed=steps.keep,
@@ -284,25 +288,25 @@ TABLE: Final[Mapping[type, Row]] = {
     ),
     MembersSettled: _row(
         not_running=cluster_steps.raise_quorum,
-        starting=cluster_steps.grown,
-        running=cluster_steps.grown,
+        starting=cluster_steps.members_joined,
+        running=cluster_steps.members_joined,
         completing=cluster_steps.raise_quorum,
         suspended=cluster_steps.raise_quorum,
         exporting=cluster_steps.raise_quorum,
         failed=steps.keep,
         completed=steps.keep,
     ),
-    EngineUp: _row(
+    EngineStarted: _row(
         not_running=start.continue_run,
         starting=start.continue_run,
         running=start.continue_run,
         completing=stop.finish_stop,
         suspended=steps.keep,
-        exporting=snapshot_steps.give_up_snapshot,
+        exporting=snapshot_steps.abandon_snapshot,
         failed=start.clean_up,
         completed=start.clean_up,
     ),
-    EngineDown: _row(
+    EngineStopping: _row(
         not_running=steps.keep,
         starting=stop.stop_with_engine,
         running=stop.stop_with_engine,
@@ -315,8 +319,8 @@ TABLE: Final[Mapping[type, Row]] = {
 }
 
 
-def step(job: Job, event: Event, moment: StepContext) -> Step:
-    """What the event does to the job. Never raises."""
-    if isinstance(event, get_args(RunEvent)) and event.run != RunId(job.id, job.run):
-        return steps.late(job, event, moment)
-    return TABLE[type(event)][job.status](job, event, moment)
+def apply_event(job: Job, event: Event, context: StepContext) -> Step:
+    """Return what the event does to the job. Never raises."""
+    if isinstance(event, get_args(RunEvent)) and event.run != job.run_id:
+        return steps.stale(job, event, context)
+    return TABLE[type(event)][job.status](job, event, context)

@@ -1,6 +1,6 @@
-"""What everybody may see of the jobs at this moment, and where statements wait for a change.
+"""The registry of jobs: their current state in memory, and the place where statements wait for a change.
 
-Only the manager's writer puts something on it. Readers get frozen jobs and never touch the store for those that live.
+Only the manager's writer thread changes it. Readers get frozen jobs and need no store for live jobs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class RunStats:
     rows_per_second: float | None = None
     batch_trigger: float | None = None
     idle_trigger: float | None = None
-    triggers_told: int = 0
-    batch_told: int = 0
-    idle_told: int = 0
-    stop_words: str = ""
-    update_words: str = ""
+    trigger_count: int = 0
+    batch_trigger_number: int = 0
+    idle_trigger_number: int = 0
+    stop_message: str = ""
+    update_message: str = ""
     words: str = ""
 
 
@@ -44,7 +44,7 @@ class JobView:
     """A job as it was at one moment, with its facts."""
 
     job: Job
-    facts: RunStats = RunStats()
+    stats: RunStats = RunStats()
 
 
 class JobRegistry:
@@ -75,9 +75,9 @@ class JobRegistry:
             return self._views.get(job_id)
 
     def live(self) -> tuple[JobView, ...]:
-        """The jobs that have not ended, newest first."""
+        """Return the jobs that have not ended, newest first."""
         with self._changed:
-            views = [view for view in self._views.values() if view.job.live]
+            views = [view for view in self._views.values() if view.job.is_live]
         return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
 
     def wait(self, view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
@@ -89,7 +89,7 @@ class JobRegistry:
         job_id = view.job.id
         until = monotonic() + seconds
         statement = cancellation.current()
-        with statement.waking(self._wake), self._changed:
+        with statement.on_cancel(self._wake), self._changed:
             self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
             try:
                 while not reached(self._current(view)) and (left := until - monotonic()) > 0:
@@ -101,8 +101,8 @@ class JobRegistry:
                 self._waiting[job_id] -= 1
                 self._forget(job_id)
 
-    def waited_for(self, job_id: str) -> bool:
-        """Whether a statement waits for this job."""
+    def has_waiters(self, job_id: str) -> bool:
+        """Return whether a statement waits for this job."""
         with self._changed:
             return job_id in self._waiting
 
@@ -122,7 +122,7 @@ class JobRegistry:
 
     def _current(self, view: JobView) -> JobView:
         shown = self._views.get(view.job.id) or self._ended_lately.get(view.job.id)
-        if shown is not None or not view.job.live:
+        if shown is not None or not view.job.is_live:
             return shown or view
         ended = self._ended(view.job.id)
         return view if ended is None else JobView(ended)
@@ -130,7 +130,7 @@ class JobRegistry:
     def _forget(self, job_id: str) -> None:
         if not self._waiting.get(job_id):
             self._waiting.pop(job_id, None)
-            if job_id in self._views and not self._views[job_id].job.live:
+            if job_id in self._views and not self._views[job_id].job.is_live:
                 self._ended_lately[job_id] = self._views.pop(job_id)
                 while len(self._ended_lately) > _ENDED_MOST:
                     del self._ended_lately[next(iter(self._ended_lately))]

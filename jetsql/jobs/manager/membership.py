@@ -36,7 +36,7 @@ class Membership:
         self._apply = apply
         self._changes = 0
 
-    def become(self, members: frozenset[str], cores: int) -> None:
+    def update(self, members: frozenset[str], cores: int) -> None:
         """These are there now."""
         self.cores = cores
         if members == self.members:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import EngineError
 from jetsql.jobs.lifecycle.events import Superseded
-from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_settings import JobSettings
 
@@ -54,17 +54,17 @@ class Retention:
     def start(self) -> None:
         """Look after it now and every day."""
         self._at(self._clock() + DAY, self.start)
-        self.look_after()
+        self.run()
 
-    def note(self, before: Job, after: Job) -> None:
+    def on_step(self, before: Job, after: Job) -> None:
         """A job has taken a step: come back when it has ended, or its files are gone, for some time."""
-        if not after.live and (before.live or before.files is not after.files):
+        if not after.is_live and (before.is_live or before.has_files is not after.has_files):
             self._later()
 
     def _later(self) -> None:
-        self._at(self._clock() + self._settled_after, self.look_after)
+        self._at(self._clock() + self._settled_after, self.run)
 
-    def look_after(self) -> None:
+    def run(self) -> None:
         """Forget what is beyond the settings. What can't be done now is left for the next time."""
         try:
             self._forget(self._due())
@@ -74,21 +74,21 @@ class Retention:
     def _due(self) -> list[Job]:
         now, settings = self._clock(), self._settings
         since, settled = now - settings.ended_jobs_days * DAY, now - self._settled_after
-        return beyond(self._store.ended_jobs(), settings.ended_jobs_most, since, settled)
+        return expired_jobs(self._store.ended_jobs(), settings.ended_jobs_most, since, settled)
 
     def _forget(self, due: list[Job]) -> None:
         free = [job for job in due if not self._in_use(job.id)]
         if len(free) < len(due):
             self._later()
         for job in free:
-            if runs_again(job):
+            if can_run_again(job):
                 self._apply(job.id, Superseded("It ended a while ago and is kept no longer."))
-        gone = [job.id for job in free if not job.files]
+        gone = [job.id for job in free if not job.has_files]
         self._store.forget(gone)
         self._forget_metrics(gone)
 
 
-def beyond(ended: Iterable[Job], most: int, since: float, settled: float) -> list[Job]:
+def expired_jobs(ended: Iterable[Job], most: int, since: float, settled: float) -> list[Job]:
     """Those of the ended jobs that are kept no longer, oldest end first.
 
     Kept are the `most` that ended last, as far as they ended after `since`, and whatever ended after `settled`; both
@@ -101,4 +101,4 @@ def beyond(ended: Iterable[Job], most: int, since: float, settled: float) -> lis
 
 
 def _end(job: Job) -> float:
-    return job.submitted if job.ended is None else job.ended
+    return job.submission_time if job.end_time is None else job.end_time

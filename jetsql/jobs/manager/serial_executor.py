@@ -61,7 +61,7 @@ class SerialExecutor:
     def start(self) -> None:
         self._thread.start()
 
-    def ask(self, work: Callable[[], T]) -> Future[T]:
+    def submit(self, work: Callable[[], T]) -> Future[T]:
         """Run the operation on the thread; its result or error is in the future.
 
         After the end: EngineError ENGINE_NOT_STARTED.
@@ -74,7 +74,7 @@ class SerialExecutor:
                 self._queue.put(_Operation(work, result))
         return result
 
-    def at(self, time: float, work: Callable[[], Any]) -> None:
+    def call_at(self, time: float, work: Callable[[], Any]) -> None:
         """Run the operation when the time (seconds since the epoch) has come. On the thread itself only."""
         self._timers.append(_Timer(time, monotonic() + time - self._clock(), work))
 

@@ -13,39 +13,39 @@ from threading import Lock
 
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Export, Job, Snapshot, Status, name_key
+from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, Status, name_key
 from jetsql.language.statement import Name
 
 
 @dataclass
-class Writing:
+class PendingSnapshot:
     """A snapshot of a job that does not run. outcome: what it came to, or why there is none; None until then."""
 
     outcome: Snapshot | str | None = None
 
 
-class NamesInUse:
+class SnapshotNames:
     """The names of snapshots that are being written."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Writing] = {}
+        self._names: dict[str, PendingSnapshot] = {}
         self._lock = Lock()
 
     @contextmanager
-    def held(self, name: Name) -> Iterator[Writing]:
+    def reserve(self, name: Name) -> Iterator[PendingSnapshot]:
         """Nobody else writes a snapshot of this name meanwhile. Raises StatementError SNAPSHOT_ALREADY_EXISTS."""
         key = name_key(name.text)
         with self._lock:
             if key in self._names:
-                raise being_written(name)
-            writing = self._names[key] = Writing()
+                raise being_written_error(name)
+            writing = self._names[key] = PendingSnapshot()
         try:
             yield writing
         finally:
             with self._lock:
                 del self._names[key]
 
-    def tell(self, export: Export, outcome: Snapshot | str) -> None:
+    def finish(self, export: SnapshotRequest, outcome: Snapshot | str) -> None:
         """Who writes the snapshot hears what became of it."""
         with self._lock:
             writing = self._names.get(name_key(export.name))
@@ -53,20 +53,24 @@ class NamesInUse:
                 writing.outcome = outcome
 
 
-def being_written(name: Name) -> StatementError:
+def being_written_error(name: Name) -> StatementError:
     message = f"A snapshot named {name} is being written by another statement."
     return StatementError("SNAPSHOT_ALREADY_EXISTS", message, place=name.place, hint="Use another name.")
 
 
-def still_needed(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
-    """A job that starts from the snapshot and may not have got its copy yet."""
-    from_it = (view.job for view in live if view.job.origin == snapshot_id and view.job.checkpoint == 0)
-    return next((job for job in from_it if not job.established and job.status is not Status.RUNNING), None)
+def find_starting_job(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
+    """Return a job that starts from the snapshot and may not have got its copy yet."""
+    from_it = (
+        view.job for view in live if view.job.source_snapshot_id == snapshot_id and view.job.version.checkpoint == 0
+    )
+    return next(
+        (job for job in from_it if not job.version.first_trigger_done and job.status is not Status.RUNNING), None
+    )
 
 
-def check_not_needed(snapshot: Snapshot, live: Iterable[JobView]) -> None:
-    """Raises StatementError WRONG_STATUS while a new job has not got its copy of the snapshot."""
-    job = still_needed(snapshot.id, live)
+def check_unused(snapshot: Snapshot, live: Iterable[JobView]) -> None:
+    """Raise StatementError WRONG_STATUS while a new job has not got its copy of the snapshot."""
+    job = find_starting_job(snapshot.id, live)
     if job is not None:
         message = f"Job {job.name} is just starting from the snapshot {snapshot.name}."
         raise StatementError("WRONG_STATUS", message, hint="Try again when it runs.")

@@ -20,17 +20,17 @@ from typing import Final, TypeVar
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import Engine, EngineEvent
 from jetsql.jobs.lifecycle.events import (
+    AbandonUpdate,
     CleanupFailed,
     DiscardFiles,
     DiscardVersion,
-    Exported,
-    ExportFailed,
     FilesDiscarded,
-    GiveUpUpdate,
-    JudgeTrial,
     PrepareUpdate,
+    ProbeTrial,
     RecoverSink,
     RunEvent,
+    SnapshotFailed,
+    SnapshotFinished,
     SnapshotWritten,
     Started,
     StartFailed,
@@ -38,14 +38,12 @@ from jetsql.jobs.lifecycle.events import (
     StopFailed,
     Stopped,
     StopRun,
-    TrialJudged,
+    TrialProbed,
     UpdateFailed,
     UpdatePrepared,
     WorkerAction,
     WriteSnapshot,
 )
-from jetsql.jobs.lifecycle.step_context import run_of
-from jetsql.jobs.lifecycle.update import version_of
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
@@ -66,7 +64,7 @@ class Workers:
         self._unwanted: dict[str, Future[None]] = {}
         self._changed = Condition()
 
-    def do(self, actions: Sequence[WorkerAction]) -> None:
+    def dispatch(self, actions: Sequence[WorkerAction]) -> None:
         """Carry out the actions after those that their jobs have already; giving up what one of those does, at once."""
         for job_id, of_job in groupby(actions, key=lambda action: action.job.id):
             self._chain(job_id, [self._work(action) for action in of_job])
@@ -86,9 +84,9 @@ class Workers:
             case PrepareUpdate(job):
                 unwanted = self._unwanted[job.id] = Future()
                 return lambda: self._prepare_update(job, unwanted)
-            case GiveUpUpdate(job):
+            case AbandonUpdate(job):
                 return self._give_up(job)
-            case JudgeTrial(job):
+            case ProbeTrial(job):
                 return lambda: self._judge_trial(job)
             case DiscardVersion(job, version):
                 return lambda: self._discard_version(job, version)
@@ -110,13 +108,13 @@ class Workers:
         """Have the run report when it next finds nothing to do; after what its job has to do already."""
         self._chain(run.job, [lambda: self._watch_idle(run)])
 
-    def wait_idle(self, job_id: str, seconds: float) -> bool:
+    def wait_for_job(self, job_id: str, seconds: float) -> bool:
         """Wait until nothing is left to do for the job; whether that came about."""
         with self._changed:
             return self._changed.wait_for(lambda: job_id not in self._chains, seconds)
 
-    def idle(self) -> bool:
-        """Whether nothing is left to do for any job."""
+    def is_idle(self) -> bool:
+        """Return whether nothing is left to do for any job."""
         with self._changed:
             return not self._chains
 
@@ -145,8 +143,8 @@ class Workers:
                 work = chain.popleft()
             work()
 
-    def cause(self, error: Exception) -> Cause:
-        """The engine's own words; when even that fails, the error's."""
+    def cause_of(self, error: Exception) -> Cause:
+        """Return the engine's own words; when even that fails, the error's."""
         try:
             return self._engine.cause_of(error)
         except Exception as second:
@@ -158,46 +156,46 @@ class Workers:
             with self._starting:
                 self._engine.start(job, self._engine_report)
         except Exception as error:
-            self._report(StartFailed(run_of(job), self.cause(error)))
+            self._report(StartFailed(job.run_id, self.cause_of(error)))
         else:
-            self._report(Started(run_of(job)))
+            self._report(Started(job.run_id))
 
     def _engine_report(self, event: EngineEvent) -> None:
         self._report(event)
 
     def _stop(self, job: Job) -> None:
         try:
-            graceful = self._engine.stop(run_of(job), self._stop_deadline)
+            graceful = self._engine.stop(job.run_id, self._stop_deadline)
         except Exception as error:
-            self._report(StopFailed(run_of(job), self.cause(error)))
+            self._report(StopFailed(job.run_id, self.cause_of(error)))
         else:
-            self._report(Stopped(run_of(job), graceful))
+            self._report(Stopped(job.run_id, graceful))
 
     def _recover(self, job: Job) -> None:
         try:
             self._engine.recover(job)
             failpoint("sink-recovered", job.name)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Finishing the last batch in the sink", self.cause(error)))
+            self._report(CleanupFailed(job.run_id, "Finishing the last batch in the sink", self.cause_of(error)))
 
     def _discard(self, job: Job) -> None:
         try:
             self._engine.discard(job)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Deleting the job's files", self.cause(error)))
+            self._report(CleanupFailed(job.run_id, "Deleting the job's files", self.cause_of(error)))
         else:
-            self._report(FilesDiscarded(run_of(job)))
+            self._report(FilesDiscarded(job.run_id))
 
     def _write_snapshot(self, job: Job) -> None:
-        export = job.export
+        export = job.snapshot_request
         assert export is not None, "the action comes with what is to be written"
         try:
             copied = self._engine.copy_state(job, export.id, self._engine_report)
         except Exception as error:
-            self._report(ExportFailed(run_of(job), self.cause(error)))
+            self._report(SnapshotFailed(job.run_id, self.cause_of(error)))
         else:
-            written = SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes)
-            self._report(Exported(run_of(job), written))
+            written = SnapshotWritten(export, job.version, copied.batch, copied.size_bytes)
+            self._report(SnapshotFinished(job.run_id, written))
 
     def _give_up(self, job: Job) -> Work:
         unwanted = self._unwanted.pop(job.id, None)
@@ -209,29 +207,29 @@ class Workers:
         try:
             self._engine.prepare_update(job, self._engine_report, unwanted)
         except Exception as error:
-            self._report(UpdateFailed(run_of(job), self.cause(error)))
+            self._report(UpdateFailed(job.run_id, self.cause_of(error)))
         else:
-            self._report(UpdatePrepared(run_of(job)))
+            self._report(UpdatePrepared(job.run_id))
 
     def _judge_trial(self, job: Job) -> None:
         try:
             held = self._engine.holds_batch(job)
         except Exception as error:
-            self._report(TrialJudged(run_of(job), None, self.cause(error)))
+            self._report(TrialProbed(job.run_id, None, self.cause_of(error)))
         else:
-            self._report(TrialJudged(run_of(job), held))
+            self._report(TrialProbed(job.run_id, held))
 
     def _discard_version(self, job: Job, version: Version) -> None:
         try:
             self._engine.discard_version(job, version)
         except Exception as error:
-            self._report(CleanupFailed(run_of(job), "Deleting a checkpoint of no more use", self.cause(error)))
+            self._report(CleanupFailed(job.run_id, "Deleting a checkpoint of no more use", self.cause_of(error)))
 
     def _watch_idle(self, run: RunId) -> None:
         try:
             self._engine.watch_idle(run)
         except Exception as error:
-            _LOG.warning("Run %s can't be watched: %s", run, self.cause(error).message)
+            _LOG.warning("Run %s can't be watched: %s", run, self.cause_of(error).message)
 
 
 def _in_thread(work: Work) -> None:

@@ -9,12 +9,12 @@ from jetsql.jobs.model.job import Status
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """time: seconds since the epoch. title: the event in a few words. before: None for the job's first row."""
+    """One event in the life of a job."""
 
-    job: str
-    time: float
-    title: str
-    before: Status | None
-    after: Status
+    job_id: str
+    time: float  # seconds since the epoch
+    event: str  # a few words, such as "suspend requested"
+    from_status: Status | None  # None for the job's first row
+    to_status: Status
     run: int
-    words: str
+    message: str

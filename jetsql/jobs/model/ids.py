@@ -27,24 +27,24 @@ class IdMaker:
         self._lock = Lock()
 
     def __call__(self) -> str:
-        """A new id, greater than all before."""
+        """Return a new id, greater than all before."""
         with self._lock:
             self._last = max(self._last + 1, int(self._clock() * 1_000_000) << _COUNT_BITS)
             return id_text(self._last)
 
 
 def id_text(number: int) -> str:
-    """The id of a 64-bit number."""
+    """Return the id of a 64-bit number."""
     digits = f"{number:016x}"
     return "-".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
 def id_number(text: str) -> int:
-    """The number of an id as written by `id_text`."""
+    """Return the number of an id as written by `id_text`."""
     return int(text.replace("-", ""), 16)
 
 
 def canonical_id(text: str) -> str | None:
-    """An id as a user wrote it, in our spelling; None when it can't be one."""
+    """Return an id as a user wrote it, in our spelling; None when it can't be one."""
     lowered = text.strip().lower()
     return lowered if _ID.fullmatch(lowered) else None

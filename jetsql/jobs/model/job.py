@@ -1,13 +1,14 @@
-"""What a job is: plain frozen data, without Spark, clock or store.
+"""Data of jobs: plain frozen classes, without Spark, clock or store.
 
-Three stages, each a class: an `Analysis` is what the engine found in a statement's body, a `Plan` is what was decided
-from it and the options, a `Job` is a plan with a life. Only the manager makes new versions of a `Job`.
+An `Analysis` is what the engine found in a statement's body. A `Plan` is what was decided from it and the options. A
+`Version` is a statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager
+changes a `Job`. The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -15,7 +16,7 @@ from jetsql.language.statement import Body
 
 
 class Status(Enum):
-    """A job's status, by Hazelcast Jet's names. The last two are final."""
+    """The status of a job, by Hazelcast Jet's names."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"
@@ -27,20 +28,20 @@ class Status(Enum):
     COMPLETED = "COMPLETED"
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
+        """Return whether a job with this status has ended."""
         return self in (Status.FAILED, Status.COMPLETED)
 
 
 class StopGoal(Enum):
-    """Where a COMPLETING job is going. EXPORT: to a snapshot of its state, and then to its end. UPDATE: to the version
-    that CREATE OR REPLACE JOB made. FAIL: to its end, though nobody asked for it."""
+    """The reason why a COMPLETING job is stopped."""
 
     SUSPEND = "SUSPEND"
     RESTART = "RESTART"
     CANCEL = "CANCEL"
-    EXPORT = "EXPORT"
-    UPDATE = "UPDATE"
-    FAIL = "FAIL"
+    EXPORT = "EXPORT"  # write a snapshot of the state, then end
+    UPDATE = "UPDATE"  # start the version that CREATE OR REPLACE JOB made
+    FAIL = "FAIL"  # end, though no statement requested it
 
 
 class Guarantee(Enum):
@@ -52,19 +53,23 @@ class Guarantee(Enum):
 
 
 class Trigger(Enum):
+    """Triggers, by the spelling of the option `trigger`."""
+
     INTERVAL = "interval"
     AVAILABLE_NOW = "availableNow"
     REAL_TIME = "realTime"
 
 
 class OutputMode(Enum):
+    """Spark's output modes, by the spelling of the option `outputMode`."""
+
     APPEND = "append"
     UPDATE = "update"
     COMPLETE = "complete"
 
 
 class Replay(Enum):
-    """Whether a source can give the same rows again."""
+    """The ability of a source to return the same rows again."""
 
     YES = "yes"
     BY_CLOCK = "by wall clock"
@@ -72,7 +77,7 @@ class Replay(Enum):
 
 
 class SinkKind(Enum):
-    """How rows get into a sink; the engine has one writer for each."""
+    """The kinds of sinks; the engine has one writer for each."""
 
     FILES = "files"
     JDBC = "jdbc"
@@ -81,47 +86,35 @@ class SinkKind(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """One streaming source of a body.
+    """One streaming source of a body."""
 
-    name: the table, or the format when there is none. rate_limited: a batch may leave available data for the next
-    (`maxFilesPerTrigger`). endless: there is always a next batch, the source never falls idle. created: the catalogue's
-    creation time of the table, milliseconds; 0 when there is none. letters: messages that don't fit its columns
-    go into a table of dead letters.
-    """
-
-    name: str
+    name: str  # the table, or the format when there is no table
     format: str
     location: str
     replay: Replay
-    rate_limited: bool = False
-    endless: bool = False
-    created: int = 0
-    letters: bool = False
+    rate_limited: bool = False  # a batch can leave available rows to the next one (`maxFilesPerTrigger`)
+    endless: bool = False  # there is always a next batch: the source is never idle
+    created: int = 0  # the catalogue's creation time of the table, milliseconds; 0 when there is none
+    has_dead_letters: bool = False  # messages that do not fit its columns go into a dead-letter table
 
 
 @dataclass(frozen=True)
 class Sink:
-    """The table that a job writes, as it was when the job was made.
+    """The table that a job writes, as it was when the job was created."""
 
-    table: qualified name. created: the catalogue's creation time, milliseconds. key_columns: from the table option
-    `key.columns`, empty without. whole_table: an overwrite of everything, not of partitions. system: the system that
-    the table is in, as people may see it; empty for file tables. transactional: it can take a batch as a whole.
-    managed: DROP TABLE deletes its rows. numbered: each message carries the number of its batch (`delivery.headers`).
-    """
-
-    table: str
+    table: str  # qualified name
     kind: SinkKind
     provider: str
     location: str
-    created: int
+    created: int  # the catalogue's creation time, milliseconds
     columns: tuple[str, ...] = ()
     partition_columns: tuple[str, ...] = ()
-    key_columns: tuple[str, ...] = ()
-    whole_table: bool = True
-    system: str = ""
-    transactional: bool = True
-    managed: bool = True
-    numbered: bool = False
+    key_columns: tuple[str, ...] = ()  # from the table option `key.columns`
+    replaces_whole_table: bool = True  # INSERT OVERWRITE replaces the table, not only its partitions
+    system: str = ""  # the external system of the table, without secrets; empty for file tables
+    transactional: bool = True  # a batch and its number can be written in one transaction
+    managed: bool = True  # DROP TABLE deletes its rows
+    has_batch_numbers: bool = False  # each message carries the number of its batch (`delivery.headers`)
 
 
 @dataclass(frozen=True)
@@ -137,39 +130,33 @@ class Operator:
 
 @dataclass(frozen=True)
 class CapturedSession:
-    """What a job keeps of the session that made it, as a view does: every run gets a fresh session with exactly this.
-
-    confs: the runtime SQL settings that differ from the engine's; session time zone and ANSI mode always.
-    """
+    """The part of a user's session that a job keeps, as a view does. Every run gets a new session with exactly this."""
 
     catalog: str
     schema: str
     confs: Mapping[str, str] = field(default_factory=dict)
+    """The runtime SQL settings that differ from the engine's; session time zone and ANSI mode always."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What the engine found in a body. Nothing is decided yet.
-
-    modes: for each output mode None where Spark can run the query in it, else the reason why not (streaming only).
-    operators: those that keep state, in their order (streaming only). stateful: the query keeps state from batch to
-    batch (aggregates, joins of streams, duplicates). dated_output: output waits for a watermark. varying: what in the
-    query may spread the rows of a batch over other parts when the batch is repeated, in words; empty when nothing does.
-    """
+    """The facts that the engine found in a body. Nothing is decided yet."""
 
     streaming: bool
     sources: tuple[Source, ...]
     sink: Sink
     session: CapturedSession
     modes: Mapping[OutputMode, str | None] = field(default_factory=dict)
-    aggregates: bool = False
-    stateful: bool = False
-    dated_output: bool = False
-    operators: tuple[Operator, ...] = ()
-    varying: str = ""
+    """For each output mode the reason why Spark cannot run the query in it, or None when it can (streaming only)."""
+    has_aggregates: bool = False
+    stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
+    waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
+    operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
+    unstable_partitioning: str = ""
+    """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
 
     @property
-    def state_facts(self) -> tuple[str, ...]:
+    def operator_texts(self) -> tuple[str, ...]:
         """Return the operators as texts that can be shown."""
         return tuple(f"state {n}: {operator}" for n, operator in enumerate(self.operators))
 
@@ -179,23 +166,18 @@ class Analysis:
         if not self.streaming:
             return ()
         read = (f"source {n}: {each.format} {each.name} {each.location}" for n, each in enumerate(self.sources))
-        return (*read, *self.state_facts)
+        return (*read, *self.operator_texts)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided for a job: all that a run needs beside the body's text.
-
-    interval_millis: time between micro-batches, or between two notes of how far it is (see `jobs.tracking`).
-    spark_confs: the job's own `spark.*` options.
-    options: canonical spelling, only those that the user gave, for SHOW CREATE JOB and DESCRIBE.
-    """
+    """The decisions for a job: everything that a run needs besides the body's text."""
 
     analysis: Analysis
     guarantee: Guarantee
-    guarantee_reason: str
+    guarantee_reason: str  # a phrase
     trigger: Trigger
-    interval_millis: int
+    interval_millis: int  # between micro-batches, or between two offset commits (see `progress_tracking`)
     output_mode: OutputMode | None
     upsert: bool
     overwrite: bool
@@ -206,170 +188,150 @@ class Plan:
     metrics_enabled: bool
     store_metrics_after_completion: bool
     initial_snapshot: str | None
-    spark_confs: Mapping[str, str]
-    options: Mapping[str, str]
+    spark_confs: Mapping[str, str]  # the job's own `spark.*` options
+    options: Mapping[str, str]  # canonical spelling, only those that the user set
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why something happened to a job: for people first, the error's class for programs.
-
-    batch: the micro-batch it happened in, None outside one. heals: False where trying again can't help. error_class:
-    the exception's class. where: the table, folder or system it happened at; empty when that is not known. hint: what
-    to do about it, a sentence of its own. away: nothing is wrong with the job, which waits for a system to answer, or
-    for cores, however long that takes.
-    """
+    """The reason of an error or of a change of a job."""
 
     message: str
     condition: str = ""
     sqlstate: str = ""
-    batch: int | None = None
-    heals: bool = True
-    error_class: str = ""
-    where: str = ""
-    hint: str = ""
-    away: bool = False
+    batch: int | None = None  # the micro-batch in which it happened; None outside a batch
+    retryable: bool = True  # a restart can help
+    error_class: str = ""  # the exception's class
+    where: str = ""  # the table, folder or system where it happened; empty when unknown
+    hint: str = ""  # what the user can do, a sentence
+    external_outage: bool = False  # an external system or cores are missing, and the job waits without limit
 
 
-CANCELLED: Final = Cause("cancelled by user", heals=False)
+CANCELLED: Final = Cause("cancelled by user", retryable=False)
 
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a job's statement, with the checkpoint that it runs on (see `Job`).
+    """One version of a job: its statement, and the checkpoint that it runs on."""
 
-    suspended: the job was suspended when this version was proposed.
-    """
-
-    text: str
-    body: Body
+    statement: str  # the CREATE statement as written
+    body: Body  # its part after AS
     plan: Plan
     comment: str | None = None
-    checkpoint: int = 0
-    established: bool = False
-    suspended: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: int = 0  # number of its checkpoint; each update makes a new one
+    first_trigger_done: bool = False  # before its first trigger is done, an error ends the job
+    was_suspended: bool = False  # the job was suspended when the update to this version was requested
+    software_versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of JetSQL, Spark and the file formats that it was created with."""
+    session_defaults: Mapping[str, str] = field(default_factory=dict)
+    """Session settings of the release that created it; later releases can have others."""
 
 
 @dataclass(frozen=True)
-class Export:
-    """A snapshot that is to be written of a job that does not run.
+class SnapshotRequest:
+    """A requested snapshot of a job that does not run."""
 
-    id: of the new snapshot. replaces: the id of the one whose name it takes over. then_cancel: the job ends after it.
-    """
-
-    id: str
+    id: str  # of the new snapshot
     name: str
-    replaces: str | None = None
-    then_cancel: bool = False
+    replaces: str | None = None  # the id of the snapshot whose name it takes over
+    then_cancel: bool = False  # the job ends after the snapshot is written
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A named copy of a job's state, whole and apart from the job.
+    """A named copy of a job's state, independent of the job."""
 
-    id: names its folder. job, job_name, plan, versions, defaults: of the job when it was taken. text: the job's body;
-    older releases kept the whole statement. batch: the newest committed batch that it holds, None before the
-    first. created: seconds since the epoch.
-    """
-
-    id: str
+    id: str  # names its folder
     name: str
-    job: str
+    job_id: str
     job_name: str
-    text: str
+    statement: str  # the job's body; older releases kept the whole statement
     plan: Plan
-    batch: int | None
+    batch: int | None  # the newest committed batch that it holds; None before the first
     size_bytes: int
-    created: float
-    versions: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, str] = field(default_factory=dict)
+    created: float  # seconds since the epoch
+    software_versions: Mapping[str, str] = field(default_factory=dict)
+    session_defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job at one moment.
-
-    run: number of its newest run, from 1; 0 before the first. attempts: restarts in a row without progress.
-    established: its first trigger has gone through (before that an error is final). batch: the newest
-    committed batch. text: the CREATE statement as written, body: its part behind AS. files: it may have a checkpoint or
-    staged rows. submitted, ended: seconds since the epoch. versions: of JetSQL, Spark and the file formats it was made
-    with. checkpoint: which of its checkpoints it runs on; each update makes a new one. newest_checkpoint: the highest
-    number of them, which no other ever gets. origin: the id of the snapshot that its state began from. proposed: the
-    version that an update brings, while its checkpoint is prepared. previous: the version to go back to, until the new
-    one has committed a batch. export: the snapshot that is being written. expired: its state is being deleted, so a
-    COMPLETED job can't run again, even if the engine dies in the middle. over: its run has told its end, while it was
-    being stopped. defaults: settings that its sessions had when
-    it was made, which later releases may have others for. stop_cause: why it is being stopped, when not by a statement.
-    members: of the cluster, those that were there when its newest run began. quorum: how many have to be there for it
-    to run, 0 where that is not asked for or not worked out yet. waiting: it is NOT_RUNNING because members are missing.
-    """
+    """A job at one moment."""
 
     id: str
     name: str
-    text: str
-    body: Body
-    plan: Plan
-    submitted: float
-    comment: str | None = None
+    version: Version
+    submission_time: float  # seconds since the epoch
     status: Status = Status.NOT_RUNNING
     stop_goal: StopGoal | None = None
-    run: int = 0
-    attempts: int = 0
-    established: bool = False
-    batch: int | None = None
+    run: int = 0  # number of its newest run, from 1; 0 before the first
+    attempts: int = 0  # restarts in a row without progress
+    batch: int | None = None  # the newest committed batch
     cause: Cause | None = None
-    ended: float | None = None
-    files: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
-    checkpoint: int = 0
-    newest_checkpoint: int = 0
-    origin: str | None = None
-    proposed: Version | None = None
-    previous: Version | None = None
-    export: Export | None = None
+    end_time: float | None = None  # seconds since the epoch
+    has_files: bool = False  # it can have a checkpoint or staged rows
+    highest_checkpoint: int = 0  # the highest number of its checkpoints; no number is used twice
+    source_snapshot_id: str | None = None  # the snapshot that its state was copied from
+    pending_version: Version | None = None  # the version of an update, while its checkpoint is prepared
+    rollback_version: Version | None = None  # the version to return to until the new one has committed a batch
+    snapshot_request: SnapshotRequest | None = None  # the snapshot that is being written
     expired: bool = False
-    over: bool = False
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    stop_cause: Cause | None = None
-    members: tuple[str, ...] = ()
-    quorum: int = 0
-    waiting: bool = False
+    """The state is being deleted, so a COMPLETED job cannot run again, even if the engine dies meanwhile."""
+    run_ended: bool = False  # its run reported its end while it was being stopped
+    stop_cause: Cause | None = None  # why it is being stopped, when no statement requested it
+    members: tuple[str, ...] = ()  # the members that were there when its newest run began
+    quorum: int = 0  # how many members it needs; 0 when it has no quorum, or it is not computed yet
+    waiting_for_members: bool = False  # it is NOT_RUNNING because members are missing
 
     @property
-    def spark_text(self) -> str:
-        return self.body.spark_text
+    def plan(self) -> Plan:
+        """Return the plan of the current version."""
+        return self.version.plan
 
     @property
-    def live(self) -> bool:
-        return not self.status.final
+    def body(self) -> Body:
+        """Return the body of the current version."""
+        return self.version.body
+
+    def with_plan(self, plan: Plan) -> Job:
+        """Return the job with another plan of its current version."""
+        return replace(self, version=replace(self.version, plan=plan))
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the job has not ended."""
+        return not self.status.is_final
+
+    @property
+    def run_id(self) -> RunId:
+        """Return the id of its newest run."""
+        return RunId(self.id, self.run)
 
 
 def name_key(name: str) -> str:
-    """A job's name as it is compared."""
+    """Return a name in the form in which names are compared."""
     return name.casefold()
 
 
 def checkpoint_name(number: int) -> str:
-    """The folder of Spark's checkpoint within a job's folder. number: `Job.checkpoint`."""
+    """Return the name of a checkpoint's folder within a job's folder. number: `Version.checkpoint`."""
     return f"spark-{number}" if number else "spark"
 
 
 def quoted_name(name: str) -> str:
-    """A name as a statement takes it, whatever is in it."""
+    """Return a name in back quotes, as statements accept it."""
     return f"`{name.replace('`', '``')}`"
 
 
 def quoted_text(text: str) -> str:
-    """A text as a string of a statement, whatever is in it."""
+    """Return a text as a string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
 
 
 @dataclass(frozen=True)
 class RunId:
-    """One execution of a job."""
+    """The id of one execution of a job."""
 
     job: str
     run: int

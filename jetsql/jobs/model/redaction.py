@@ -15,7 +15,7 @@ from typing import Final
 
 from jetsql.secret_references import is_reference
 
-HIDDEN: Final = "***"
+REDACTED: Final = "***"
 
 _LEAST_HIDDEN: Final = 3  # hiding every "a" in a message would protect nothing
 
@@ -47,16 +47,16 @@ def is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def hide_in_text(text: str) -> str:
-    """The text with user info and password parameters of its URLs hidden."""
-    return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _USER_INFO.sub(rf"\g<1>{HIDDEN}@", text))
+def redact_urls(text: str) -> str:
+    """Return the text with user info and password parameters of its URLs hidden."""
+    return _PARAMETER.sub(rf"\g<1>{REDACTED}", _USER_INFO.sub(rf"\g<1>{REDACTED}@", text))
 
 
-def hide_in_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return what a user wrote as a URL with user info and secret parameters hidden, also where a part is missing."""
     before, at, host = url.rpartition("@")
     scheme, colon, _ = before.rpartition("://")
-    return hide_in_text(f"{scheme}{colon}{HIDDEN}@{host}" if at else url)
+    return redact_urls(f"{scheme}{colon}{REDACTED}@{host}" if at else url)
 
 
 def show(options: Mapping[str, str]) -> dict[str, str]:
@@ -64,16 +64,16 @@ def show(options: Mapping[str, str]) -> dict[str, str]:
     return {name: _shown(name, value) for name, value in options.items()}
 
 
-def hide(text: str, options: Mapping[str, str]) -> str:
-    """A message about a job with these options, as it may be shown."""
-    hidden = hide_in_text(text)
+def redact(text: str, options: Mapping[str, str]) -> str:
+    """Return a message about a job with these options, as it may be shown."""
+    hidden = redact_urls(text)
     for name, value in options.items():
-        if _shown(name, value) == HIDDEN and len(value) >= _LEAST_HIDDEN:
-            hidden = hidden.replace(value, HIDDEN)
+        if _shown(name, value) == REDACTED and len(value) >= _LEAST_HIDDEN:
+            hidden = hidden.replace(value, REDACTED)
     return hidden
 
 
 def _shown(name: str, value: str) -> str:
     if is_reference(value):
         return value
-    return HIDDEN if is_secret(name) else hide_in_text(value)
+    return REDACTED if is_secret(name) else redact_urls(value)

@@ -22,12 +22,12 @@ class MalformedRecord(ValueError):
 
 
 def encode(value: object) -> str:
-    """A dataclass as JSON text."""
+    """Return a dataclass as JSON text."""
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(kind: type[T], text: str) -> T:
-    """The dataclass of a JSON text. Raises MalformedRecord."""
+    """Return the dataclass of a JSON text. Raises MalformedRecord."""
     try:
         return cast(T, _typed(kind, json.loads(text)))
     except (ValueError, TypeError, RecursionError) as error:

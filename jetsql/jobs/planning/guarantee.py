@@ -12,7 +12,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Guarantee, Replay, Sink, SinkKind, Source, Trigger
 from jetsql.jobs.planning.options import Options
 
-WORDS: Final = {
+GUARANTEE_TEXTS: Final = {
     Guarantee.EXACTLY_ONCE: "exactly once",
     Guarantee.AT_LEAST_ONCE: "at least once",
     Guarantee.NONE: "none",
@@ -34,45 +34,45 @@ class Delivery:
     reason: str
 
 
-def deliver(analysis: Analysis, options: Options, target: Span | None) -> Delivery:
+def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) -> Delivery:
     """What the pair of sources and sink gives, or the less that was asked for.
 
     Raises StatementError GUARANTEE_NOT_POSSIBLE at the option, SOURCE_NOT_REPLAYABLE at the option or `target`.
     """
-    asked = options.processing_guarantee
+    requested = options.processing_guarantee
     place = options.value_place("processingGuarantee")
-    if asked is Guarantee.NONE:
+    if requested is Guarantee.NONE:
         return Delivery(Guarantee.NONE, "as asked for: every start is from scratch")
     lost = _first(analysis, Replay.NO)
     if lost is not None:
         raise _not_replayable(lost, place or target)
     if options.trigger is Trigger.REAL_TIME:
-        return _in_real_time(asked, place)
+        return _in_real_time(requested, place)
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not analysis.sink.transactional:
-        return _without_transactions(analysis.sink, asked, place)
-    if analysis.sink.kind is SinkKind.KAFKA and analysis.varying:
-        return _with_other_parts(analysis, asked, place)
+        return _without_transactions(analysis.sink, requested, place)
+    if analysis.sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
+        return _with_other_parts(analysis, requested, place)
     if by_clock is None:
-        return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), asked)
-    if asked is Guarantee.EXACTLY_ONCE:
+        return _asked_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), requested)
+    if requested is Guarantee.EXACTLY_ONCE:
         words = (
             f"exactlyOnce is not possible: the source {by_clock.name} ({by_clock.format}) makes its rows by wall clock "
             "and gives others when a batch is repeated."
         )
         raise _not_possible(words, "Ask for 'atLeastOnce', or use rate-micro-batch as source.", place)
     reason = f"source {by_clock.name} makes its rows by wall clock, so a repeated batch may hold others"
-    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
+    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, requested)
 
 
 def _first(analysis: Analysis, replay: Replay) -> Source | None:
     return next((source for source in analysis.sources if source.replay is replay), None)
 
 
-def _asked_or(possible: Guarantee, reason: str, asked: Guarantee | None) -> Delivery:
-    if asked is None or asked is possible:
+def _asked_or(possible: Guarantee, reason: str, requested: Guarantee | None) -> Delivery:
+    if requested is None or requested is possible:
         return Delivery(possible, reason)
-    return Delivery(asked, f"as asked for; {WORDS[possible]} is possible")
+    return Delivery(requested, f"as asked for; {GUARANTEE_TEXTS[possible]} is possible")
 
 
 def _exactly_once(analysis: Analysis) -> str:
@@ -82,31 +82,34 @@ def _exactly_once(analysis: Analysis) -> str:
     return f"all sources can give the same rows again; {sink}"
 
 
-def _in_real_time(asked: Guarantee | None, place: Span | None) -> Delivery:
+def _in_real_time(requested: Guarantee | None, place: Span | None) -> Delivery:
     why = "with the trigger realTime rows are written before their batch is noted, so after a crash those since the"
-    if asked is Guarantee.EXACTLY_ONCE:
+    if requested is Guarantee.EXACTLY_ONCE:
         words = f"exactlyOnce is not possible: {why} last one are written again."
         raise _not_possible(words, "Ask for 'atLeastOnce', or use the trigger 'interval'.", place)
-    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{why} last one come again", asked)
+    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{why} last one come again", requested)
 
 
-def _without_transactions(sink: Sink, asked: Guarantee | None, place: Span | None) -> Delivery:
-    if asked is Guarantee.EXACTLY_ONCE:
+def _without_transactions(sink: Sink, requested: Guarantee | None, place: Span | None) -> Delivery:
+    if requested is Guarantee.EXACTLY_ONCE:
         words = (
             f"exactlyOnce is not possible: {sink.table} is in {sink.system}, and that takes no batch together with its "
             "number in one transaction."
         )
         raise _not_possible(words, "Ask for 'atLeastOnce'.", place)
     reason = f"{sink.system} takes no batch together with its number, so a repeated batch is in it twice"
-    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, asked)
+    return _asked_or(Guarantee.AT_LEAST_ONCE, reason, requested)
 
 
-def _with_other_parts(analysis: Analysis, asked: Guarantee | None, place: Span | None) -> Delivery:
+def _with_other_parts(analysis: Analysis, requested: Guarantee | None, place: Span | None) -> Delivery:
     """A part of a batch that is in Kafka is left out of a repeated batch, so it has to hold the same rows again."""
-    if asked is Guarantee.EXACTLY_ONCE:
-        words = f"exactlyOnce into {analysis.sink.system or analysis.sink.table} is not possible: {analysis.varying}."
+    if requested is Guarantee.EXACTLY_ONCE:
+        sink = analysis.sink.system or analysis.sink.table
+        words = f"exactlyOnce into {sink} is not possible: {analysis.unstable_partitioning}."
         raise _not_possible(words, "Leave that out of the query, or ask for 'atLeastOnce'.", place)
-    return _asked_or(Guarantee.AT_LEAST_ONCE, f"{analysis.varying}, so parts of it may be there twice", asked)
+    return _asked_or(
+        Guarantee.AT_LEAST_ONCE, f"{analysis.unstable_partitioning}, so parts of it may be there twice", requested
+    )
 
 
 def _not_replayable(source: Source, place: Span | None) -> StatementError:

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Guarantee, OutputMode, Trigger
-from jetsql.jobs.planning.protected_confs import refusal
+from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.language.statement import OptionText
 
 Value = bool | int | str | Enum
@@ -50,7 +50,7 @@ class OptionSpec:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The fixed values alone."""
+        """Return the fixed values alone."""
         return tuple(value.word for value in self.fixed)
 
 
@@ -83,7 +83,7 @@ class Options:
 
 
 def folded(text: str) -> str:
-    """A key or word as it is compared."""
+    """Return a key or word as it is compared."""
     return text.strip().casefold().replace("_", "").replace("-", "")
 
 
@@ -244,7 +244,7 @@ _BY_KEY: Final = {folded(spec.name): spec for spec in OPTIONS}
 
 
 def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None = None) -> Options:
-    """The typed options of a statement, on top of those that a job had before (canonical).
+    """Return the typed options of a statement, on top of those that a job had before (canonical).
 
     Raises StatementError UNKNOWN_OPTION, DUPLICATE_OPTION, INVALID_OPTION_VALUE, OPTION_NOT_CHANGEABLE.
     """
@@ -257,7 +257,7 @@ def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None 
             raise StatementError("DUPLICATE_OPTION", f"The option '{name}' is given twice.", place=text.key_place)
         places[name] = text
         chosen = {key: value for key, value in chosen.items() if key.casefold() != name.casefold()}
-        chosen[name] = text.value if spec is None else shown_value(_value(spec, text))
+        chosen[name] = text.value if spec is None else format_value(_value(spec, text))
     return _typed(chosen, places)
 
 
@@ -267,26 +267,26 @@ def _typed(chosen: Mapping[str, str], texts: Mapping[str, OptionText]) -> Option
     return Options(**values, spark_confs=confs, given=chosen, texts=texts)  # type: ignore[arg-type]
 
 
-def shown_value(value: Value) -> str:
-    """A value in its canonical spelling."""
+def format_value(value: Value) -> str:
+    """Return a value in its canonical spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 
 def spec_of(name: str) -> OptionSpec | None:
-    """The option of this name in any spelling; None for a `spark.*` conf or an unknown one."""
+    """Return the option of this name in any spelling; None for a `spark.*` conf or an unknown one."""
     return _BY_KEY.get(folded(name))
 
 
 def _spec(text: OptionText) -> OptionSpec | None:
-    """The option that is meant; None for a `spark.*` setting that jobs may have."""
+    """Return the option that is meant; None for a `spark.*` setting that jobs may have."""
     spec = spec_of(text.key)
     if spec is not None:
         return spec
     if not text.key.strip().casefold().startswith("spark."):
         raise _unknown(text)
-    reason = refusal(text.key.strip())
+    reason = protection_reason(text.key.strip())
     if reason is None:
         return None
     message = f"'{text.key}' can't be set for a job: {reason}."

@@ -32,32 +32,32 @@ _REWRITES: Final = (
 
 
 def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
-    """The output mode; None for a batch job.
+    """Return the output mode; None for a batch job.
 
     Raises StatementError NO_OUTPUT_MODE at the option's value or at `target`.
     """
-    asked = options.output_mode
+    requested = options.output_mode
     place = options.value_place("outputMode") or target
     if not analysis.streaming:
-        _check_not_asked(asked, place)
+        _check_not_asked(requested, place)
         return None
     if options.trigger is Trigger.REAL_TIME:
-        return _in_real_time(analysis, asked, place)
-    if asked is not None and asked not in _MODES[verb]:
-        message = f"{verb.value} can't write in output mode '{asked.value}'."
-        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[asked])
+        return _in_real_time(analysis, requested, place)
+    if requested is not None and requested not in _MODES[verb]:
+        message = f"{verb.value} can't write in output mode '{requested.value}'."
+        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[requested])
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
-    candidates = _MODES[verb] if asked is None else (asked,)
+    candidates = _MODES[verb] if requested is None else (requested,)
     for mode in candidates:
         if analysis.modes.get(mode) is None:
             return mode
     raise _none_possible(analysis, candidates, place)
 
 
-def _in_real_time(analysis: Analysis, asked: OutputMode | None, place: Span | None) -> OutputMode:
+def _in_real_time(analysis: Analysis, requested: OutputMode | None, place: Span | None) -> OutputMode:
     """Spark's real-time mode knows one, in which a query without aggregates gives out each row once, as in any."""
-    if asked not in (None, OutputMode.UPDATE):
+    if requested not in (None, OutputMode.UPDATE):
         message = "With the trigger realTime each row is given out at once, which is output mode 'update' and no other."
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint="Leave the option out.")
     if analysis.modes.get(OutputMode.UPDATE) is not None:
@@ -65,8 +65,8 @@ def _in_real_time(analysis: Analysis, asked: OutputMode | None, place: Span | No
     return OutputMode.UPDATE
 
 
-def _check_not_asked(asked: OutputMode | None, place: Span | None) -> None:
-    if asked is not None:
+def _check_not_asked(requested: OutputMode | None, place: Span | None) -> None:
+    if requested is not None:
         raise StatementError(
             "NO_OUTPUT_MODE",
             "The query reads no stream, so the job runs once and has no output mode.",
@@ -77,12 +77,12 @@ def _check_not_asked(asked: OutputMode | None, place: Span | None) -> None:
 
 def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
     sink = analysis.sink
-    if not analysis.aggregates:
+    if not analysis.has_aggregates:
         reason, hint = "the query has no aggregate, so there is no whole result to replace it with", "Use INSERT INTO."
-    elif analysis.dated_output:
+    elif analysis.waits_for_watermark:
         reason = "its output waits for a watermark, so each result holds only what is new"
         hint = "Use INSERT INTO, or leave the WATERMARK out."
-    elif sink.partition_columns or not sink.whole_table:
+    elif sink.partition_columns or not sink.replaces_whole_table:
         reason = f"{sink.table} is replaced as a whole, and that is not possible for a partitioned table"
         hint = "Write into a table without partitions, or use INSERT INTO with a WATERMARK and a window."
     else:

@@ -14,17 +14,17 @@ from jetsql.language import find_name
 from jetsql.language.statement import Body
 
 
-def check_chain(plan: Plan, body: Body, live: Iterable[Job]) -> None:
-    """Raises StatementError UNSUPPORTED_QUERY when the new plan and a live job are such a pair."""
+def check_overwrite_conflicts(plan: Plan, body: Body, live: Iterable[Job]) -> None:
+    """Raise StatementError UNSUPPORTED_QUERY when the new plan and a live job are such a pair."""
     for job in live:
         if _overwrites(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
             table = job.plan.analysis.sink.table
-            found = find_name(body.text, table.split("."))
+            span = find_name(body.text, table.split("."))
             offset = body.place.start
             raise StatementError(
                 "UNSUPPORTED_QUERY",
                 f"The job {job.name} replaces the rows of {table} with each result, so they can't be read as a stream.",
-                place=Span(found.start + offset, found.stop + offset) if found else body.place,
+                place=Span(span.start + offset, span.stop + offset) if span else body.place,
                 hint="Read the stream that that job reads, or leave out STREAM in a batch job.",
             )
         if _overwrites(plan) and _reads(job.plan.analysis, plan.analysis.sink.table):

@@ -10,7 +10,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
-from jetsql.jobs.planning.guarantee import deliver
+from jetsql.jobs.planning.guarantee import choose_guarantee
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
@@ -30,7 +30,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
     _check_trigger(analysis, options)
     if options.trigger is Trigger.REAL_TIME:
         check_real_time(analysis, options, verb, target)
-    delivery = deliver(analysis, options, target)
+    delivery = choose_guarantee(analysis, options, target)
     mode = choose_mode(analysis, options, verb, target)
     streaming = analysis.streaming
     return Plan(

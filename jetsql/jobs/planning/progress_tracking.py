@@ -10,8 +10,8 @@ from __future__ import annotations
 from jetsql.jobs.model.job import Analysis, Guarantee, Plan, SinkKind, Trigger
 
 
-def between_topics(analysis: Analysis) -> bool:
-    """Whether rows go from topics into a topic, and nothing of them is kept from batch to batch."""
+def is_topic_to_topic(analysis: Analysis) -> bool:
+    """Return whether rows go from topics into a topic, and nothing of them is kept from batch to batch."""
     return (
         analysis.streaming
         and not analysis.stateful
@@ -20,13 +20,20 @@ def between_topics(analysis: Analysis) -> bool:
     )
 
 
-def may_have_gaps(plan: Plan) -> bool:
-    """Whether a job's checkpoint may tell of fewer batches than were committed, now or since it had other options."""
-    return between_topics(plan.analysis) and plan.guarantee is Guarantee.AT_LEAST_ONCE
+def can_have_offset_gaps(plan: Plan) -> bool:
+    """Return whether a job's checkpoint may tell of fewer batches than were committed, now or since it had other
+    options."""
+    return is_topic_to_topic(plan.analysis) and plan.guarantee is Guarantee.AT_LEAST_ONCE
 
 
-def tracks_beside(plan: Plan) -> bool:
-    """Whether a job notes how far it is beside its batches. Dead letters and messages that carry their batch's number
-    need batches that are noted before they are written."""
-    lettered = any(source.letters for source in plan.analysis.sources)
-    return may_have_gaps(plan) and plan.trigger is Trigger.INTERVAL and not plan.analysis.sink.numbered and not lettered
+def tracks_asynchronously(plan: Plan) -> bool:
+    """Return whether a job tracks its progress asynchronously.
+
+    Dead letters and batch numbers in messages need offsets that are logged before a batch is written."""
+    lettered = any(source.has_dead_letters for source in plan.analysis.sources)
+    return (
+        can_have_offset_gaps(plan)
+        and plan.trigger is Trigger.INTERVAL
+        and not plan.analysis.sink.has_batch_numbers
+        and not lettered
+    )

@@ -45,7 +45,7 @@ WITH_STATE: Final[dict[str, str]] = {
 }
 
 
-def refusal(key: str, *, has_state: bool = False) -> str | None:
+def protection_reason(key: str, *, has_state: bool = False) -> str | None:
     """Why a job may not set this setting; None when it may. has_state: the job has run and keeps state."""
     reason = _look_up(_ALWAYS, key)
     return _look_up(WITH_STATE, key) if reason is None and has_state else reason

@@ -23,7 +23,7 @@ WAY_OUT: Final = "Use the trigger 'interval', with a small 'snapshotIntervalMill
 
 
 def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> None:
-    """Raises StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at what is at fault."""
+    """Raise StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at what is at fault."""
     place = options.value_place("trigger")
     other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
     if other is not None:
@@ -31,10 +31,10 @@ def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Sp
     sink = analysis.sink
     if sink.kind is not SinkKind.KAFKA:
         raise not_possible(f"writes Kafka only; {sink.table} is a table USING {sink.provider}", place)
-    lettered = next((source for source in analysis.sources if source.letters), None)
+    lettered = next((source for source in analysis.sources if source.has_dead_letters), None)
     if lettered is not None:
         raise not_possible(f"keeps no dead letters, and 'on.error' of {lettered.name} has them go to a table", place)
-    if sink.numbered:
+    if sink.has_batch_numbers:
         why = "Spark writes messages before their batch is noted"
         raise not_possible(f"can't do what 'delivery.headers' of {sink.table} asks: {why}", place)
     _check_verb(analysis, verb, target)
@@ -50,7 +50,7 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
     if verb is Verb.INSERT_OVERWRITE:
         message = "INSERT OVERWRITE is not possible with the trigger realTime: there is never a whole result."
         raise StatementError("NO_OUTPUT_MODE", message, place=target, hint=WAY_OUT)
-    if verb is Verb.INSERT_INTO and analysis.aggregates:
+    if verb is Verb.INSERT_INTO and analysis.has_aggregates:
         raise StatementError(
             "NO_OUTPUT_MODE",
             "INSERT INTO adds rows that are final, and with the trigger realTime the rows of an aggregate never are:"
@@ -61,11 +61,11 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
 
 
 def _check_interval(options: Options) -> None:
-    asked = options.snapshot_interval_millis
-    if asked is not None and asked < LEAST_MILLIS:
+    requested = options.snapshot_interval_millis
+    if requested is not None and requested < LEAST_MILLIS:
         raise StatementError(
             "INVALID_OPTION_VALUE",
-            f"With the trigger realTime 'snapshotIntervalMillis' is at least {LEAST_MILLIS}, not {asked}: it is how"
+            f"With the trigger realTime 'snapshotIntervalMillis' is at least {LEAST_MILLIS}, not {requested}: it is how"
             " long a batch lasts, whose end is a pause of some tenths of a second. Rows don't wait for it.",
             place=options.value_place("snapshotIntervalMillis") or options.value_place("trigger"),
             hint=f"Leave it out for {DEFAULT_MILLIS}: after a crash, what came since the last batch is written again.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.lifecycle.scaling import waiting_words
-from jetsql.jobs.lifecycle.step_context import joined, sentence
+from jetsql.jobs.lifecycle.scaling import describe_missing_members
+from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.job import Cause, Job
 from jetsql.resultset import Column, Table
 
@@ -22,28 +22,30 @@ class CommandResult:
         return Table(COMMAND_COLUMNS, ((self.job.id, self.job.name, self.job.status.value, self.message),))
 
 
-def no_job(name: str, message: str) -> Table:
-    """The row of a command that found no job to do something to, and need not."""
+def no_job_result(name: str, message: str) -> Table:
+    """Return the row of a command that found no job to do something to, and need not."""
     return Table(COMMAND_COLUMNS, ((None, name, None, message),))
 
 
-def cause_words(cause: Cause | None) -> str:
+def describe_error(cause: Cause | None) -> str:
     """Why, with the error's condition in front as errors are shown elsewhere, and what to do about it."""
     if cause is None:
         return ""
-    return joined(sentence(what_words(cause)), cause.hint) if cause.hint else what_words(cause)
+    return join_sentences(as_sentence(error_text(cause)), cause.hint) if cause.hint else error_text(cause)
 
 
-def why_words(job: Job, members: int) -> str:
+def describe_not_running(job: Job, members: int) -> str:
     """Why a job does not run, or did not lately. members: how many there are."""
-    return joined(waiting_words(job, members) if job.waiting else "", cause_words(job.cause))
+    return join_sentences(
+        describe_missing_members(job, members) if job.waiting_for_members else "", describe_error(job.cause)
+    )
 
 
-def what_words(cause: Cause) -> str:
+def error_text(cause: Cause) -> str:
     """Why, without what to do about it: for errors, which have a place of their own for that."""
     return f"[{cause.condition}] {cause.message}" if cause.condition else cause.message
 
 
-def capitalized(message: str) -> str:
+def as_job_sentence(message: str) -> str:
     """A message of the life cycle, which has the job as its subject, as a sentence of its own."""
     return f"The job {message}" if message else ""

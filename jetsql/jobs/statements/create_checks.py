@@ -4,7 +4,7 @@ the outside systems whether they would play their part. Nothing is made here.
 
 from __future__ import annotations
 
-from jetsql.errors import StatementError
+from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Plan, Trigger
@@ -13,11 +13,12 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.language.statement import Body, CreateJob
 
 
-def plan_of(
+def make_statement_plan(
     manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
 ) -> Plan:
-    """The plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it with."""
-    try_confs(manager, options)
+    """Return the plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it
+    with."""
+    check_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
     plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
     if plan.trigger is Trigger.REAL_TIME:
@@ -26,14 +27,12 @@ def plan_of(
 
 
 def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
-    """Raises StatementError TRIGGER_NOT_POSSIBLE at the option when Spark can't run the body in real-time mode now."""
-    try:
+    """Raise StatementError TRIGGER_NOT_POSSIBLE at the option when Spark can't run the body in real-time mode now."""
+    with ErrorPlace(options.value_place("trigger")):
         manager.engine.check_real_time(body, plan, job)
-    except StatementError as error:
-        raise error.at(options.value_place("trigger")) from None
 
 
-def try_confs(manager: Manager, options: Options) -> None:
+def check_confs(manager: Manager, options: Options) -> None:
     """Try the `spark.*` settings that a statement gives: a bad value is its error, and not that of the next start.
 
     Raises StatementError at the key or the value at fault.
@@ -50,8 +49,6 @@ def try_confs(manager: Manager, options: Options) -> None:
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
-    """Raises StatementError at the sink's name when a system does not answer or does not let the job in."""
-    try:
+    """Raise StatementError at the sink's name when a system does not answer or does not let the job in."""
+    with ErrorPlace(statement.body.target):
         manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
-    except StatementError as error:
-        raise error.at(statement.body.target) from None

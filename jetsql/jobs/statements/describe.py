@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from jetsql.jobs.lifecycle.scaling import needed, waiting_words
-from jetsql.jobs.lifecycle.update import widens
+from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
+from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
-from jetsql.jobs.model.redaction import hide_in_text, show
-from jetsql.jobs.planning.guarantee import WORDS
-from jetsql.jobs.statements.command_result import cause_words
-from jetsql.jobs.statements.explain import sink_words, source_words, trigger_words, write_words
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.statements.command_result import describe_error
+from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language.statement import DescribeJob, ShowCreateJob, ShowJobHistory
 from jetsql.resultset import Cell, Column, Table, Value
@@ -31,14 +31,14 @@ HISTORY_COLUMNS: Final = (
     Column("run", "bigint", "the job's newest run at that time"),
     Column("message", comment="the cause"),
 )
-HISTORY_RELATION: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
+JOB_HISTORY_COLUMNS: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
 
 Fact = tuple[str, str | None]
 
 
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
-    view = find(manager, statement.name)
+    view = find_job(manager, statement.name)
     more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
     return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
 
@@ -47,28 +47,28 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
     job, plan = view.job, view.job.plan
     yield "id", job.id
     yield "name", job.name
-    yield "comment", job.comment
+    yield "comment", job.version.comment
     yield "status", _status(job)
-    yield "submission time", _time(job.submitted)
-    yield "end time", _time(job.ended)
-    if job.waiting:
-        yield "waits", waiting_words(job, members)
-    yield "last error", cause_words(job.cause) or None
+    yield "submission time", _time(job.submission_time)
+    yield "end time", _time(job.end_time)
+    if job.waiting_for_members:
+        yield "waits", describe_missing_members(job, members)
+    yield "last error", describe_error(job.cause) or None
     if job.cause is not None:
         yield from _cause_facts(job.cause)
     yield "kind", "streaming" if plan.analysis.streaming else "batch"
     for source in plan.analysis.sources:
-        yield "source", source_words(source)
-    yield "sink", f"{sink_words(plan.analysis.sink)}; {write_words(plan)}"
-    yield "delivery", f"{WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+        yield "source", describe_source(source)
+    yield "sink", f"{describe_sink(plan.analysis.sink)}; {describe_write(plan)}"
+    yield "delivery", f"{GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
-        yield "trigger", trigger_words(plan)
+        yield "trigger", describe_trigger(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
     if plan.split_brain_protection:
-        yield "quorum", f"{needed(job)} members; {members} there"
+        yield "quorum", f"{required_members(job)} members; {members} there"
     for name, value in show(plan.options).items():
         yield f"option {name}", value
-    yield "statement", hide_in_text(job.body.text)
+    yield "statement", redact_urls(job.body.text)
 
 
 def _cause_facts(cause: Cause) -> Iterator[Fact]:
@@ -82,15 +82,18 @@ def _cause_facts(cause: Cause) -> Iterator[Fact]:
 
 
 def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
-    job, facts = view.job, view.facts
+    job, facts = view.job, view.stats
     yield "run", str(job.run)
     yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
     yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
     yield "newest batch", None if job.batch is None else str(job.batch)
-    yield "updates", str(job.checkpoint)
-    if job.previous is not None:
-        yield "way back", f"to: {hide_in_text(job.previous.body.text)}; open until this version has committed a batch"
-    if job.live:
+    yield "updates", str(job.version.checkpoint)
+    if job.rollback_version is not None:
+        yield (
+            "way back",
+            f"to: {redact_urls(job.rollback_version.body.text)}; open until this version has committed a batch",
+        )
+    if job.is_live:
         yield "newest batch began", _time(facts.batch_trigger)
         yield "last found nothing", _time(facts.idle_trigger)
         yield "rows read since the engine started", str(totals.input_rows)
@@ -99,10 +102,10 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     yield "catalog", session.catalog
     yield "schema", session.schema
     yield from _pairs("session", show(session.confs))
-    yield from _pairs("default", job.defaults)
+    yield from _pairs("default", job.version.session_defaults)
     for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
-        yield f"fingerprint {number}", hide_in_text(fact)
-    yield from _pairs("version of", job.versions)
+        yield f"fingerprint {number}", redact_urls(fact)
+    yield from _pairs("version of", job.version.software_versions)
 
 
 def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
@@ -111,7 +114,7 @@ def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _status(job: Job) -> str:
-    goal = StopGoal.RESTART if widens(job) else job.stop_goal
+    goal = StopGoal.RESTART if is_rescaling(job) else job.stop_goal
     return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
 
 
@@ -120,37 +123,37 @@ def _time(seconds: float | None) -> str | None:
 
 
 def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
-    """The statement that makes the job again, with the options that it has now."""
-    return Table(TEXT_COLUMNS, ((create_text(find(manager, statement.name).job),),))
+    """Return the statement that makes the job again, with the options that it has now."""
+    return Table(TEXT_COLUMNS, ((create_text(find_job(manager, statement.name).job),),))
 
 
 def create_text(job: Job) -> str:
     """The body is as the user wrote it; secrets are hidden, and a comment says so."""
     lines = [f"CREATE JOB {quoted_name(job.name)}"]
-    if job.comment is not None:
-        lines.append(f"COMMENT {quoted_text(job.comment)}")
+    if job.version.comment is not None:
+        lines.append(f"COMMENT {quoted_text(job.version.comment)}")
     if job.plan.options:
         pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
         lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
-    lines.append(f"AS {hide_in_text(job.body.text)}")
-    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or hide_in_text(job.body.text) != job.body.text
+    lines.append(f"AS {redact_urls(job.body.text)}")
+    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
     note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
     return "\n".join((*note, *lines))
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
-    """Every event with its cause, oldest first."""
-    job = find(manager, statement.name).job
+    """Return every event with its cause, oldest first."""
+    job = find_job(manager, statement.name).job
     return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
+    """Return the rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
     names = {job.id: job.name for job in manager.store.all_jobs()}
     for row in manager.store.history():
-        yield (names.get(row.job), row.job, *_history_row(row))
+        yield (names.get(row.job_id), row.job_id, *_history_row(row))
 
 
 def _history_row(row: HistoryRow) -> tuple[Value, ...]:
-    before = row.before.value if row.before is not None else None
-    return (row.time, row.title, before, row.after.value, row.run, row.words)
+    before = row.from_status.value if row.from_status is not None else None
+    return (row.time, row.event, before, row.to_status.value, row.run, row.message)

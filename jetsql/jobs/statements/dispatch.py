@@ -14,7 +14,7 @@ from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
-from jetsql.jobs.statements.show_members import MEMBERS_RELATION, show_members
+from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language.statement import (
@@ -40,14 +40,14 @@ from jetsql.resultset import Column, Table
 
 
 def columns(statement: Statement) -> tuple[Column, ...]:
-    """The columns of the statement's rows."""
+    """Return the columns of the statement's rows."""
     match statement:
         case ShowJobs():
             return show.JOB_COLUMNS
         case ShowSnapshots():
             return show.SNAPSHOT_COLUMNS
         case ShowMembers():
-            return MEMBERS_RELATION
+            return MEMBER_COLUMNS
         case DescribeJob():
             return describe.FACT_COLUMNS
         case ShowCreateJob():

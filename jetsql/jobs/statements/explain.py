@@ -8,14 +8,14 @@ from typing import Final
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Plan, Sink, Source, Trigger
-from jetsql.jobs.model.redaction import hide, hide_in_text
-from jetsql.jobs.planning.guarantee import WORDS
+from jetsql.jobs.model.redaction import redact, redact_urls
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
-from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.statements.create import initial_snapshot
-from jetsql.jobs.statements.create_checks import plan_of
-from jetsql.jobs.statements.lookup import live_named
-from jetsql.jobs.statements.replace import update_words
+from jetsql.jobs.statements.create_checks import make_statement_plan
+from jetsql.jobs.statements.lookup import find_live_job
+from jetsql.jobs.statements.replace import update_message
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
 
@@ -26,18 +26,18 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     """One row with all of it as text. Raises what CREATE JOB would refuse the statement with."""
     create = statement.create
     options = parse_options(create.options)
-    plan = plan_of(manager, create, options, session)
+    plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
     begin = tuple(_beginning(manager, create, options, plan))
     text = "\n".join((*decisions(plan), *begin, "", spark.rstrip()))
-    return Table(PLAN_COLUMNS, ((hide(text, plan.options),),))
+    return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 
 
 def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:
     """Where the job would begin, when that is not at the beginning."""
-    live = live_named(manager, create.name.text) if create.or_replace else None
+    live = find_live_job(manager, create.name.text) if create.or_replace else None
     if live is not None:
-        yield f"Update:      {update_words(live.job, plan)}"
+        yield f"Update:      {update_message(live.job, plan)}"
         return
     snapshot = initial_snapshot(manager, create, options, plan)
     if snapshot is not None:
@@ -49,37 +49,37 @@ def decisions(plan: Plan) -> Iterator[str]:
     kind = "streaming" if plan.analysis.streaming else "batch: runs once"
     yield f"Job:         {kind}"
     for source in plan.analysis.sources:
-        yield f"Source:      {source_words(source)}"
-    yield f"Sink:        {sink_words(plan.analysis.sink)}; {write_words(plan)}"
-    yield f"Delivery:    {WORDS[plan.guarantee]}: {plan.guarantee_reason}"
+        yield f"Source:      {describe_source(source)}"
+    yield f"Sink:        {describe_sink(plan.analysis.sink)}; {describe_write(plan)}"
+    yield f"Delivery:    {GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
-        yield f"Trigger:     {trigger_words(plan)}"
+        yield f"Trigger:     {describe_trigger(plan)}"
         yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
-        yield f"State:       {'; '.join(plan.analysis.state_facts) or 'none'}"
+        yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
 
 
-def source_words(source: Source) -> str:
-    facts = (source.format, hide_in_text(source.location))
+def describe_source(source: Source) -> str:
+    facts = (source.format, redact_urls(source.location))
     return f"{source.name} ({', '.join(fact for fact in facts if fact)}), replayable: {source.replay.value}"
 
 
-def sink_words(sink: Sink) -> str:
+def describe_sink(sink: Sink) -> str:
     partitions = f"partitioned by {', '.join(sink.partition_columns)}" if sink.partition_columns else ""
-    facts = (sink.provider, sink.system or hide_in_text(sink.location), partitions)
+    facts = (sink.provider, sink.system or redact_urls(sink.location), partitions)
     return f"{sink.table} ({', '.join(fact for fact in facts if fact)})"
 
 
-def write_words(plan: Plan) -> str:
+def describe_write(plan: Plan) -> str:
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
     return "each result replaces what is there" if plan.overwrite else "rows are added"
 
 
-def trigger_words(plan: Plan) -> str:
+def describe_trigger(plan: Plan) -> str:
     if plan.trigger is Trigger.AVAILABLE_NOW:
         return "availableNow: reads what is there, then completes"
     if plan.trigger is Trigger.REAL_TIME:
         return f"realTime: rows at once; how far it is, is noted every {plan.interval_millis} ms"
-    if tracks_beside(plan):
+    if tracks_asynchronously(plan):
         return f"{plan.trigger.value}: rows as they come; how far it is, is noted every {plan.interval_millis} ms"
     return f"{plan.trigger.value}: every {plan.interval_millis} ms"

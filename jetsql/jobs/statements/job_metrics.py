@@ -8,8 +8,8 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status
-from jetsql.jobs.statements.command_result import cause_words
-from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.jobs.statements.command_result import describe_error
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
 _OF_MEASURE: Final = (
@@ -37,12 +37,12 @@ _OF_MEASURE: Final = (
     Column("lag", "map<string,bigint>", "by source: how much lies behind the batch, where the source tells"),
     Column("lag_seconds", "map<string,double>", "by source: about how long the oldest of that had waited"),
 )
-METRICS_RELATION: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
+METRICS_COLUMNS: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
 
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Of all jobs that metrics are kept of, oldest job and oldest batch first."""
-    live = {view.job.id: view.job for view in manager.board.live()}
+    live = {view.job.id: view.job for view in manager.registry.live()}
     for job_id in manager.metrics.jobs():
         job = live.get(job_id) or manager.store.job(job_id)
         name = None if job is None else job.name
@@ -50,13 +50,13 @@ def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
             yield (name, job_id, *_cells(measure))
 
 
-def _cells(measure: Measure) -> Iterator[Cell]:
+def _cells(measure: BatchMetrics) -> Iterator[Cell]:
     for column in _OF_MEASURE:
         yield getattr(measure, column.name)
 
 
 @dataclass(frozen=True)
-class Reading:
+class JobMetrics:
     """A job at this moment.
 
     runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
@@ -70,15 +70,15 @@ class Reading:
     runs: int
     attempts: int
     totals: Totals
-    latest: Measure | None
+    latest: BatchMetrics | None
     watermark_delay: float | None
     last_error: str | None
 
 
-def readings(manager: Manager) -> tuple[Reading, ...]:
+def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
     """Of the jobs that have not ended, and of each other name the newest, so that a job that failed is seen; in the
     order of their making."""
-    jobs = {view.job.id: view.job for view in manager.board.live()}
+    jobs = {view.job.id: view.job for view in manager.registry.live()}
     names = {job.name.casefold() for job in jobs.values()}
     for job in sorted(manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
         if job.name.casefold() not in names:
@@ -87,10 +87,10 @@ def readings(manager: Manager) -> tuple[Reading, ...]:
     return tuple(_reading(manager, jobs[job_id]) for job_id in sorted(jobs))
 
 
-def _reading(manager: Manager, job: Job) -> Reading:
+def _reading(manager: Manager, job: Job) -> JobMetrics:
     latest = manager.metrics.latest(job.id)
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark
     totals = manager.metrics.totals(job.id)
-    error = cause_words(job.cause) or None
-    return Reading(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)
+    error = describe_error(job.cause) or None
+    return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)

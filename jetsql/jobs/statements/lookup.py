@@ -13,20 +13,20 @@ from jetsql.jobs.model.job import name_key
 from jetsql.language.statement import Name
 
 
-def live_named(manager: Manager, name: str) -> JobView | None:
-    """The job of this name that has not ended."""
+def find_live_job(manager: Manager, name: str) -> JobView | None:
+    """Return the job of this name that has not ended."""
     key = name_key(name)
-    return next((view for view in manager.board.live() if name_key(view.job.name) == key), None)
+    return next((view for view in manager.registry.live() if name_key(view.job.name) == key), None)
 
 
-def find(manager: Manager, name: Name) -> JobView:
-    """The live job of a name, else the newest ended one; or the job of an id.
+def find_job(manager: Manager, name: Name) -> JobView:
+    """Return the live job of a name, else the newest ended one; or the job of an id.
 
     Raises StatementError JOB_NOT_FOUND at the name.
     """
     if name.is_id:
         return _by_id(manager, name)
-    live = live_named(manager, name.text)
+    live = find_live_job(manager, name.text)
     if live is not None:
         return live
     ended = manager.store.newest_named(name.text)
@@ -37,7 +37,7 @@ def find(manager: Manager, name: Name) -> JobView:
 
 def _by_id(manager: Manager, name: Name) -> JobView:
     job_id = canonical_id(name.text)
-    shown = manager.board.get(job_id) if job_id else None
+    shown = manager.registry.get(job_id) if job_id else None
     if shown is not None:
         return shown
     ended = manager.store.job(job_id) if job_id else None
@@ -48,14 +48,14 @@ def _by_id(manager: Manager, name: Name) -> JobView:
 
 
 def _not_found(manager: Manager, name: Name) -> StatementError:
-    names = {name_key(view.job.name): view.job.name for view in manager.board.live()}
+    names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
     close = get_close_matches(name_key(name.text), names, n=1)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists those that there are."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
 
 
-def like(pattern: str) -> re.Pattern[str]:
-    """A LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
+def like_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
     alternatives = "|".join("".join(_piece(sign) for sign in part.strip()) for part in pattern.split("|"))
     return re.compile(alternatives, re.IGNORECASE | re.DOTALL)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.statements.job_metrics import Reading, readings
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics
+from jetsql.jobs.store.metrics import BatchMetrics
 
 RATES: Final = 30
 RATE_SECONDS: Final = 2.0
@@ -26,23 +26,23 @@ class JobSample:
     """rows_per_second: of the newest batch; 0 when it found nothing, None when the job does not run. rates: rows a
     second, `RATES` of them, the newest last."""
 
-    reading: Reading
+    metrics: JobMetrics
     rows_per_second: float | None
     rates: tuple[float, ...]
 
 
-def pulses(manager: Manager) -> tuple[JobSample, ...]:
-    """Of the jobs that `readings` has, in its order."""
-    return tuple(_pulse(manager, reading) for reading in readings(manager))
+def sample_jobs(manager: Manager) -> tuple[JobSample, ...]:
+    """Of the jobs that `job_metrics` has, in its order."""
+    return tuple(_sample(manager, metrics) for metrics in job_metrics(manager))
 
 
-def _pulse(manager: Manager, reading: Reading) -> JobSample:
-    view = manager.board.get(reading.id)
-    rate = None if view is None else view.facts.rows_per_second
-    return JobSample(reading, rate, rates(manager.metrics.rows(reading.id), manager.clock()))
+def _sample(manager: Manager, metrics: JobMetrics) -> JobSample:
+    view = manager.registry.get(metrics.id)
+    rate = None if view is None else view.stats.rows_per_second
+    return JobSample(metrics, rate, rates(manager.metrics.rows(metrics.id), manager.clock()))
 
 
-def rates(measures: Sequence[Measure], now: float) -> tuple[float, ...]:
+def rates(measures: Sequence[BatchMetrics], now: float) -> tuple[float, ...]:
     """Rows a second as they came in up to now. measures: of one job, oldest first."""
     began = now - RATES * RATE_SECONDS
     rows = [0.0] * RATES
@@ -52,7 +52,7 @@ def rates(measures: Sequence[Measure], now: float) -> tuple[float, ...]:
     return tuple(each / RATE_SECONDS for each in rows)
 
 
-def _arrivals(measures: Sequence[Measure]) -> Iterator[tuple[float, float, int]]:
+def _arrivals(measures: Sequence[BatchMetrics]) -> Iterator[tuple[float, float, int]]:
     """From when to when how many rows came in."""
     before: float | None = None
     for measure in measures:

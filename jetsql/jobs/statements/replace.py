@@ -10,16 +10,16 @@ from dataclasses import replace
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.lifecycle.events import Update
-from jetsql.jobs.lifecycle.scaling import waiting_words
-from jetsql.jobs.lifecycle.step_context import joined
+from jetsql.jobs.lifecycle.scaling import describe_missing_members
+from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
-from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import Options
-from jetsql.jobs.planning.overwrite_conflicts import check_chain
-from jetsql.jobs.statements.command_result import CommandResult, cause_words
-from jetsql.jobs.statements.create_checks import check_reachable, plan_of
+from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
+from jetsql.jobs.statements.command_result import CommandResult, describe_error
+from jetsql.jobs.statements.create_checks import check_reachable, make_statement_plan
 from jetsql.language.statement import CreateJob
 
 
@@ -35,24 +35,24 @@ def replace_job(
     Raises StatementError STATE_NOT_COMPATIBLE (nothing was touched), UPDATE_FAILED (undone, the old version goes on),
     WRONG_STATUS, and whatever options, analysis and plan are refused with; JobEnded.
     """
-    plan = same_table(job, plan_of(manager, statement, options, session, job))
-    verdict = verdict_on(job, plan, statement, options)
-    others = (view.job for view in manager.board.live() if view.job.id != job.id)
-    check_chain(plan, statement.body, others)
+    plan = keep_table_location(job, make_statement_plan(manager, statement, options, session, job))
+    verdict = check_compatible(job, plan, statement, options)
+    others = (view.job for view in manager.registry.live() if view.job.id != job.id)
+    check_overwrite_conflicts(plan, statement.body, others)
     if _same(job, statement, plan) and job.status is Status.RUNNING:
         return CommandResult(job, "The job is this one already; it goes on.")
     check_reachable(manager, statement, plan)
     try:
         asked = manager.apply(job, Update(_version(manager, statement, plan, job), job.plan)).job
     except StatementError as error:
-        if not manager.view(job).job.live:
+        if not manager.view(job).job.is_live:
             raise JobEnded from error
         raise error.at(statement.name.place) from None
-    return _outcome(manager, _settled(manager, asked), asked.newest_checkpoint, verdict)
+    return _outcome(manager, _settled(manager, asked), asked.highest_checkpoint, verdict)
 
 
-def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> Verdict:
-    """Raises StatementError STATE_NOT_COMPATIBLE when the job's state can't go on under the plan."""
+def check_compatible(job: Job, plan: Plan, statement: CreateJob, options: Options) -> StateCompatibility:
+    """Raise StatementError STATE_NOT_COMPATIBLE when the job's state can't go on under the plan."""
     if options.initial_snapshot is not None:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
@@ -60,7 +60,7 @@ def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> 
             place=options.value_place("initialSnapshotName"),
             hint="Leave the option out; or DROP JOB first, or use another name.",
         )
-    verdict = carry_over(job.plan, plan)
+    verdict = compare_plans(job.plan, plan)
     if verdict.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -71,7 +71,7 @@ def verdict_on(job: Job, plan: Plan, statement: CreateJob, options: Options) -> 
     return verdict
 
 
-def same_table(job: Job, plan: Plan) -> Plan:
+def keep_table_location(job: Job, plan: Plan) -> Plan:
     """A table whose rows the job replaces has another place after each batch, and is the same table all the time."""
     then, now = job.plan.analysis.sink, plan.analysis.sink
     if not (job.plan.overwrite and plan.overwrite and then.table == now.table and then.created == now.created):
@@ -81,17 +81,17 @@ def same_table(job: Job, plan: Plan) -> Plan:
 
 def _same(job: Job, statement: CreateJob, plan: Plan) -> bool:
     """Nothing would change, in what the job does or in what is shown of it."""
-    return job.body.text == statement.body.text and job.comment == statement.comment and job.plan == plan
+    return job.body.text == statement.body.text and job.version.comment == statement.comment and job.plan == plan
 
 
 def _version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:
     return Version(
-        text=statement.text,
+        statement=statement.text,
         body=statement.body,
         plan=plan,
         comment=statement.comment,
-        versions=manager.engine.versions(),
-        defaults=job.defaults or manager.engine.defaults(),  # the state keeps its form
+        software_versions=manager.engine.versions(),
+        session_defaults=job.version.session_defaults or manager.engine.defaults(),  # the state keeps its form
     )
 
 
@@ -100,49 +100,53 @@ def _settled(manager: Manager, asked: Job) -> JobView:
 
     def settled(view: JobView) -> bool:
         now = view.job
-        if now.waiting or not now.live or now.status is Status.SUSPENDED:
+        if now.waiting_for_members or not now.is_live or now.status is Status.SUSPENDED:
             return True
-        on_trial = now.checkpoint == asked.newest_checkpoint
-        return now.established and now.status is Status.RUNNING if on_trial else now.proposed is None
+        on_trial = now.version.checkpoint == asked.highest_checkpoint
+        return (
+            now.version.first_trigger_done and now.status is Status.RUNNING if on_trial else now.pending_version is None
+        )
 
     seconds = manager.settings.stop_deadline_seconds + manager.settings.create_wait_seconds
-    return manager.board.wait(JobView(asked), settled, seconds)
+    return manager.registry.wait(JobView(asked), settled, seconds)
 
 
-def _outcome(manager: Manager, after: JobView, checkpoint: int, verdict: Verdict) -> CommandResult:
+def _outcome(manager: Manager, after: JobView, checkpoint: int, verdict: StateCompatibility) -> CommandResult:
     """checkpoint: of the new version."""
     job = after.job
-    if job.checkpoint == checkpoint and job.live and job.status is not Status.SUSPENDED:
-        progress = waiting_words(job, len(manager.members)) if job.waiting else _progress(job)
-        return CommandResult(job, joined("Updated.", _state_words(job, verdict), *_sentences(verdict), progress))
-    if job.proposed is not None:
+    if job.version.checkpoint == checkpoint and job.is_live and job.status is not Status.SUSPENDED:
+        progress = describe_missing_members(job, len(manager.members)) if job.waiting_for_members else _progress(job)
+        return CommandResult(
+            job, join_sentences("Updated.", _state_words(job, verdict), *_sentences(verdict), progress)
+        )
+    if job.pending_version is not None:
         return CommandResult(job, "The update is under way: the running batch of the old version is not finished yet.")
-    why = after.facts.update_words or cause_words(job.cause) or "Another statement came between."
+    why = after.stats.update_message or describe_error(job.cause) or "Another statement came between."
     message = f"The update of job {job.name} failed; it is {job.status.value}. {why}"
     raise StatementError("UPDATE_FAILED", message)
 
 
-def _state_words(job: Job, verdict: Verdict) -> str:
+def _state_words(job: Job, verdict: StateCompatibility) -> str:
     if verdict.from_scratch:
         return ""
     return "Its state is kept." if job.plan.analysis.stateful else "It goes on behind the rows that were read."
 
 
-def _sentences(verdict: Verdict) -> tuple[str, ...]:
+def _sentences(verdict: StateCompatibility) -> tuple[str, ...]:
     return tuple(f"{change[0].upper()}{change[1:]}." for change in verdict.changes)
 
 
 def _progress(job: Job) -> str:
-    if job.previous is None:
+    if job.rollback_version is None:
         return "The new version has written its first batch."
-    if job.established:
+    if job.version.first_trigger_done:
         return "There is nothing to read yet; the old version is kept until the new one has committed a batch."
     return "Its first batch is still running; should it fail, the old version comes back."
 
 
-def update_words(job: Job, plan: Plan) -> str:
-    """The dry verdict for EXPLAIN CREATE OR REPLACE JOB."""
-    verdict = carry_over(job.plan, plan)
+def update_message(job: Job, plan: Plan) -> str:
+    """Return the dry verdict for EXPLAIN CREATE OR REPLACE JOB."""
+    verdict = compare_plans(job.plan, plan)
     if verdict.reasons:
         return f"refused: {'; '.join(verdict.reasons)}"
     kept = "its state is kept" if plan.analysis.stateful else "it goes on behind the rows that were read"

@@ -11,12 +11,12 @@ from typing import Final
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, Trigger, name_key
-from jetsql.jobs.model.redaction import hide
-from jetsql.jobs.planning.guarantee import WORDS
-from jetsql.jobs.statements.command_result import why_words
+from jetsql.jobs.model.redaction import redact
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import create_text
-from jetsql.jobs.statements.lookup import find, like, live_named
-from jetsql.jobs.store.metrics import Measure, Totals
+from jetsql.jobs.statements.lookup import find_job, find_live_job, like_pattern
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
 from jetsql.resultset import Cell, Column, Table, Value
 
@@ -62,36 +62,36 @@ MORE_JOB_COLUMNS: Final = (
     Column("statement", comment="the statement that makes it, without secrets"),
 )
 
-JOB_RELATION: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
-SNAPSHOT_RELATION: Final = (Column("id", comment="names its folder in the home"), *SNAPSHOT_COLUMNS)
+JOBS_TABLE_COLUMNS: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
+SNAPSHOTS_TABLE_COLUMNS: Final = (Column("id", comment="names its folder in the home"), *SNAPSHOT_COLUMNS)
 
 
 def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     """Newest first; without ALL those that have not ended."""
-    views = all_views(manager) if statement.all_jobs else manager.board.live()
+    views = all_views(manager) if statement.all_jobs else manager.registry.live()
     if statement.pattern is not None:
-        pattern = like(statement.pattern)
+        pattern = like_pattern(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
     return Table(JOB_COLUMNS, tuple(_job_row(manager, view) for view in views))
 
 
 def all_views(manager: Manager) -> tuple[JobView, ...]:
-    """All jobs that are kept, those that have ended too, newest first."""
-    live = {view.job.id: view for view in manager.board.live()}
+    """Return all jobs that are kept, those that have ended too, newest first."""
+    live = {view.job.id: view for view in manager.registry.live()}
     return tuple(live.get(job.id, JobView(job)) for job in reversed(manager.store.all_jobs()))
 
 
 def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.jobs`, newest first."""
+    """Return the rows of `jetsql.jobs`, newest first."""
     began = manager.store.run_starts()
     for view in all_views(manager):
         job = view.job
-        totals = manager.metrics.totals(job.id) if job.live else None
+        totals = manager.metrics.totals(job.id) if job.is_live else None
         yield (*_job_row(manager, view), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """The rows of `jetsql.snapshots`, newest first."""
+    """Return the rows of `jetsql.snapshots`, newest first."""
     for snapshot in reversed(manager.store.snapshots()):
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 
@@ -101,7 +101,7 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
     streaming = plan.analysis.streaming
     return (
         (job.cause.condition or None) if job.cause is not None else None,
-        job.comment,
+        job.version.comment,
         "streaming" if streaming else "batch",
         tuple(source.name for source in plan.analysis.sources),
         plan.analysis.sink.table,
@@ -111,7 +111,7 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
         plan.output_mode.value if plan.output_mode is not None else None,
         job.run,
         started,
-        job.ended,
+        job.end_time,
         job.attempts,
         job.batch,
         totals.input_rows if totals is not None else None,
@@ -128,15 +128,15 @@ def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
         job.id,
         job.name,
         job.status.value,
-        job.submitted,
-        WORDS[job.plan.guarantee],
-        view.facts.rows_per_second,
-        None if latest is None else lag_words(latest),
-        why_words(job, len(manager.members)) or None,
+        job.submission_time,
+        GUARANTEE_TEXTS[job.plan.guarantee],
+        view.stats.rows_per_second,
+        None if latest is None else describe_lag(latest),
+        describe_not_running(job, len(manager.members)) or None,
     )
 
 
-def lag_words(measure: Measure) -> str | None:
+def describe_lag(measure: BatchMetrics) -> str | None:
     """By source where there is more than one."""
     several = len(measure.lag) > 1
     found = []
@@ -157,21 +157,21 @@ def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
 
 def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
     """Those of a job, of an ended and forgotten one too: its snapshots stay."""
-    wanted = [each for each in snapshots if name_key(name.text) in (each.job, name_key(each.job_name))]
-    if wanted and (name.is_id or live_named(manager, name.text) is None):
+    wanted = [each for each in snapshots if name_key(name.text) in (each.job_id, name_key(each.job_name))]
+    if wanted and (name.is_id or find_live_job(manager, name.text) is None):
         return tuple(wanted)
-    job = find(manager, name).job
-    return tuple(each for each in snapshots if each.job == job.id)
+    job = find_job(manager, name).job
+    return tuple(each for each in snapshots if each.job_id == job.id)
 
 
 def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
     return (
         snapshot.name,
         snapshot.job_name,
-        snapshot.job,
+        snapshot.job_id,
         snapshot.batch,
         snapshot.size_bytes,
         snapshot.created,
         max(0, int(now - snapshot.created)),
-        hide(snapshot.text, snapshot.plan.options),
+        redact(snapshot.statement, snapshot.plan.options),
     )

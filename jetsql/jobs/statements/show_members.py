@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jetsql.jobs.manager.job_manager import Manager
 
 
-MEMBERS_RELATION: Final = (
+MEMBER_COLUMNS: Final = (
     Column("id", comment="Spark's id of the executor, or driver"),
     Column("host"),
     Column("port", "bigint"),
@@ -30,7 +30,7 @@ MEMBERS_RELATION: Final = (
 
 def show_members(manager: Manager) -> Table:
     """Oldest first."""
-    return Table(MEMBERS_RELATION, tuple(members_relation(manager)))
+    return Table(MEMBER_COLUMNS, tuple(members_relation(manager)))
 
 
 def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:

@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from jetsql.errors import JetSQLError, Span, StatementError
-from jetsql.jobs.lifecycle.events import ExportState, SnapshotWritten
-from jetsql.jobs.lifecycle.step_context import why
-from jetsql.jobs.lifecycle.update import version_of
+from jetsql.errors import ErrorPlace, JetSQLError, Span, StatementError
+from jetsql.jobs.lifecycle.events import SnapshotWritten, TakeSnapshot
+from jetsql.jobs.lifecycle.step_context import describe_cause
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.manager.snapshot_users import Writing, being_written, check_not_needed, still_needed
-from jetsql.jobs.model.job import Export, Job, Snapshot, name_key
-from jetsql.jobs.model.redaction import hide
-from jetsql.jobs.statements.command_result import CommandResult, no_job
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_error, check_unused, find_starting_job
+from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
+from jetsql.jobs.model.redaction import redact
+from jetsql.jobs.statements.command_result import CommandResult, no_job_result
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
-_ENDLESS: Final = 86_400.0 * 365  # a copy takes as long as it takes: ending the wait would not end the copying
+_NO_TIMEOUT_SECONDS: Final = (
+    86_400.0 * 365
+)  # a copy takes as long as it takes: ending the wait would not end the copying
 
 
 def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
@@ -32,24 +33,22 @@ def create_snapshot(manager: Manager, statement: CreateSnapshot) -> Table:
 
     Raises StatementError JOB_NOT_FOUND, SNAPSHOT_ALREADY_EXISTS, SNAPSHOT_FAILED, WRONG_STATUS.
     """
-    job = find(manager, statement.job).job
+    job = find_job(manager, statement.job).job
     check_has_state(job, statement.job.place)
-    with manager.snapshot_names.held(statement.snapshot) as writing:
-        export = new_export(manager, statement.snapshot, or_replace=statement.or_replace)
-        try:
-            asked = manager.apply(job, ExportState(export))
-        except StatementError as error:
-            raise error.at(statement.job.place) from None
-        if asked.job.export == export:
-            snapshot = await_export(manager, asked.job, writing, statement.snapshot).snapshot
+    with manager.snapshot_names.reserve(statement.snapshot) as writing:
+        export = new_snapshot_request(manager, statement.snapshot, or_replace=statement.or_replace)
+        with ErrorPlace(statement.job.place):
+            asked = manager.apply(job, TakeSnapshot(export))
+        if asked.job.snapshot_request == export:
+            snapshot = await_snapshot(manager, asked.job, writing, statement.snapshot).snapshot
         else:
-            snapshot = _write_beside(manager, asked.job, export, statement.snapshot)
+            snapshot = _write_from_running_job(manager, asked.job, export, statement.snapshot)
         _delete_replaced(manager, export)
-    return CommandResult(manager.view(job).job, snapshot_words(snapshot)).table()
+    return CommandResult(manager.view(job).job, describe_snapshot(snapshot)).table()
 
 
 def check_has_state(job: Job, place: Span | None) -> None:
-    """Raises StatementError NOT_SUPPORTED for a job that keeps none, SNAPSHOT_FAILED for one that has none yet."""
+    """Raise StatementError NOT_SUPPORTED for a job that keeps none, SNAPSHOT_FAILED for one that has none yet."""
     if not job.plan.analysis.streaming:
         message = f"Job {job.name} is a batch job, which keeps no state, so there is nothing to take a snapshot of."
         raise StatementError("NOT_SUPPORTED", message, place=place)
@@ -59,8 +58,10 @@ def check_has_state(job: Job, place: Span | None) -> None:
         raise StatementError("SNAPSHOT_FAILED", message, place=place, hint=hint)
 
 
-def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False) -> Export:
-    """Raises StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
+def new_snapshot_request(
+    manager: Manager, name: Name, *, or_replace: bool, then_cancel: bool = False
+) -> SnapshotRequest:
+    """Raise StatementError SNAPSHOT_ALREADY_EXISTS when the name is taken and may not be taken over."""
     there = manager.store.snapshot_named(name.text)
     if there is not None and not or_replace:
         raise StatementError(
@@ -69,48 +70,50 @@ def new_export(manager: Manager, name: Name, *, or_replace: bool, then_cancel: b
             place=name.place,
             hint="Use another name, DROP SNAPSHOT first, or CREATE OR REPLACE SNAPSHOT.",
         )
-    live = manager.board.live()
-    if any(view.job.export is not None and name_key(view.job.export.name) == name_key(name.text) for view in live):
-        raise being_written(name)
+    live = manager.registry.live()
+    if any(
+        view.job.snapshot_request is not None and name_key(view.job.snapshot_request.name) == name_key(name.text)
+        for view in live
+    ):
+        raise being_written_error(name)
     if there is not None:
-        try:
-            check_not_needed(there, live)
-        except StatementError as error:
-            raise error.at(name.place) from None
-    return Export(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
+        with ErrorPlace(name.place):
+            check_unused(there, live)
+    return SnapshotRequest(manager.new_id(), name.text, there.id if there is not None else None, then_cancel)
 
 
 @dataclass(frozen=True)
-class Exported:
+class SnapshotResult:
     """A snapshot, and the job when it was seen to be whole."""
 
     snapshot: Snapshot
     view: JobView
 
 
-def await_export(manager: Manager, job: Job, writing: Writing, name: Name) -> Exported:
+def await_snapshot(manager: Manager, job: Job, writing: PendingSnapshot, name: Name) -> SnapshotResult:
     """Wait for the snapshot of a job that does not run. Raises StatementError SNAPSHOT_FAILED."""
 
     def over(now: JobView) -> bool:  # the outcome is known a moment before the job is shown without its export
-        return writing.outcome is not None and now.job.export != job.export
+        return writing.outcome is not None and now.job.snapshot_request != job.snapshot_request
 
-    after = manager.board.wait(JobView(job), over, _ENDLESS)
+    after = manager.registry.wait(JobView(job), over, _NO_TIMEOUT_SECONDS)
     if isinstance(writing.outcome, Snapshot):
-        return Exported(writing.outcome, after)
+        return SnapshotResult(writing.outcome, after)
     raise _failed(after.job, name, writing.outcome or "")
 
 
-def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Snapshot:
+def _write_from_running_job(manager: Manager, job: Job, export: SnapshotRequest, name: Name) -> Snapshot:
     """The job goes on. What it is to be a snapshot of is what it has committed when the copy begins."""
     try:
-        copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
-    except JetSQLError as error:
-        raise _at(error, name) from error
+        with ErrorPlace(name.place):
+            copied = manager.workers.call(lambda: manager.engine.copy_state(job, export.id, manager.report)).result()
+    except JetSQLError:
+        raise
     except Exception as error:  # the engine tells what any error of its own means
-        words = hide(why(manager.workers.cause(error)), job.plan.options)
+        words = redact(describe_cause(manager.workers.cause_of(error)), job.plan.options)
         raise _failed(manager.view(job).job, name, words) from error
     try:
-        taken = manager.apply(job, SnapshotWritten(export, version_of(job), copied.batch, copied.size_bytes))
+        taken = manager.apply(job, SnapshotWritten(export, job.version, copied.batch, copied.size_bytes))
     except BaseException:
         manager.workers.call(lambda: manager.engine.delete_snapshot(export.id)).result()
         raise
@@ -118,23 +121,19 @@ def _write_beside(manager: Manager, job: Job, export: Export, name: Name) -> Sna
     return taken.snapshot
 
 
-def _at(error: JetSQLError, name: Name) -> JetSQLError:
-    return error.at(name.place) if isinstance(error, StatementError) else error
-
-
 def _failed(job: Job, name: Name, words: str) -> StatementError:
     message = f"Job {job.name} is {job.status.value}. There is no snapshot {name}: {words}"
     return StatementError("SNAPSHOT_FAILED", message, place=name.place)
 
 
-def _delete_replaced(manager: Manager, export: Export) -> None:
+def _delete_replaced(manager: Manager, export: SnapshotRequest) -> None:
     """Its folder stays for now when a new job has begun to copy it; then the engine's next start deletes it."""
     replaced = export.replaces
-    if replaced is not None and still_needed(replaced, manager.board.live()) is None:
+    if replaced is not None and find_starting_job(replaced, manager.registry.live()) is None:
         manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
 
 
-def snapshot_words(snapshot: Snapshot) -> str:
+def describe_snapshot(snapshot: Snapshot) -> str:
     """What was kept, as a sentence."""
     return f"Snapshot {snapshot.name} holds the state as of batch {snapshot.batch} ({snapshot.size_bytes} bytes)."
 
@@ -148,18 +147,16 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     while not removed:  # once, unless another statement drops or replaces it in the meantime
         found = manager.store.snapshot_named(name.text)
         if found is None and statement.if_exists:
-            return no_job(name.text, f"There is no snapshot named {name}; nothing to drop.")
+            return no_job_result(name.text, f"There is no snapshot named {name}; nothing to drop.")
         snapshot = found or find_snapshot(manager, name.text, name.place)
-        try:
+        with ErrorPlace(name.place):
             removed = manager.remove_snapshot(snapshot)
-        except StatementError as error:
-            raise error.at(name.place) from None
     manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
-    return no_job(snapshot.name, "Dropped.")
+    return no_job_result(snapshot.name, "Dropped.")
 
 
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
-    """Raises StatementError SNAPSHOT_NOT_FOUND at the place where it is named."""
+    """Raise StatementError SNAPSHOT_NOT_FOUND at the place where it is named."""
     snapshot = manager.store.snapshot_named(name)
     if snapshot is not None:
         return snapshot

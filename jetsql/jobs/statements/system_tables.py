@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.statements.describe import HISTORY_RELATION, history_relation
-from jetsql.jobs.statements.job_metrics import METRICS_RELATION, metrics_relation
-from jetsql.jobs.statements.show import JOB_RELATION, SNAPSHOT_RELATION, job_relation, snapshot_relation
-from jetsql.jobs.statements.show_members import MEMBERS_RELATION, members_relation
+from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
+from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
+from jetsql.jobs.statements.show import JOBS_TABLE_COLUMNS, SNAPSHOTS_TABLE_COLUMNS, job_relation, snapshot_relation
+from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, members_relation
 from jetsql.resultset import Cell, Column
 
 Rows = Iterable[tuple[Cell, ...]]
 
 
 @dataclass(frozen=True)
-class Relation:
+class SystemTable:
     """rows: raises what the store raises. comment: what a row is."""
 
     name: str
@@ -30,16 +30,18 @@ class Relation:
     rows: Callable[[Manager], Rows]
 
 
-RELATIONS: Final = (
-    Relation("jobs", "A row for each job, also for those that have ended.", JOB_RELATION, job_relation),
-    Relation("snapshots", "A row for each snapshot of a job's state.", SNAPSHOT_RELATION, snapshot_relation),
-    Relation("job_history", "What happened to each job, when and why.", HISTORY_RELATION, history_relation),
-    Relation("members", "A row for each process that runs tasks.", MEMBERS_RELATION, members_relation),
-    Relation("metrics", "A row for each batch of a job, or for several together.", METRICS_RELATION, metrics_relation),
+SYSTEM_TABLES: Final = (
+    SystemTable("jobs", "A row for each job, also for those that have ended.", JOBS_TABLE_COLUMNS, job_relation),
+    SystemTable("snapshots", "A row for each snapshot of a job's state.", SNAPSHOTS_TABLE_COLUMNS, snapshot_relation),
+    SystemTable("job_history", "What happened to each job, when and why.", JOB_HISTORY_COLUMNS, history_relation),
+    SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation),
+    SystemTable(
+        "metrics", "A row for each batch of a job, or for several together.", METRICS_COLUMNS, metrics_relation
+    ),
 )
-_BY_NAME: Final = {relation.name: relation for relation in RELATIONS}
+_BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}
 
 
 def rows(manager: Manager, name: str) -> Rows:
-    """The rows of a relation as they are now."""
+    """Return the rows of a relation as they are now."""
     return _BY_NAME[name].rows(manager)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from time import monotonic
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.scaling import waiting_words
-from jetsql.jobs.lifecycle.step_context import run_of, what_to_do
+from jetsql.jobs.lifecycle.scaling import describe_missing_members
+from jetsql.jobs.lifecycle.step_context import remedy
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView, RunStats
 from jetsql.jobs.model.job import Status, Trigger
-from jetsql.jobs.statements.command_result import CommandResult, cause_words, what_words
-from jetsql.jobs.statements.lookup import find
+from jetsql.jobs.statements.command_result import CommandResult, describe_error, error_text
+from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import Name, WaitForJob, WaitGoal
 from jetsql.resultset import Table
 
@@ -24,7 +24,7 @@ _DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAIL
 
 
 @dataclass(frozen=True)
-class _Wait:
+class _WaitCondition:
     """reached: the goal. words: what is waited for. watch_idle: runs must be asked to tell that they are idle."""
 
     reached: Callable[[JobView], bool]
@@ -33,18 +33,18 @@ class _Wait:
 
 
 def wait_for(manager: Manager, statement: WaitForJob) -> Table:
-    """Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
-    begun = manager.clock()
-    view = find(manager, statement.name)
-    wait = _goal(manager, view, statement, begun)
+    """Raise StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
+    begin = manager.clock()
+    view = find_job(manager, statement.name)
+    wait = _wait_condition(manager, view, statement, begin)
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
     after = _until(manager, view, wait, seconds)
     if not wait.reached(after):
         raise _not_reached(manager, after, wait, seconds, statement.name)
-    return CommandResult(after.job, _done_words(after)).table()
+    return CommandResult(after.job, _done_message(after)).table()
 
 
-def _goal(manager: Manager, view: JobView, statement: WaitForJob, begun: float) -> _Wait:
+def _wait_condition(manager: Manager, view: JobView, statement: WaitForJob, begin: float) -> _WaitCondition:
     job = view.job
     ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
     match statement.goal:
@@ -58,27 +58,27 @@ def _goal(manager: Manager, view: JobView, statement: WaitForJob, begun: float) 
                 hint="Use UNTIL IDLE or UNTIL BATCH n.",
             )
         case WaitGoal.IDLE if not ends:
-            return _idle(manager, view, begun)
+            return _idle(manager, view, begin)
         case None if not ends:
-            return _Wait(lambda view: view.job.batch is not None, "its first batch")
+            return _WaitCondition(lambda view: view.job.batch is not None, "its first batch")
         case _:
-            return _Wait(lambda view: view.job.status is Status.COMPLETED, "its end")
+            return _WaitCondition(lambda view: view.job.status is Status.COMPLETED, "its end")
 
 
-def _batch(number: int) -> _Wait:
-    return _Wait(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
+def _batch(number: int) -> _WaitCondition:
+    return _WaitCondition(lambda view: view.job.batch is not None and view.job.batch >= number, f"batch {number}")
 
 
 @dataclass(frozen=True)
 class IdleGoal:
     """Everything that was there when WAIT FOR JOB ... UNTIL IDLE began is committed."""
 
-    begun: float  # when the statement began, seconds since the epoch
-    triggers_told: int  # the number of triggers that the job's runs had reported by then
+    begin: float  # when the statement began, seconds since the epoch
+    trigger_count: int  # the number of triggers that the job's runs had reported by then
     batch_is_enough: bool  # a trigger that commits rows leaves none of the rows that it found
 
     @staticmethod
-    def of(view: JobView, begun: float) -> IdleGoal:
+    def of(view: JobView, begin: float) -> IdleGoal:
         """Return the goal for a job as it is when the statement begins.
 
         A batch holds all that was there when its trigger began, unless sources are limited or the batch ends by the
@@ -88,8 +88,8 @@ class IdleGoal:
         endless = any(source.endless for source in analysis.sources)
         limited = any(source.rate_limited for source in analysis.sources)
         by_clock = view.job.plan.trigger is Trigger.REAL_TIME
-        batch_is_enough = not limited and not by_clock and (endless or not analysis.dated_output)
-        return IdleGoal(begun, view.facts.triggers_told, batch_is_enough)
+        batch_is_enough = not limited and not by_clock and (endless or not analysis.waits_for_watermark)
+        return IdleGoal(begin, view.stats.trigger_count, batch_is_enough)
 
     def reached(self, facts: RunStats, now: float) -> bool:
         """Return whether a trigger that began after the statement found nothing more. now: seconds since the epoch.
@@ -97,35 +97,35 @@ class IdleGoal:
         When the clock was set back to before the statement began, times prove nothing. Then the second trigger that
         is reported after the statement began counts, because only the first can have begun before it.
         """
-        triggers = [(facts.idle_trigger, facts.idle_told)]
+        triggers = [(facts.idle_trigger, facts.idle_trigger_number)]
         if self.batch_is_enough:
-            triggers.append((facts.batch_trigger, facts.batch_told))
-        set_back = now < self.begun
+            triggers.append((facts.batch_trigger, facts.batch_trigger_number))
+        set_back = now < self.begin
         return any(
-            time is not None and (time >= self.begun or (set_back and number >= self.triggers_told + 2))
+            time is not None and (time >= self.begin or (set_back and number >= self.trigger_count + 2))
             for time, number in triggers
         )
 
 
-def _idle(manager: Manager, view: JobView, begun: float) -> _Wait:
-    goal = IdleGoal.of(view, begun)
+def _idle(manager: Manager, view: JobView, begin: float) -> _WaitCondition:
+    goal = IdleGoal.of(view, begin)
     words = "everything that was there to be committed"
-    return _Wait(lambda view: goal.reached(view.facts, manager.clock()), words, watch_idle=True)
+    return _WaitCondition(lambda view: goal.reached(view.stats, manager.clock()), words, watch_idle=True)
 
 
-def _until(manager: Manager, view: JobView, wait: _Wait, seconds: float) -> JobView:
+def _until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float) -> JobView:
     """Wait, and ask each new run of the job to tell when it is idle."""
     until = monotonic() + seconds
     while True:
-        watched = run_of(view.job)
+        watched = view.job.run_id
         if wait.watch_idle and view.job.status in (Status.STARTING, Status.RUNNING):
             manager.workers.watch_idle(watched)
 
         def settled(now: JobView, watched: object = watched) -> bool:
-            moved_on = wait.watch_idle and run_of(now.job) != watched
+            moved_on = wait.watch_idle and now.job.run_id != watched
             return wait.reached(now) or _is_dead_end(now) or moved_on
 
-        view = manager.board.wait(view, settled, until - monotonic())
+        view = manager.registry.wait(view, settled, until - monotonic())
         if wait.reached(view) or _is_dead_end(view) or monotonic() >= until:
             return view
 
@@ -134,17 +134,17 @@ def _is_dead_end(view: JobView) -> bool:
     return view.job.status in _DEAD_ENDS or view.job.status is Status.COMPLETED
 
 
-def _not_reached(manager: Manager, view: JobView, wait: _Wait, seconds: float, name: Name) -> StatementError:
+def _not_reached(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float, name: Name) -> StatementError:
     job = view.job
     if job.status is Status.FAILED and job.cause is not None:
-        message = f"Job {job.name} failed: {what_words(job.cause)}"
+        message = f"Job {job.name} failed: {error_text(job.cause)}"
         return StatementError("JOB_FAILED", message, place=name.place, hint=job.cause.hint)
     if job.status is Status.COMPLETED:
         return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
     if job.status in _DEAD_ENDS:
         why, hint = ".", "Start it with RESUME JOB."
         if job.cause is not None:
-            why, hint = f": {what_words(job.cause)}", what_to_do(job.cause)
+            why, hint = f": {error_text(job.cause)}", remedy(job.cause)
         message = f"Job {job.name} is {job.status.value}{why}"
         return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
     message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(manager, view)}"
@@ -152,19 +152,19 @@ def _not_reached(manager: Manager, view: JobView, wait: _Wait, seconds: float, n
 
 
 def _lag(manager: Manager, view: JobView) -> str:
-    job, facts, now = view.job, view.facts, manager.clock()
+    job, facts, now = view.job, view.stats, manager.clock()
     batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
     began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
     rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
-    error = f" Its last error: {cause_words(job.cause)}" if job.cause else ""
-    waits = f" {waiting_words(job, len(manager.members))}" if job.waiting else ""
+    error = f" Its last error: {describe_error(job.cause)}" if job.cause else ""
+    waits = f" {describe_missing_members(job, len(manager.members))}" if job.waiting_for_members else ""
     return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
 
 
-def _done_words(view: JobView) -> str:
+def _done_message(view: JobView) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
-        return view.facts.words or "The job has completed."
+        return view.stats.words or "The job has completed."
     if job.batch is None:
         return "There was nothing to read."
     return f"Batch {job.batch} is committed."

@@ -95,7 +95,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = StoreFile(path)
-        with self._translated():
+        with self._translated_errors():
             self._prepare()
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Store:
 
     def add(self, job: Job, row: HistoryRow) -> None:
         """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live one has its name."""
-        self._change([_JOBS.insert().values(_columns(job)), _told(row)], _Names(job.name))
+        self._change([_JOBS.insert().values(_columns(job)), _insert_history(row)], _Names(job.name))
 
     def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
         """Store a job's new state and why it came about, with the snapshot that it brought, if any.
@@ -120,7 +120,7 @@ class Store:
         if snapshot is not None:
             self.add_snapshot(snapshot, replaces, row, job)
         else:
-            self._change([_of_job(job), _told(row)], _Names(job.name))
+            self._change([_update_job(job), _insert_history(row)], _Names(job.name))
 
     def add_snapshot(
         self, snapshot: Snapshot, replaces: str | None = None, row: HistoryRow | None = None, job: Job | None = None
@@ -130,26 +130,26 @@ class Store:
         replaces: the id of the snapshot whose name it takes over, which is forgotten in the same moment.
         Raises StatementError SNAPSHOT_ALREADY_EXISTS when any other has its name.
         """
-        changes = _kept(snapshot, replaces)
+        changes = _insert_snapshot(snapshot, replaces)
         if job is not None:
-            changes.append(_of_job(job))
+            changes.append(_update_job(job))
         if row is not None:
-            changes.append(_told(row))
+            changes.append(_insert_history(row))
         self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
 
     def remove_snapshot(self, snapshot_id: str) -> None:
         """Forget a snapshot; one that is not there is fine."""
-        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _given(snapshot_id)])
+        self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _remember_id(snapshot_id)])
 
     def forget(self, job_ids: Sequence[str]) -> None:
         """Forget jobs and their history; those that are not there are fine."""
         for some in (job_ids[at : at + _IDS_AT_ONCE] for at in range(0, len(job_ids), _IDS_AT_ONCE)):
             history = _HISTORY.delete().where(_HISTORY.c.job.in_(some))
-            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(some)), _given(max(some))])
+            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(some)), _remember_id(max(some))])
 
     def _change(self, changes: Sequence[sa.Executable], names: _Names = _NOTHING) -> None:
         """All of it or nothing."""
-        with self._translated(names), self._engine.begin() as connection:
+        with self._translated_errors(names), self._engine.begin() as connection:
             for change in changes:
                 connection.execute(change)
 
@@ -167,7 +167,7 @@ class Store:
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(sa.not_(_JOBS.c.live)).order_by(_JOBS.c.id))
 
     def all_jobs(self) -> tuple[Job, ...]:
-        """All jobs that are kept, oldest first."""
+        """Return all jobs that are kept, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).order_by(_JOBS.c.id))
 
     def job(self, job_id: str) -> Job | None:
@@ -175,13 +175,13 @@ class Store:
         return jobs[0] if jobs else None
 
     def newest_named(self, name: str) -> Job | None:
-        """The newest job of a name, ended or not."""
+        """Return the newest job of a name, ended or not."""
         named = sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.name_key == name_key(name))
         jobs = self._jobs(named.order_by(_JOBS.c.id.desc()).limit(1))
         return jobs[0] if jobs else None
 
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """All snapshots, oldest first."""
+        """Return all snapshots, oldest first."""
         return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
@@ -195,7 +195,7 @@ class Store:
         return snapshots[0] if snapshots else None
 
     def newest_id(self) -> str | None:
-        """The newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
+        """Return the newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
         given = sa.union_all(
             sa.select(sa.func.max(_JOBS.c.id).label("id")),
             sa.select(sa.func.max(_SNAPSHOTS.c.id)),
@@ -204,7 +204,7 @@ class Store:
         return max((str(row.id) for row in self._rows(given) if row.id is not None), default=None)
 
     def history(self, job_id: str | None = None) -> tuple[HistoryRow, ...]:
-        """A job's history, or that of all jobs, oldest first."""
+        """Return a job's history, or that of all jobs, oldest first."""
         wanted = sa.select(_HISTORY).order_by(_HISTORY.c.number)
         if job_id is not None:
             wanted = wanted.where(_HISTORY.c.job == job_id)
@@ -230,19 +230,19 @@ class Store:
         try:
             return decode(kind, str(row.record))
         except MalformedRecord as error:
-            raise self._file.damaged_record(f"{word} {row.id}", error) from error
+            raise self._file.damaged_record_error(f"{word} {row.id}", error) from error
 
     def _history_row(self, row: Any) -> HistoryRow:
         try:
             before = Status(row.before) if row.before is not None else None
             return HistoryRow(row.job, row.time, row.title, before, Status(row.after), row.run, row.words)
         except ValueError as error:
-            raise self._file.damaged(f"row {row.number} of the history can't be read ({error})") from error
+            raise self._file.damaged_error(f"row {row.number} of the history can't be read ({error})") from error
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        found = self._file.look_through()
+        found = self._file.inspect()
         if found is None:
             self._file.make_private()
         url = sa.URL.create("sqlite", database=str(self.path))
@@ -250,12 +250,12 @@ class Store:
         sa.event.listen(self._engine, "connect", _configure)
         sa.event.listen(self._engine, "begin", _begin)
         try:
-            self._make(found)
+            self._create_or_migrate(found)
         except BaseException:
             self._engine.dispose()
             raise
 
-    def _make(self, found: int | None) -> None:
+    def _create_or_migrate(self, found: int | None) -> None:
         if found is None:
             self._create()
         elif found < VERSION:
@@ -280,24 +280,24 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
-        with self._translated(), self._engine.connect() as connection:
+        with self._translated_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def _translated(self, names: _Names = _NOTHING) -> Iterator[None]:
+    def _translated_errors(self, names: _Names = _NOTHING) -> Iterator[None]:
         """SQLite's errors as ours."""
         try:
             yield
         except (OSError, sa.exc.DBAPIError, sqlite3.Error) as error:
-            raise self._translation(getattr(error, "orig", None) or error, names) from error
+            raise self._translate(getattr(error, "orig", None) or error, names) from error
 
-    def _translation(self, error: BaseException, names: _Names) -> JetSQLError:
+    def _translate(self, error: BaseException, names: _Names) -> JetSQLError:
         """A name that is taken, or what the file says of it."""
         if isinstance(error, sqlite3.IntegrityError) and str(_JOBS.c.name_key) in str(error):
             return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {names.job} already.")
         if isinstance(error, sqlite3.IntegrityError) and str(_SNAPSHOTS.c.name_key) in str(error):
             return StatementError("SNAPSHOT_ALREADY_EXISTS", f"There is a snapshot named {names.snapshot} already.")
-        return self._file.error_of(error)
+        return self._file.translate_error(error)
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -310,13 +310,13 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN")
 
 
-def _of_job(job: Job) -> sa.Update:
+def _update_job(job: Job) -> sa.Update:
     return _JOBS.update().where(_JOBS.c.id == job.id).values(_columns(job))
 
 
-def _kept(snapshot: Snapshot, replaces: str | None) -> list[sa.Executable]:
+def _insert_snapshot(snapshot: Snapshot, replaces: str | None) -> list[sa.Executable]:
     made = _SNAPSHOTS.insert().values(
-        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job, record=encode(snapshot)
+        id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job_id, record=encode(snapshot)
     )
     return [made] if replaces is None else [_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == replaces), made]
 
@@ -325,26 +325,26 @@ def _columns(job: Job) -> dict[str, object]:
     return {
         "id": job.id,
         "name_key": name_key(job.name),
-        "live": job.live,
-        "files": job.files,
+        "live": job.is_live,
+        "files": job.has_files,
         "record": encode(job),
     }
 
 
-def _given(forgotten_id: str) -> sa.Insert:
+def _remember_id(forgotten_id: str) -> sa.Insert:
     """An id is never given twice, whatever the clock says: files and ledgers of sinks go by it."""
     remembered = insert(_META).values(key=_NEWEST_ID, value=forgotten_id)
     newest = sa.func.max(_META.c.value, remembered.excluded.value)
     return remembered.on_conflict_do_update(index_elements=[_META.c.key], set_={"value": newest})
 
 
-def _told(row: HistoryRow) -> sa.Insert:
+def _insert_history(row: HistoryRow) -> sa.Insert:
     return _HISTORY.insert().values(
-        job=row.job,
+        job=row.job_id,
         time=row.time,
-        title=row.title,
-        before=row.before.value if row.before is not None else None,
-        after=row.after.value,
+        title=row.event,
+        before=row.from_status.value if row.from_status is not None else None,
+        after=row.to_status.value,
         run=row.run,
-        words=row.words,
+        words=row.message,
     )

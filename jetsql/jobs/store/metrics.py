@@ -1,7 +1,7 @@
 """What the batches of jobs took and moved: the newest ones in full, older ones put together, never more than so many.
 
-A batch is a `Measure`. A job's measures are a `Series` of levels: the first holds single batches; what no room is left
-for is put together into measures that stand for 10 s, those into ones of a minute and those into ones of 10 minutes,
+A batch is a `BatchMetrics`. A job's metrics are a `Series` of levels: the first holds single batches; what has no room
+there is put together into measures that stand for 10 s, those into ones of a minute and those into ones of 10 minutes,
 and what is too old for these is forgotten. So a job that runs for months takes no more room than one that runs for
 days, and a chart of the last minutes has every batch. No clock, no thread of its own, no file (see `metrics_file`).
 """
@@ -18,7 +18,7 @@ from jetsql.jobs.model.job import Job
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class BatchMetrics:
     """One batch, or the batches of `span` seconds together. None: not known, or there is no such thing in the job.
 
     run, batch: of the newest batch. time: when its trigger began, or the span does; seconds since the epoch. span: 0
@@ -88,12 +88,12 @@ class Changes:
 
     job: str
     oldest: tuple[int, ...]
-    written: tuple[tuple[tuple[int, Measure], ...], ...]
+    written: tuple[tuple[tuple[int, BatchMetrics], ...], ...]
 
 
 def keeps_metrics(job: Job) -> bool:
-    """Whether a job's measures are kept: until its end, and longer by its option."""
-    return job.live or job.plan.store_metrics_after_completion
+    """Return whether a job's measures are kept: until its end, and longer by its option."""
+    return job.is_live or job.plan.store_metrics_after_completion
 
 
 class Series:
@@ -101,15 +101,15 @@ class Series:
 
     def __init__(self, levels: tuple[Level, ...] = LEVELS) -> None:
         self._levels = levels
-        self._measures: tuple[deque[Measure], ...] = tuple(deque() for _ in levels)
+        self._measures: tuple[deque[BatchMetrics], ...] = tuple(deque() for _ in levels)
         self._oldest = [0] * len(levels)
         self._unwritten = [0] * len(levels)
 
-    def add(self, measure: Measure) -> None:
+    def add(self, measure: BatchMetrics) -> None:
         """The newest batch."""
         self._append(0, measure)
 
-    def restore(self, level: int, number: int, measure: Measure) -> None:
+    def restore(self, level: int, number: int, measure: BatchMetrics) -> None:
         """A measure as it was written, in the order of the numbers."""
         kept = self._measures[level]
         if not kept:
@@ -117,15 +117,15 @@ class Series:
         kept.append(measure)
         self._unwritten[level] = self._oldest[level] + len(kept)
 
-    def rows(self) -> tuple[Measure, ...]:
+    def rows(self) -> tuple[BatchMetrics, ...]:
         """Oldest first."""
         return tuple(measure for kept in reversed(self._measures) for measure in kept)
 
     @property
-    def newest(self) -> Measure | None:
+    def newest(self) -> BatchMetrics | None:
         return self._measures[0][-1] if self._measures[0] else None
 
-    def rewrite(self) -> None:
+    def mark_unwritten(self) -> None:
         """Nothing of it is in the file."""
         self._unwritten = list(self._oldest)
 
@@ -135,33 +135,33 @@ class Series:
         self._unwritten = [oldest + len(kept) for oldest, kept in zip(self._oldest, self._measures, strict=True)]
         return Changes(job, tuple(self._oldest), written) if any(written) else None
 
-    def _since(self, level: int) -> tuple[tuple[int, Measure], ...]:
+    def _since(self, level: int) -> tuple[tuple[int, BatchMetrics], ...]:
         oldest, kept = self._oldest[level], self._measures[level]
         first = max(self._unwritten[level], oldest)
         return tuple((number, kept[number - oldest]) for number in range(first, oldest + len(kept)))
 
-    def _append(self, level: int, measure: Measure) -> None:
+    def _append(self, level: int, measure: BatchMetrics) -> None:
         kept = self._measures[level]
         kept.append(measure)
         if len(kept) > self._levels[level].most:
             self._oldest[level] += 1
             self._fold(level + 1, kept.popleft())
 
-    def _fold(self, level: int, measure: Measure) -> None:
+    def _fold(self, level: int, measure: BatchMetrics) -> None:
         """What has no room at the level before. At the last one it is forgotten."""
         if level == len(self._levels):
             return
         kept, span = self._measures[level], self._levels[level].span
         time = measure.time // span * span
         if not kept or kept[-1].time != time:
-            self._append(level, _rated(replace(measure, time=time, span=span)))
+            self._append(level, _with_rates(replace(measure, time=time, span=span)))
             return
-        kept[-1] = _rated(_together(kept[-1], measure))
+        kept[-1] = _with_rates(_merge(kept[-1], measure))
         last = self._oldest[level] + len(kept) - 1
         self._unwritten[level] = min(self._unwritten[level], last)
 
 
-def _together(older: Measure, newer: Measure) -> Measure:
+def _merge(older: BatchMetrics, newer: BatchMetrics) -> BatchMetrics:
     """Both in one; time and span are the older one's."""
     values: dict[str, Any] = {name: _sum(getattr(older, name), getattr(newer, name)) for name in _SUMS}
     values |= {name: getattr(newer if getattr(newer, name) is not None else older, name) for name in _NEWEST}
@@ -175,7 +175,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return one + other
 
 
-def _rated(measure: Measure) -> Measure:
+def _with_rates(measure: BatchMetrics) -> BatchMetrics:
     """With the rates of its whole span."""
     rows, worked = measure.input_rows, measure.trigger_ms
     return replace(
@@ -195,7 +195,7 @@ class Totals:
     late_rows: int = 0
     seconds: float = 0.0
 
-    def plus(self, measure: Measure) -> Totals:
+    def plus(self, measure: BatchMetrics) -> Totals:
         return Totals(
             self.batches + 1,
             self.input_rows + (measure.input_rows or 0),
@@ -214,7 +214,7 @@ class Metrics:
         self._totals: dict[str, Totals] = {}
         self._forgotten: set[str] = set()
 
-    def add(self, job: str, measure: Measure, *, keep: bool = True) -> None:
+    def add(self, job: str, measure: BatchMetrics, *, keep: bool = True) -> None:
         """A batch is committed. keep: whether its measure is kept, or only counted in the totals."""
         with self._lock:
             self._totals[job] = self._totals.get(job, Totals()).plus(measure)
@@ -234,14 +234,14 @@ class Metrics:
         with self._lock:
             return tuple(sorted(self._series))
 
-    def rows(self, job: str) -> tuple[Measure, ...]:
-        """The measures of a job, oldest first."""
+    def rows(self, job: str) -> tuple[BatchMetrics, ...]:
+        """Return the measures of a job, oldest first."""
         with self._lock:
             series = self._series.get(job)
             return () if series is None else series.rows()
 
-    def latest(self, job: str) -> Measure | None:
-        """The newest batch of a job; None when there is none, or its metrics are not kept."""
+    def latest(self, job: str) -> BatchMetrics | None:
+        """Return the newest batch of a job; None when there is none, or its metrics are not kept."""
         with self._lock:
             series = self._series.get(job)
             return None if series is None else series.newest
@@ -264,8 +264,8 @@ class Metrics:
             found = (series.take_changes(job) for job, series in self._series.items())
             return tuple(changes for changes in found if changes is not None), forgotten
 
-    def rewrite(self) -> None:
+    def mark_unwritten(self) -> None:
         """The file has nothing of what there is."""
         with self._lock:
             for series in self._series.values():
-                series.rewrite()
+                series.mark_unwritten()

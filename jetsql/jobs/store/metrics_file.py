@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from jetsql.jobs.store.metrics import LEVELS, Changes, Measure, Metrics, Series
+from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Metrics, Series
 from jetsql.jobs.store.store_file import StoreFile
 
 VERSION: Final = 2
@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, type[sa.types.TypeEngine[Any]]]] = {"int": sa.Integer
 
 
 def _column(name: str, kind: str) -> sa.Column[Any]:
-    """kind: the type hint of a field of `Measure`."""
+    """kind: the type hint of a field of `BatchMetrics`."""
     plain = kind.removesuffix(" | None")
     return sa.Column(name, _TYPES.get(plain, sa.Text), nullable=plain != kind)
 
@@ -40,10 +40,10 @@ _MEASURES: Final = sa.Table(
     sa.Column("job", sa.Text, primary_key=True),
     sa.Column("level", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
-    *(_column(item.name, str(item.type)) for item in fields(Measure)),
+    *(_column(item.name, str(item.type)) for item in fields(BatchMetrics)),
     sqlite_with_rowid=False,
 )
-_FIELDS: Final = tuple(item.name for item in fields(Measure))
+_FIELDS: Final = tuple(item.name for item in fields(BatchMetrics))
 _BY_SOURCE: Final = ("lag", "lag_seconds")
 _SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEFAULT '{}'"
 
@@ -67,7 +67,7 @@ class MetricsFile:
             self._metrics.restore({job: series for job, series in saved.items() if job in jobs})
             self._change((), saved.keys() - set(jobs))
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError, ValueError) as error:
-            self._begin_anew(error)
+            self._replace_file(error)
         self._thread = Thread(target=self._loop, name="jetsql-metrics", daemon=True)
         self._thread.start()
 
@@ -90,9 +90,9 @@ class MetricsFile:
             self._forgotten = set()
         except sa.exc.OperationalError as error:
             _LOG.error("Metrics could not be written to %s: %s. They will be.", self._path, error.orig)
-            self._metrics.rewrite()
+            self._metrics.mark_unwritten()
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
-            self._begin_anew(error)
+            self._replace_file(error)
 
     def _loop(self) -> None:
         while not self._ended.wait(WRITE_SECONDS):
@@ -132,7 +132,7 @@ class MetricsFile:
             for change in changes:
                 _write(connection, change)
 
-    def _begin_anew(self, error: Exception) -> None:
+    def _replace_file(self, error: Exception) -> None:
         """The file is of no use: it is moved aside, and what is in memory is written to a new one."""
         aside = Path(f"{self._path}.damaged")
         why = getattr(error, "orig", None) or error
@@ -140,7 +140,7 @@ class MetricsFile:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
-        self._metrics.rewrite()
+        self._metrics.mark_unwritten()
         try:
             for end in ("-wal", "-shm"):
                 Path(f"{self._path}{end}").unlink(missing_ok=True)
@@ -162,14 +162,14 @@ def _write(connection: sa.Connection, changes: Changes) -> None:
         connection.execute(_MEASURES.insert(), rows)
 
 
-def _values(measure: Measure) -> dict[str, object]:
+def _values(measure: BatchMetrics) -> dict[str, object]:
     values: dict[str, Any] = {name: getattr(measure, name) for name in _FIELDS}
     return {**values, **{name: json.dumps(dict(values[name])) for name in _BY_SOURCE}}
 
 
-def _measure(values: list[Any]) -> Measure:
+def _measure(values: list[Any]) -> BatchMetrics:
     named = dict(zip(_FIELDS, values, strict=True))
-    return Measure(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
+    return BatchMetrics(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

@@ -13,23 +13,22 @@ Imported only when a migration is due.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 
 from jetsql.failpoints import failpoint
+from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
 from jetsql.jobs.store.store_file import StoreFile
 
-Step = Callable[[Operations], object]
+MigrationStep = Callable[[Operations], object]
 
 
 def migrate(engine: sa.Engine, file: StoreFile, found: int) -> None:
@@ -68,27 +67,26 @@ def _snapshots(operations: Operations) -> None:
 
 
 def _operators(operations: Operations) -> None:
-    """Version 3: the stateful operators of a query as data, where the version before had sentences."""
+    """Version 3: the stateful operators of a query as data."""
+    _upgrade_records(operations, 2)
+
+
+def _new_names(operations: Operations) -> None:
+    """Version 4: fields and events by their names of today."""
+    _upgrade_records(operations, 3)
+    rename = sa.text("UPDATE history SET title = :new WHERE title = :old")
+    for old, new in RENAMED_EVENTS.items():
+        operations.get_bind().execute(rename, {"old": old, "new": new})
+
+
+def _upgrade_records(operations: Operations, version: int) -> None:
+    """Upgrade the records of a version by one step. A malformed one stays: the store reports it when it is read."""
     connection = operations.get_bind()
     for table in ("jobs", "snapshots"):
         update = sa.text(f"UPDATE {table} SET record = :record WHERE id = :id")
         for record_id, text in connection.execute(sa.text(f"SELECT id, record FROM {table}")).all():
-            try:
-                changed = _with_operators(json.loads(text))
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # the store reports a damaged record when it is read
-            connection.execute(update, {"id": record_id, "record": json.dumps(changed, ensure_ascii=False)})
-
-
-def _with_operators(record: dict[str, Any]) -> dict[str, Any]:
-    for version in (record, record.get("proposed"), record.get("previous")):
-        if version is not None:
-            analysis = version["plan"]["analysis"]
-            states = (re.fullmatch(r"state \d+: (.*)", fact, re.DOTALL) for fact in analysis.pop("fingerprint", ()))
-            operators = (state[1].partition("; ") for state in states if state)
-            analysis["operators"] = [{"kind": kind, "meaning": meaning} for kind, _, meaning in operators]
-    return record
+            connection.execute(update, {"id": record_id, "record": upgrade_text(text, version, version + 1)})
 
 
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[Step]] = (_snapshots, _operators)
+STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names)

@@ -17,8 +17,9 @@ from typing import Final, TypeVar
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.serialization import MalformedRecord, decode
+from jetsql.jobs.store.record_versions import upgrade_text
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 # The tables, with the version of the store that brought them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Contents:
+class StoreContents:
     """What is in a store. unreadable: what is wrong with the records that are not among them, a sentence each."""
 
     version: int
@@ -47,7 +48,7 @@ class StoreFile:
         """Make it, empty. It may come to hold secrets, so only its owner may read it, from the first byte on."""
         os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
 
-    def look_through(self) -> int | None:
+    def inspect(self) -> int | None:
         """The version of the store in it; None when there is no file or an empty database.
 
         Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a place that can't be used.
@@ -58,10 +59,10 @@ class StoreFile:
             version = self._version(connection, "quick_check")
             if version is not None:
                 for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
-                    self._check_record(str(job_id), str(record))
+                    self._check_record(str(job_id), upgrade_text(str(record), version))
         return version
 
-    def contents(self) -> Contents | None:
+    def contents(self) -> StoreContents | None:
         """Everything in it, and what can't be read; None when there is no file or an empty database.
 
         Raises EngineError STORE_DAMAGED, STORE_TOO_NEW, HOME_NOT_USABLE when nothing can be read.
@@ -74,7 +75,7 @@ class StoreFile:
                 raise
             return self._contents()  # an engine has opened it meanwhile
 
-    def _contents(self) -> Contents | None:
+    def _contents(self) -> StoreContents | None:
         if not self._has_bytes():
             return None
         try:
@@ -82,7 +83,7 @@ class StoreFile:
                 version = self._version(connection, "integrity_check")
                 return None if version is None else _contents(connection, version)
         except (OSError, sqlite3.Error) as error:
-            raise self.error_of(error) from error
+            raise self.translate_error(error) from error
 
     def _has_bytes(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
@@ -107,31 +108,31 @@ class StoreFile:
         """None for an empty database. check: the name of SQLite's pragma."""
         found = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
         if found != "ok":
-            raise self.damaged(str(found))
+            raise self.damaged_error(str(found))
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         return self._stated_version(connection, tables) if tables else None
 
     def _stated_version(self, connection: sqlite3.Connection, tables: set[str]) -> int:
         if "meta" not in tables:
-            raise self.damaged("it is a database, but not a JetSQL store")
+            raise self.damaged_error("it is a database, but not a JetSQL store")
         meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
         version = meta.get("version")
         if version is None:
-            raise self.damaged("it does not say its version")
+            raise self.damaged_error("it does not say its version")
         if not version.isdecimal() or int(version) < 1:
-            raise self.damaged(f"its version is {version!r}")
+            raise self.damaged_error(f"its version is {version!r}")
         if int(version) > VERSION:
             raise self._too_new(version, meta.get("written_by"))
         missing = sorted(table for table, since in TABLES.items() if since <= int(version) and table not in tables)
         if missing:
-            raise self.damaged(f"it lacks the tables {', '.join(missing)}")
+            raise self.damaged_error(f"it lacks the tables {', '.join(missing)}")
         return int(version)
 
     def _check_record(self, job_id: str, record: str) -> None:
         try:
             decode(Job, record)
         except MalformedRecord as error:
-            raise self.damaged_record(f"job {job_id}", error) from error
+            raise self.damaged_record_error(f"job {job_id}", error) from error
 
     def _too_new(self, version: str, written_by: str | None) -> EngineError:
         by = f", written by JetSQL {written_by}" if written_by else ""
@@ -141,32 +142,33 @@ class StoreFile:
             hint="Install the newer JetSQL, or use another home folder.",
         )
 
-    def error_of(self, error: BaseException) -> EngineError:
-        """The system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at fault."""
+    def translate_error(self, error: BaseException) -> EngineError:
+        """Return the system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at
+        fault."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if isinstance(error, OSError) or (isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR):
             hint = "See whose it is, who may write to it and the files beside it, and whether the disk is full."
             return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.", hint=hint)
-        return self.damaged(str(error))
+        return self.damaged_error(str(error))
 
-    def damaged(self, what: str) -> EngineError:
+    def damaged_error(self, what: str) -> EngineError:
         return EngineError(
             "STORE_DAMAGED",
             f"The store {self.path} is damaged: {what} (this JetSQL reads version {VERSION}).",
             hint="It was left as it is. Restore it from a copy, or move it away to begin with an empty one.",
         )
 
-    def damaged_record(self, of: str, error: MalformedRecord) -> EngineError:
-        return self.damaged(f"the record of {of} can't be read ({error})")
+    def damaged_record_error(self, of: str, error: MalformedRecord) -> EngineError:
+        return self.damaged_error(f"the record of {of} can't be read ({error})")
 
 
-def _contents(connection: sqlite3.Connection, version: int) -> Contents:
+def _contents(connection: sqlite3.Connection, version: int) -> StoreContents:
     unreadable: list[str] = []
 
     def records(kind: type[T], table: str) -> Iterator[T]:
         for record_id, record in connection.execute(f"SELECT id, record FROM {table} ORDER BY id"):
             try:
-                yield decode(kind, str(record))
+                yield decode(kind, upgrade_text(str(record), version))
             except MalformedRecord as error:
                 unreadable.append(f"The record of {kind.__name__.lower()} {record_id} can't be read ({error}).")
 
@@ -176,4 +178,4 @@ def _contents(connection: sqlite3.Connection, version: int) -> Contents:
     for number, job_id, *statuses in connection.execute("SELECT number, job, before, after FROM history"):
         if not known.issuperset(statuses) or statuses[1] is None:
             unreadable.append(f"Row {number} of the history of job {job_id} can't be read (its status is unknown).")
-    return Contents(version, jobs, snapshots, tuple(unreadable))
+    return StoreContents(version, jobs, snapshots, tuple(unreadable))

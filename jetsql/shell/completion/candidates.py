@@ -1,7 +1,7 @@
-"""What completion offers: candidates, and the gathering of those that fit what is half-written.
+"""Candidates of completion, and the collector that keeps those that match the half-written word.
 
-The user's own way of writing decides: words come in the case that is being typed, names get back quotes where they need
-them, and nothing is offered that does not begin as the half-written word does.
+Keywords are offered in the case that is being typed, names get back quotes where they need them, and only what begins
+like the half-written word is offered.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jetsql.language import AtCursor
 from jetsql.language.tokens import Kind
 
 
-class Sort(Enum):
-    """What a candidate is; the value is what people call it."""
+class CandidateKind(Enum):
+    """The kinds of candidates; the value is shown in the menu."""
 
     KEYWORD = "keyword"
     COLUMN = "column"
@@ -40,20 +40,17 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One thing that could stand at the cursor. text: goes in the place of what stands from `start` up to the cursor.
+    """A completion of the text at the cursor."""
 
-    display: its name for the menu. about: a line that explains it, may be empty.
-    """
-
-    text: str
+    text: str  # replaces the text from `start` up to the cursor
     start: int
-    display: str
-    sort: Sort
-    about: str = ""
+    display: str  # in the menu
+    kind: CandidateKind
+    description: str = ""  # one line, may be empty
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Words that a parser takes for something else where a name could stand, Spark's and ours.
+# Words that Spark's or our parser reads as keywords where a name is allowed.
 _RESERVED: Final = frozenset(
     "ALL AND ANTI ANY AS BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS DISTINCT ELSE END"
     " ESCAPE EXCEPT EXISTS EXTENDED FALSE FETCH FILTER FOR FROM FULL GRANT GROUP HAVING IF IN INNER INTERSECT"
@@ -63,10 +60,10 @@ _RESERVED: Final = frozenset(
 )
 
 
-class Offers:
-    """Gathers the candidates of one place.
+class CandidateCollector:
+    """Collects the candidates of one place.
 
-    lower: words are offered in lower case where nothing half-written tells.
+    lower: offer keywords in lower case unless the half-written word decides.
     """
 
     def __init__(self, at: AtCursor, *, lower: bool) -> None:
@@ -78,64 +75,65 @@ class Offers:
         if self.quote in ("'", '"'):
             self.prefix = written.lstrip("rR")[1:]
         self._closed = at.closed
-        letters = [letter for letter in self.prefix if letter.isalpha()]
-        self._lower = all(letter.islower() for letter in letters) if letters and not self.quote else lower
-        self._upper = bool(letters) and all(letter.isupper() for letter in letters)
-        self._found: dict[tuple[str, Sort], Candidate] = {}
+        cased = [letter for letter in self.prefix if letter.isalpha()]
+        self._lower = all(letter.islower() for letter in cased) if cased and not self.quote else lower
+        self._upper = bool(cased) and all(letter.isupper() for letter in cased)
+        self._candidates: dict[tuple[str, CandidateKind], Candidate] = {}
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        return tuple(self._found.values())
+        """Return the candidates in the order in which they were added."""
+        return tuple(self._candidates.values())
 
-    def words(self, words: Iterable[str], about: str = "") -> None:
-        """Keywords, given in capitals."""
+    def add_keywords(self, words: Iterable[str], description: str = "") -> None:
+        """Add keywords, given in capitals."""
         for word in words:
-            if not self.quote and self._fits(word):
-                self._add(word.lower() if self._lower else word, word, Sort.KEYWORD, about)
+            if not self.quote and self._matches(word):
+                self._add(word.lower() if self._lower else word, word, CandidateKind.KEYWORD, description)
 
-    def names(self, names: Iterable[str], sort: Sort, about: str = "") -> None:
+    def add_names(self, names: Iterable[str], kind: CandidateKind, description: str = "") -> None:
         for name in names:
-            self.name(name, sort, about)
+            self.add_name(name, kind, description)
 
-    def name(self, name: str, sort: Sort, about: str = "") -> None:
-        """A name, in back quotes where it needs them or has begun with one."""
-        if self.quote in ("'", '"') or not self._fits(name) or not name:
+    def add_name(self, name: str, kind: CandidateKind, description: str = "") -> None:
+        """Add a name, in back quotes if it needs them or begins with one."""
+        if self.quote in ("'", '"') or not self._matches(name) or not name:
             return
         if self.quote:
-            self._add(quoted_name(name)[: -1 if self._closed else None], name, sort, about)
+            self._add(quoted_name(name)[: -1 if self._closed else None], name, kind, description)
         else:
-            self._add(name_text(name), name, sort, about)
+            self._add(quote_if_needed(name), name, kind, description)
 
-    def functions(self, names: Iterable[tuple[str, str]]) -> None:
-        """Functions with what is to be said of them; an opening parenthesis comes with the name."""
-        for name, about in names:
-            if not self.quote and _PLAIN.fullmatch(name) and self._fits(name):
-                self._add((name.upper() if self._upper else name) + "(", name, Sort.FUNCTION, about)
+    def add_functions(self, names: Iterable[tuple[str, str]]) -> None:
+        """Add functions, given with their descriptions; an opening parenthesis follows the name."""
+        for name, description in names:
+            if not self.quote and _PLAIN.fullmatch(name) and self._matches(name):
+                self._add((name.upper() if self._upper else name) + "(", name, CandidateKind.FUNCTION, description)
 
-    def text(self, value: str, sort: Sort, about: str = "", behind: str = "") -> None:
-        """A string's value, in quotes. behind: is written after it, unless the string's end stands there already."""
-        if self.quote == "`" or not self._fits(value):
+    def add_string(self, value: str, kind: CandidateKind, description: str = "", suffix: str = "") -> None:
+        """Add a string value in quotes. suffix: follows it, unless the closing quote is already there."""
+        if self.quote == "`" or not self._matches(value):
             return
         if self.quote:
-            closing = "" if self._closed else self.quote + behind
+            closing = "" if self._closed else self.quote + suffix
             escaped = quoted_text(value)[1:-1] if self.quote == "'" else value.replace("\\", "\\\\").replace('"', '\\"')
-            self._add(self.quote + escaped + closing, value, sort, about)
+            self._add(self.quote + escaped + closing, value, kind, description)
         elif not self.prefix:
-            self._add(quoted_text(value) + behind, value, sort, about)
+            self._add(quoted_text(value) + suffix, value, kind, description)
 
-    def plain(self, text: str, sort: Sort, about: str = "") -> None:
-        """A text as it is."""
-        if not self.quote and self._fits(text):
-            self._add(text, text, sort, about)
+    def add_plain(self, text: str, kind: CandidateKind, description: str = "") -> None:
+        """Add a text unchanged."""
+        if not self.quote and self._matches(text):
+            self._add(text, text, kind, description)
 
-    def _fits(self, text: str) -> bool:
+    def _matches(self, text: str) -> bool:
         return text[: len(self.prefix)].lower() == self.prefix.lower()
 
-    def _add(self, text: str, display: str, sort: Sort, about: str) -> None:
-        self._found.setdefault((text, sort), Candidate(text, self.start, display, sort, about))
+    def _add(self, text: str, display: str, kind: CandidateKind, description: str) -> None:
+        self._candidates.setdefault((text, kind), Candidate(text, self.start, display, kind, description))
 
 
-def name_text(name: str) -> str:
-    """A name as a statement takes it: plain where it can be."""
+def quote_if_needed(name: str) -> str:
+    """Return a name as statements take it, quoted only if necessary."""
     plain = _PLAIN.fullmatch(name) is not None and name.upper() not in _RESERVED
     return name if plain else quoted_name(name)

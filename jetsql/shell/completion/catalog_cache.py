@@ -1,8 +1,8 @@
-"""Keeps the names for completion: asks the engine on a thread of its own for what the text at the prompt needs.
+"""Cache the names for completion: a thread queries the engine for what the text at the prompt needs.
 
-Nothing is asked while nobody types, nothing twice while it is fresh, and columns only of tables that the text names. It
-asks in the shell's own session, beside the statements, because only there its temporary views are seen. An engine that
-is gone, busy or of another mind is no error here: then there are fewer names.
+Nothing is queried while the user does not type, nothing twice while it is fresh, and columns only for tables named in
+the text. The queries run in the shell's own session, parallel to the statements, because only that session has its
+temporary views. An engine that is gone, busy or refuses is no error here: there are fewer names then.
 """
 
 from __future__ import annotations
@@ -19,128 +19,131 @@ from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.model.job import Status, quoted_name
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.keyword_places import BEFORE_OPERAND
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, Known, Names, SnapshotName, TableName
-from jetsql.shell.completion.needed_names import Fact, Topic, needs_of
-from jetsql.shell.session.background_threads import Failed, go_on
+from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
+from jetsql.shell.completion.needed_names import NameNeed, NameTopic, needed_names
+from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
 from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
-from jetsql.shell.session.session_state import words
+from jetsql.shell.session.statement_effects import first_words
 
-# For how long an answer is good while somebody types: others have the engine too.
-_GOOD_SECONDS: Final = {
-    Topic.JOBS: 2.0,
-    Topic.SNAPSHOTS: 5.0,
-    Topic.TABLES: 60.0,
-    Topic.COLUMNS: 60.0,
-    Topic.SCHEMAS: 60.0,
-    Topic.FUNCTIONS: 3600.0,
-    Topic.CONFS: 3600.0,
+# How long names stay fresh while the user types: other clients change them too.
+_FRESH_SECONDS: Final = {
+    NameTopic.JOBS: 2.0,
+    NameTopic.SNAPSHOTS: 5.0,
+    NameTopic.TABLES: 60.0,
+    NameTopic.COLUMNS: 60.0,
+    NameTopic.SCHEMAS: 60.0,
+    NameTopic.FUNCTIONS: 3600.0,
+    NameTopic.CONFS: 3600.0,
 }
 # The prompt is to stand first; loading the grammar would hold it up.
-_WARM_AFTER_SECONDS: Final = 0.3
-_LEAVE_SECONDS: Final = 0.2
+_WARM_UP_SECONDS: Final = 0.3
+_CLOSE_SECONDS: Final = 0.2
 
-_MOVING: Final = frozenset({Topic.JOBS, Topic.SNAPSHOTS})
-_CATALOG: Final = frozenset({Topic.TABLES, Topic.COLUMNS, Topic.SCHEMAS})
+_JOB_TOPICS: Final = frozenset({NameTopic.JOBS, NameTopic.SNAPSHOTS})
+_CATALOG_TOPICS: Final = frozenset({NameTopic.TABLES, NameTopic.COLUMNS, NameTopic.SCHEMAS})
 # What is old news after a statement that begins so; other statements change no name.
-_CHANGES: Final = {
-    "CREATE": _MOVING | _CATALOG,
-    "DROP": _MOVING | _CATALOG,
-    "ALTER": _MOVING | _CATALOG,
-    "REPLACE": _CATALOG,
-    "CACHE": _CATALOG,
-    "USE": frozenset({Topic.FUNCTIONS}),
-    "BEGIN": _MOVING | _CATALOG,
-    "SUSPEND": _MOVING,
-    "RESUME": _MOVING,
-    "RESTART": _MOVING,
-    "WAIT": _MOVING,
+_STALE_AFTER: Final = {
+    "CREATE": _JOB_TOPICS | _CATALOG_TOPICS,
+    "DROP": _JOB_TOPICS | _CATALOG_TOPICS,
+    "ALTER": _JOB_TOPICS | _CATALOG_TOPICS,
+    "REPLACE": _CATALOG_TOPICS,
+    "CACHE": _CATALOG_TOPICS,
+    "USE": frozenset({NameTopic.FUNCTIONS}),
+    "BEGIN": _JOB_TOPICS | _CATALOG_TOPICS,
+    "SUSPEND": _JOB_TOPICS,
+    "RESUME": _JOB_TOPICS,
+    "RESTART": _JOB_TOPICS,
+    "WAIT": _JOB_TOPICS,
 }
 
 
 class CatalogCache:
-    """changed: called on the keeper's thread when there are new names. failed: told there what nobody foresaw."""
+    """The cache.
 
-    def __init__(self, link: EngineConnection, changed: Callable[[], None], failed: Failed) -> None:
-        self._link = link
-        self._changed = changed
-        self._failed = failed
+    on_change: called on the cache's thread with new names. on_failure: called there with unexpected errors.
+    """
+
+    def __init__(self, connection: EngineConnection, on_change: Callable[[], None], on_failure: FailureHandler) -> None:
+        self._connection = connection
+        self._on_change = on_change
+        self._on_failure = on_failure
         self._names = Names()
-        self._fresh: dict[Fact, float] = {}
+        self._loaded_at: dict[NameNeed, float] = {}
         self._typed: tuple[str, int] | None = None
         self._woken = threading.Event()
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
-        self._beside = BackgroundConnection()
-        self._thread = threading.Thread(target=self._keep, name="names", daemon=True)
+        self._background = BackgroundConnection()
+        self._thread = threading.Thread(target=self._run, name="names", daemon=True)
 
     @property
     def names(self) -> Names:
-        """What is known at this moment, for the session's schema."""
-        schema = self._link.state.schema
+        """Return what is known now, for the session's schema."""
+        schema = self._connection.state.schema
         return self._names if self._names.schema == schema else replace(self._names, schema=schema)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._thread.start()
 
     def close(self) -> None:
-        """A question that is under way holds nobody up."""
-        self._over.set()
+        """Stop the thread; a running query does not delay this."""
+        self._stopped.set()
         self._woken.set()
-        self._thread.join(_LEAVE_SECONDS)
+        self._thread.join(_CLOSE_SECONDS)
 
-    def want(self, text: str, cursor: int) -> None:
-        """Somebody types this; what it needs will be asked for. Costs nothing."""
+    def request(self, text: str, cursor: int) -> None:
+        """Load what completion of this text needs. Returns immediately."""
         self._typed = (text, cursor)
         self._woken.set()
 
-    def wake(self) -> None:
-        """The link has changed: what could not be asked for before may be there now."""
-        if self._link.now is not self._beside.source:
+    def wake_up(self) -> None:
+        """Retry after a change of the connection: what could not be loaded may be available."""
+        if self._connection.current is not self._background.source:
             self._woken.set()
 
-    def statement_done(self, text: str) -> None:
-        """A statement has succeeded that may have changed names: they are asked for again when they are needed."""
-        first = words(text)
-        topics = _CHANGES.get(first[0] if first else "", frozenset())
+    def expire_names(self, text: str) -> None:
+        """Expire the names that a successful statement may have changed; they are loaded again when needed."""
+        first = first_words(text)
+        topics = _STALE_AFTER.get(first[0] if first else "", frozenset())
         if "FUNCTION" in first:
-            topics |= {Topic.FUNCTIONS}
+            topics |= {NameTopic.FUNCTIONS}
         with self._lock:
-            self._fresh = {fact: asked for fact, asked in self._fresh.items() if fact.topic not in topics}
+            self._loaded_at = {need: loaded for need, loaded in self._loaded_at.items() if need.topic not in topics}
 
-    def _keep(self) -> None:
-        self._woken.wait(_WARM_AFTER_SECONDS)
+    def _run(self) -> None:
+        self._woken.wait(_WARM_UP_SECONDS)
         complete("SHOW ", 5, self._names)  # loads the grammar, before most keys need it
-        gc.freeze()  # what is loaded stays; to look through it for garbage would hold up some key for 40 ms
-        go_on(self._turn, self._over, self._failed)
+        gc.freeze()  # collecting garbage among what stays loaded would delay some key by 40 ms
+        run_until_stopped(self._wait_and_load, self._stopped, self._on_failure)
         self._forget()
 
-    def _turn(self) -> None:
+    def _wait_and_load(self) -> None:
         self._woken.wait()
         self._woken.clear()
-        self._ask_all()
+        self._load_needed()
 
-    def _ask_all(self) -> None:
-        """Everything that the text needs and that is not fresh; what the answers bring up is needed too."""
-        while self._typed is not None and not self._over.is_set():
-            fact = next((each for each in needs_of(*self._typed, self.names) if not self._is_fresh(each)), None)
-            if fact is None or not self._asked(fact):
+    def _load_needed(self) -> None:
+        """Load everything that the text needs and that is not fresh, including needs that arise from loaded names."""
+        while self._typed is not None and not self._stopped.is_set():
+            need = next((each for each in needed_names(*self._typed, self.names) if not self._is_fresh(each)), None)
+            if need is None or not self._load(need):
                 return
-            self._changed()
+            self._on_change()
 
-    def _is_fresh(self, fact: Fact) -> bool:
-        asked = self._fresh.get(fact)
-        return asked is not None and monotonic() - asked < _GOOD_SECONDS[fact.topic]
+    def _is_fresh(self, need: NameNeed) -> bool:
+        loaded = self._loaded_at.get(need)
+        return loaded is not None and monotonic() - loaded < _FRESH_SECONDS[need.topic]
 
-    def _asked(self, fact: Fact) -> bool:
-        """Whether the engine had an answer, if only that it has none."""
-        began = monotonic()
+    def _load(self, need: NameNeed) -> bool:
+        """Load a need. Return whether the engine answered, even with an error."""
+        started = monotonic()
         try:
             engine = self._engine()
             if engine is None:
                 return False
             with self._lock:
-                self._fresh[fact] = began
-            self._names = _ANSWERS[fact.topic](engine, fact, self.names)
+                self._loaded_at[need] = started
+            self._names = _LOADERS[need.topic](engine, need, self.names)
         except EngineError:
             self._forget()
             return False
@@ -151,72 +154,72 @@ class CatalogCache:
         return True
 
     def _engine(self) -> RemoteEngine | None:
-        """The link's own engine, on a connection of ours; a new one knows other temporary views, if not more."""
-        source = self._link.now
-        if source is not self._beside.source:
+        """Return the shell's engine on a connection of the cache; a new engine has other temporary views."""
+        source = self._connection.current
+        if source is not self._background.source:
             self._forget()
-        return None if source is None else self._beside.of(source)
+        return None if source is None else self._background.open_for(source)
 
     def _forget(self) -> None:
-        self._beside.leave()
+        self._background.close()
         with self._lock:
-            self._fresh.clear()
+            self._loaded_at.clear()
 
 
-def _jobs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    told = engine.ask("GET", "/v1/jobs?all=true")["jobs"]
-    return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in told))
+def _jobs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+    jobs = engine.request("GET", "/v1/jobs?all=true")["jobs"]
+    return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in jobs))
 
 
-def _snapshots(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
+def _snapshots(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     rows = engine.run("SHOW SNAPSHOTS").records
     return replace(names, snapshots=tuple(SnapshotName(row["name"], row["job"]) for row in rows))
 
 
-def _schemas(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
+def _schemas(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     return replace(names, schemas=tuple(row["namespace"] for row in engine.run("SHOW SCHEMAS").records))
 
 
-def _tables(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    """The tables and views of a schema, and the temporary views, which come with those of any."""
-    place = f" IN {quoted_name(fact.schema)}"
-    views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{place}").records}
-    rows = list(engine.run(f"SHOW TABLES{place}").records)
-    kept = tuple(
+def _tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+    """Load the tables and views of a schema, and the temporary views, which Spark lists with any schema."""
+    in_schema = f" IN {quoted_name(need.schema)}"
+    views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{in_schema}").records}
+    rows = list(engine.run(f"SHOW TABLES{in_schema}").records)
+    permanent = tuple(
         TableName(row["tableName"], (row["tableName"], False) in views) for row in rows if not row["isTemporary"]
     )
     temporary = tuple(TableName(row["tableName"], True) for row in rows if row["isTemporary"])
-    return replace(names, tables={**names.tables, fact.schema: kept, TEMPORARY: temporary})
+    return replace(names, tables={**names.tables, need.schema: permanent, TEMPORARY: temporary})
 
 
-def _columns(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    schema = f"{quoted_name(fact.schema)}." if fact.schema != TEMPORARY else ""
-    found: list[Known] = []
-    for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(fact.table)}").records:
+def _columns(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+    schema = f"{quoted_name(need.schema)}." if need.schema != TEMPORARY else ""
+    columns: list[KnownName] = []
+    for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(need.table)}").records:
         if not row["col_name"] or row["col_name"].startswith("# "):
             break  # partitions and other matters
-        found.append(Known(row["col_name"], row["data_type"]))
-    return replace(names, columns={**names.columns, fact.key: tuple(found)})
+        columns.append(KnownName(row["col_name"], row["data_type"]))
+    return replace(names, columns={**names.columns, need.table_key: tuple(columns)})
 
 
-def _functions(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
-    told = {row["function"].rsplit(".", 1)[-1] for row in engine.run("SHOW FUNCTIONS").records}
-    called = (name for name in told if name.upper() not in BEFORE_OPERAND)  # Spark lists NOT, AND and LIKE too
-    return replace(names, functions=tuple(Known(name) for name in sorted(called)))
+def _functions(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+    listed = {row["function"].rsplit(".", 1)[-1] for row in engine.run("SHOW FUNCTIONS").records}
+    called = (name for name in listed if name.upper() not in BEFORE_OPERAND)  # Spark lists NOT, AND and LIKE too
+    return replace(names, functions=tuple(KnownName(name) for name in sorted(called)))
 
 
-def _confs(engine: RemoteEngine, fact: Fact, names: Names) -> Names:
+def _confs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     rows = engine.run("SET -v").records
-    known = (Known(row["key"], " ".join((row["meaning"] or "").split()).partition(". ")[0]) for row in rows)
+    known = (KnownName(row["key"], " ".join((row["meaning"] or "").split()).partition(". ")[0]) for row in rows)
     return replace(names, confs=tuple(sorted(known, key=lambda conf: conf.name)))
 
 
-_ANSWERS: Final[dict[Topic, Callable[[RemoteEngine, Fact, Names], Names]]] = {
-    Topic.JOBS: _jobs,
-    Topic.SNAPSHOTS: _snapshots,
-    Topic.SCHEMAS: _schemas,
-    Topic.TABLES: _tables,
-    Topic.COLUMNS: _columns,
-    Topic.FUNCTIONS: _functions,
-    Topic.CONFS: _confs,
+_LOADERS: Final[dict[NameTopic, Callable[[RemoteEngine, NameNeed, Names], Names]]] = {
+    NameTopic.JOBS: _jobs,
+    NameTopic.SNAPSHOTS: _snapshots,
+    NameTopic.SCHEMAS: _schemas,
+    NameTopic.TABLES: _tables,
+    NameTopic.COLUMNS: _columns,
+    NameTopic.FUNCTIONS: _functions,
+    NameTopic.CONFS: _confs,
 }

@@ -1,4 +1,4 @@
-"""What fits where JetSQL's grammar wants something of the user's: jobs that suit the verb, options, snapshots."""
+"""Complete what JetSQL's grammar takes from the user: jobs that suit the verb, options, snapshots."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from jetsql.jobs.model.job import Status
 from jetsql.jobs.planning.options import OPTIONS, OptionSpec, folded, spec_of
 from jetsql.language import Slot
 from jetsql.language.tokens import Kind, Token, unquote
-from jetsql.shell.completion.candidates import Offers, Sort
+from jetsql.shell.completion.candidates import CandidateCollector, CandidateKind
 from jetsql.shell.completion.known_names import JobName, Names
 
 _SUSPENDED: Final = frozenset({Status.SUSPENDED})
-_GOING: Final = frozenset({Status.RUNNING, Status.STARTING, Status.NOT_RUNNING})
-_LIVE: Final = frozenset(status for status in Status if not status.final)
+_ACTIVE: Final = frozenset({Status.RUNNING, Status.STARTING, Status.NOT_RUNNING})
+_LIVE: Final = frozenset(status for status in Status if not status.is_final)
 _ALL: Final = frozenset(Status)
 _STATUSES: Final = {
-    "SUSPEND": _GOING,
+    "SUSPEND": _ACTIVE,
     "RESUME": _SUSPENDED,
-    "RESTART": _GOING,
+    "RESTART": _ACTIVE,
     "ALTER": _LIVE,
     "DROP": _LIVE,
     "WAIT": _LIVE,
     "CREATE": _LIVE,  # CREATE SNAPSHOT ... FOR JOB
     "EXPLAIN": _LIVE,
 }
-_CONFS: Final = "spark."
+_CONF_PREFIX: Final = "spark."
 
 
 def statuses_for(before: Sequence[Token]) -> frozenset[Status]:
-    """The statuses of the jobs that a statement which begins so can be about."""
+    """Return the statuses of jobs to which a statement with this beginning applies."""
     return _STATUSES.get(before[0].word if before else "", _ALL)
 
 
-def words_for(words: Iterable[str], before: Sequence[Token], names: Names) -> tuple[str, ...]:
-    """The words of ALTER JOB that fit the job's status; all of any other statement."""
+def applicable_keywords(words: Iterable[str], before: Sequence[Token], names: Names) -> tuple[str, ...]:
+    """Return the keywords of ALTER JOB that fit the job's status; all keywords for other statements."""
     words = tuple(words)
     if [token.word for token in before[:2]] != ["ALTER", "JOB"] or len(before) != 3:
         return words
@@ -51,99 +51,105 @@ def words_for(words: Iterable[str], before: Sequence[Token], names: Names) -> tu
 def _job(token: Token, names: Names) -> JobName | None:
     if token.kind is Kind.STRING:
         return next((job for job in names.jobs if job.id == unquote(token.text)), None)
-    wanted = (unquote(token.text) if token.kind is Kind.QUOTED else token.text).casefold()
-    return next((job for job in _by_name(names.jobs) if job.name.casefold() == wanted), None)
+    name = (unquote(token.text) if token.kind is Kind.QUOTED else token.text).casefold()
+    return next((job for job in _job_by_name(names.jobs) if job.name.casefold() == name), None)
 
 
-def _by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
-    """The job that each name means: the live one, else the newest."""
-    found: dict[str, JobName] = {}
+def _job_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
+    """Return the job that each name refers to: the live one, otherwise the newest."""
+    result: dict[str, JobName] = {}
     for job in jobs:
         key = job.name.casefold()
-        if key not in found or (found[key].status.final and not job.status.final):
-            found[key] = job
-    return tuple(found.values())
+        if key not in result or (result[key].status.is_final and not job.status.is_final):
+            result[key] = job
+    return tuple(result.values())
 
 
-def offer_slots(
-    slots: Iterable[Slot], before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers
+def add_slots(
+    slots: Iterable[Slot], before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
-    """Candidates for what the grammar wants next."""
+    """Add candidates for what the grammar takes next."""
     for slot in slots:
-        offer = _OFFERS.get(slot)
+        offer = _SLOT_LOADERS.get(slot)
         if offer is not None:
-            offer(before, behind, names, offers)
+            offer(before, after, names, collector)
 
 
-def _job_names(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
+def _job_names(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
     statuses = statuses_for(before)
-    for job in _by_name(names.jobs):
+    for job in _job_by_name(names.jobs):
         if job.status in statuses:
-            offers.name(job.name, Sort.JOB, job.status.value)
+            collector.add_name(job.name, CandidateKind.JOB, job.status.value)
 
 
-def _job_ids(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
-    if offers.quote:
+def _job_ids(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+    if collector.quote:
         for job in names.jobs:
             if job.status in statuses_for(before):
-                offers.text(job.id, Sort.JOB, f"{job.name}, {job.status.value}")
+                collector.add_string(job.id, CandidateKind.JOB, f"{job.name}, {job.status.value}")
 
 
-def _replaced_jobs(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
+def _replaced_jobs(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     if any(token.word == "REPLACE" for token in before):
-        for job in _by_name(names.jobs):
+        for job in _job_by_name(names.jobs):
             if job.status in _LIVE:
-                offers.name(job.name, Sort.JOB, f"{job.status.value}; would be replaced")
+                collector.add_name(job.name, CandidateKind.JOB, f"{job.status.value}; would be replaced")
 
 
-def _snapshots(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
+def _snapshots(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
     words = [token.word for token in before]
     if words[:2] == ["DROP", "JOB"]:
         return  # a new one
     for snapshot in names.snapshots:
-        offers.name(snapshot.name, Sort.SNAPSHOT, f"of job {snapshot.job}")
+        collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}")
 
 
-def _replaced_snapshots(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
+def _replaced_snapshots(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     if any(token.word == "REPLACE" for token in before):
-        _snapshots(before, behind, names, offers)
+        _snapshots(before, after, names, collector)
 
 
-def _option_keys(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
-    given = {folded(unquote(token.text)) for token, sign in pairwise([*before, *behind]) if _is_key(token, sign)}
+def _option_keys(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+    existing = {folded(unquote(token.text)) for token, sign in pairwise([*before, *after]) if _is_key(token, sign)}
     changing = before[0].word == "ALTER"
-    follows = "" if behind and behind[0].text in ("=", "==") else " = "
+    suffix = "" if after and after[0].text in ("=", "==") else " = "
     for spec in OPTIONS:
-        if folded(spec.name) not in given and (spec.changeable or not changing):
-            offers.text(spec.name, Sort.OPTION, spec.explanation, follows)
-    if offers.quote and offers.prefix.lower().startswith(_CONFS[:3]):
+        if folded(spec.name) not in existing and (spec.changeable or not changing):
+            collector.add_string(spec.name, CandidateKind.OPTION, spec.explanation, suffix)
+    if collector.quote and collector.prefix.lower().startswith(_CONF_PREFIX[:3]):
         for conf in names.confs:
-            if conf.name.startswith(_CONFS) and folded(conf.name) not in given:
-                offers.text(conf.name, Sort.CONF, conf.about, follows)
+            if conf.name.startswith(_CONF_PREFIX) and folded(conf.name) not in existing:
+                collector.add_string(conf.name, CandidateKind.CONF, conf.description, suffix)
 
 
 def _is_key(token: Token, sign: Token) -> bool:
     return token.kind is Kind.STRING and sign.text in ("=", "==")
 
 
-def _option_values(before: Sequence[Token], behind: Sequence[Token], names: Names, offers: Offers) -> None:
+def _option_values(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     key = before[-2] if len(before) > 1 and before[-2].kind is Kind.STRING else None
     spec = spec_of(unquote(key.text)) if key else None
     if spec is None:
         return
     for value in spec.fixed:
-        offers.text(value.word, Sort.VALUE, _with_default(value.explanation, value.word, spec))
+        collector.add_string(value.word, CandidateKind.VALUE, _with_default(value.explanation, value.word, spec))
     if spec.name == "initialSnapshotName":
         for snapshot in names.snapshots:
-            offers.text(snapshot.name, Sort.SNAPSHOT, f"of job {snapshot.job}")
+            collector.add_string(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}")
 
 
 def _with_default(explanation: str, word: str, spec: OptionSpec) -> str:
     return f"{explanation} The default." if spec.default == word else explanation
 
 
-_Offer = Callable[[Sequence[Token], Sequence[Token], Names, Offers], None]
-_OFFERS: Final[dict[Slot, _Offer]] = {
+_SlotLoader = Callable[[Sequence[Token], Sequence[Token], Names, CandidateCollector], None]
+_SLOT_LOADERS: Final[dict[Slot, _SlotLoader]] = {
     Slot.JOB_NAME: _job_names,
     Slot.JOB_ID: _job_ids,
     Slot.NEW_JOB: _replaced_jobs,

@@ -1,4 +1,4 @@
-"""What fits in a statement of Spark's, or in a job's body: tables, columns, functions and the words of the clause."""
+"""Complete Spark's SQL, also in a job's body: tables, columns, functions and the keywords of the clause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from jetsql.language import AtCursor
 from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.candidates import Offers, Sort
+from jetsql.shell.completion.candidates import CandidateCollector, CandidateKind
 from jetsql.shell.completion.keyword_places import (
     AFTER_STAR,
     BEFORE_OPERAND,
@@ -20,89 +20,95 @@ from jetsql.shell.completion.keyword_places import (
     TYPES,
     after_operand,
 )
-from jetsql.shell.completion.known_names import TEMPORARY, Known, Names
-from jetsql.shell.completion.query_reader import position_of
-from jetsql.shell.completion.query_scope import Clause, Position, Query, Relation, Wants, value_of
-from jetsql.shell.completion.statement_heads import Heads, Slot, heads_after
-from jetsql.shell.completion.visible_columns import columns_of, ctes_of, in_scope, outputs_of, relation_named
+from jetsql.shell.completion.known_names import TEMPORARY, KnownName, Names
+from jetsql.shell.completion.query_reader import find_position
+from jetsql.shell.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
+from jetsql.shell.completion.statement_heads import ExpectedHead, NameSlot, expected_after
+from jetsql.shell.completion.visible_columns import (
+    columns_of,
+    find_relation,
+    outputs_of,
+    relations_in_scope,
+    visible_ctes,
+)
 
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
-# Whoever writes a query with more looks for a column by its table.
-_RELATIONS_MOST: Final = 50
+# In a query with more tables, users qualify columns.
+_MAX_RELATIONS: Final = 50
 
 
-def offer_sql(at: AtCursor, names: Names, offers: Offers, *, in_job: bool) -> None:
-    """Candidates for a place in Spark's SQL. in_job: `at` begins with a job's body."""
-    qualifier = qualifier_of(at.before)
+def add_sql(at: AtCursor, names: Names, collector: CandidateCollector, *, in_job: bool) -> None:
+    """Add candidates for a place in Spark's SQL. in_job: `at` begins with a job's body."""
+    qualifier = qualifier_before(at.before)
     head = at.before[: len(at.before) - 2 * len(qualifier)]
-    heads = Heads((), (), clauses=True) if in_job else heads_after(head)
+    heads = ExpectedHead((), (), clauses=True) if in_job else expected_after(head)
     if not qualifier:
-        offers.words(heads.words)
+        collector.add_keywords(heads.words)
     for slot in heads.slots:
-        _offer_slot(slot, qualifier, names, offers)
+        _add_slot(slot, qualifier, names, collector)
     if heads.clauses and head:
-        _Clauses(at, head, qualifier, names, offers, in_job).offer()
+        _ClauseCompletion(at, head, qualifier, names, collector, in_job).add()
 
 
-def qualifier_of(before: Sequence[Token]) -> tuple[str, ...]:
-    """The parts of a name that stand, each with its dot, right before what is being written."""
+def qualifier_before(before: Sequence[Token]) -> tuple[str, ...]:
+    """Return the parts of a name, each followed by a dot, directly before the half-written word."""
     parts: list[str] = []
     index = len(before) - 1
     while index >= 1 and before[index].text == "." and before[index - 1].kind in _NAMES:
-        parts.insert(0, value_of(before[index - 1]))
+        parts.insert(0, unquoted_name(before[index - 1]))
         index -= 2
     return tuple(parts)
 
 
 def position_at(at: AtCursor) -> Position:
-    """Where the cursor stands in the clauses of its statement."""
+    """Return the position of the cursor in the clauses of its statement."""
     written = at.half or Token(Kind.QUOTED, "``", at.start, at.start)
-    return position_of(at.before, written, at.behind)
+    return find_position(at.before, written, at.behind)
 
 
-def _offer_slot(slot: Slot, qualifier: tuple[str, ...], names: Names, offers: Offers) -> None:
+def _add_slot(slot: NameSlot, qualifier: tuple[str, ...], names: Names, collector: CandidateCollector) -> None:
     match slot:
-        case Slot.TABLE:
-            _offer_tables(qualifier, names, offers, views=False)
-        case Slot.VIEW:
-            _offer_tables(qualifier, names, offers, tables=False)
-        case Slot.RELATION:
-            _offer_tables(qualifier, names, offers)
-        case Slot.SCHEMA if not qualifier:
-            offers.names(names.schemas, Sort.SCHEMA)
-        case Slot.FUNCTION if not qualifier:
+        case NameSlot.TABLE:
+            _add_tables(qualifier, names, collector, views=False)
+        case NameSlot.VIEW:
+            _add_tables(qualifier, names, collector, tables=False)
+        case NameSlot.RELATION:
+            _add_tables(qualifier, names, collector)
+        case NameSlot.SCHEMA if not qualifier:
+            collector.add_names(names.schemas, CandidateKind.SCHEMA)
+        case NameSlot.FUNCTION if not qualifier:
             for function in names.functions:
-                offers.plain(function.name, Sort.FUNCTION, function.about)
-        case Slot.FORMAT if not qualifier:
+                collector.add_plain(function.name, CandidateKind.FUNCTION, function.description)
+        case NameSlot.FORMAT if not qualifier:
             for each in _FORMATS:
-                offers.plain(each, Sort.VALUE)
-        case Slot.CONF:
-            _offer_confs(qualifier, names, offers)
+                collector.add_plain(each, CandidateKind.VALUE)
+        case NameSlot.CONF:
+            _add_confs(qualifier, names, collector)
 
 
-def _offer_confs(qualifier: tuple[str, ...], names: Names, offers: Offers) -> None:
-    """The rest of a setting's name: the parts that are written already are no part of what is replaced."""
+def _add_confs(qualifier: tuple[str, ...], names: Names, collector: CandidateCollector) -> None:
+    """Add the names of settings without the parts that are already written."""
     before = "".join(f"{part}." for part in qualifier).lower()
     for conf in names.confs:
         if conf.name.lower().startswith(before):
-            offers.plain(conf.name[len(before) :], Sort.CONF, conf.about)
+            collector.add_plain(conf.name[len(before) :], CandidateKind.CONF, conf.description)
 
 
-def _offer_tables(
-    qualifier: tuple[str, ...], names: Names, offers: Offers, *, tables: bool = True, views: bool = True
+def _add_tables(
+    qualifier: tuple[str, ...], names: Names, collector: CandidateCollector, *, tables: bool = True, views: bool = True
 ) -> None:
     schema = qualifier[-1] if qualifier else names.schema
-    found = names.tables_of(schema) + (() if qualifier else names.tables_of(TEMPORARY))
-    for table in found:
-        if views if table.view else tables:
-            offers.name(table.name, Sort.VIEW if table.view else Sort.TABLE)
+    candidates = names.tables_in(schema) + (() if qualifier else names.tables_in(TEMPORARY))
+    for table in candidates:
+        if views if table.is_view else tables:
+            collector.add_name(table.name, CandidateKind.VIEW if table.is_view else CandidateKind.TABLE)
     if not qualifier:
-        offers.names(names.schemas, Sort.SCHEMA)
+        collector.add_names(names.schemas, CandidateKind.SCHEMA)
 
 
-class _Clauses:
+class _ClauseCompletion:
     """The candidates of one place in a query."""
 
     def __init__(
@@ -111,50 +117,50 @@ class _Clauses:
         head: Sequence[Token],
         qualifier: tuple[str, ...],
         names: Names,
-        offers: Offers,
+        collector: CandidateCollector,
         in_job: bool,
     ) -> None:
         self._at = at
         self._head = head
         self._qualifier = qualifier
         self._names = names
-        self._offers = offers
+        self._offers = collector
         self._in_job = in_job
         self._position = position_at(at)
 
-    def offer(self) -> None:
+    def add(self) -> None:
         position, previous = self._position, self._head[-1]
-        if position.wants is Wants.NEW or position.clause is Clause.NAMES:
+        if position.expected is ExpectedName.NEW or position.clause is Clause.NAMES:
             return
         followers = self._followers(previous)
         if followers:
-            self._offers.words(followers)
-        elif position.wants in (Wants.TABLE, Wants.TARGET):
-            self._relations(previous)
+            self._offers.add_keywords(followers)
+        elif position.expected in (ExpectedName.TABLE, ExpectedName.TARGET):
+            self._add_relations(previous)
         elif position.clause is Clause.COLUMNS:
-            self._target_columns()
-        elif previous.word == "AS" and position.nested:
-            self._offers.words(TYPES)
-        elif self._wants_operand(previous):
-            self._operand(previous)
+            self._add_target_columns()
+        elif previous.word == "AS" and position.is_nested:
+            self._offers.add_keywords(TYPES)
+        elif self._expects_operand(previous):
+            self._add_operands(previous)
         elif not self._qualifier:
             words = after_operand(position, self._head[0].word, in_job=self._in_job)
-            self._offers.words(AFTER_STAR if self._is_star(previous) else words)
+            self._offers.add_keywords(AFTER_STAR if self._is_star(previous) else words)
 
     def _followers(self, previous: Token) -> tuple[str, ...]:
         if self._qualifier or self._is_name(previous):
             return ()
         if len(self._head) > 1 and self._head[-2].word == "WATERMARK":
             return ("DELAY OF INTERVAL",)
-        merging = self._head[0].word == "MERGE" and not self._position.cases
+        merging = self._head[0].word == "MERGE" and not self._position.open_cases
         more = MERGE_FOLLOWERS.get(previous.word, ()) if merging else ()
         return more or FOLLOWERS.get(previous.word, ())
 
     def _is_name(self, previous: Token) -> bool:
-        """Whether a keyword stands where it is part of a name: `t.left`."""
+        """Return whether a keyword is part of a name: `t.left`."""
         return len(self._head) > 1 and self._head[-2].text == "." and previous.kind is Kind.WORD
 
-    def _wants_operand(self, previous: Token) -> bool:
+    def _expects_operand(self, previous: Token) -> bool:
         if self._qualifier or self._position.clause is Clause.START:
             return bool(self._qualifier)
         if previous.kind is Kind.SYMBOL:
@@ -169,131 +175,137 @@ class _Clauses:
             and (before.word in ("SELECT", "DISTINCT", "ALL") or before.text in (",", ".", "("))
         )
 
-    def _relations(self, previous: Token) -> None:
-        position, offers, target = self._position, self._offers, self._position.wants is Wants.TARGET
+    def _add_relations(self, previous: Token) -> None:
+        position, collector, target = self._position, self._offers, self._position.expected is ExpectedName.TARGET
         if not self._qualifier and not target:
-            for cte in ctes_of(position.query):
-                offers.name(cte.parts[0], Sort.CTE)
-        _offer_tables(self._qualifier, self._names, offers, views=not target)
+            for cte in visible_ctes(position.query):
+                collector.add_name(cte.parts[0], CandidateKind.CTE)
+        _add_tables(self._qualifier, self._names, collector, views=not target)
         if self._qualifier or target:
             return
         if previous.word != "STREAM":
-            offers.words(("STREAM", "LATERAL"))
-            offers.words(QUERY if position.opening else ())
+            collector.add_keywords(("STREAM", "LATERAL"))
+            collector.add_keywords(QUERY if position.is_first else ())
 
-    def _target_columns(self) -> None:
+    def _add_target_columns(self) -> None:
         target = self._position.query.target
-        given = self._listed()
+        listed = self._listed_names()
         for column in columns_of(target, self._names) if target and not self._qualifier else ():
-            if column.name.lower() not in given:
-                self._offers.name(column.name, Sort.COLUMN, column.about)
+            if column.name.lower() not in listed:
+                self._offers.add_name(column.name, CandidateKind.COLUMN, column.description)
 
-    def _listed(self) -> set[str]:
-        """The names in the list that is being written."""
+    def _listed_names(self) -> set[str]:
+        """Return the names in the list that is being written."""
         listed: set[str] = set()
         for token in reversed(self._head):
             if token.text == "(":
                 break
-            listed.add(value_of(token).lower())
+            listed.add(unquoted_name(token).lower())
         return listed
 
-    def _operand(self, previous: Token) -> None:
-        position, offers = self._position, self._offers
+    def _add_operands(self, previous: Token) -> None:
+        position, collector = self._position, self._offers
         if self._qualifier:
-            self._qualified()
+            self._add_qualified()
             return
         if position.clause is Clause.LIMIT:
-            offers.words(("ALL",))
+            collector.add_keywords(("ALL",))
             return
         if position.clause is Clause.USING:
-            self._common_columns(position.query)
+            self._add_common_columns(position.query)
             return
         if previous.word == "SELECT":
-            offers.plain("*", Sort.KEYWORD, "all columns")
-        self._columns(position.query)
-        for relation in islice(in_scope(position.query), _RELATIONS_MOST):
-            offers.name(relation.name, Sort.ALIAS, _described(relation))
+            collector.add_plain("*", CandidateKind.KEYWORD, "all columns")
+        self._add_columns(position.query)
+        for relation in islice(relations_in_scope(position.query), _MAX_RELATIONS):
+            collector.add_name(relation.name, CandidateKind.ALIAS, _relation_text(relation))
         if previous.word == "SELECT":
-            offers.words(("DISTINCT",))
-        if position.cases:
-            offers.words(("WHEN", "THEN", "ELSE", "END"))
-        if position.opening:
-            offers.words(("SELECT",))
+            collector.add_keywords(("DISTINCT",))
+        if position.open_cases:
+            collector.add_keywords(("WHEN", "THEN", "ELSE", "END"))
+        if position.is_first:
+            collector.add_keywords(("SELECT",))
         if previous.word == "NOT":
-            offers.words(("IN", "LIKE", "BETWEEN", "NULL"))
-        offers.words(OPERANDS)
-        offers.functions((function.name, function.about) for function in self._names.functions)
+            collector.add_keywords(("IN", "LIKE", "BETWEEN", "NULL"))
+        collector.add_keywords(OPERANDS)
+        collector.add_functions((function.name, function.description) for function in self._names.functions)
 
-    def _common_columns(self, query: Query) -> None:
-        """Those of the last table that another before it has too: what JOIN ... USING takes."""
+    def _add_common_columns(self, query: Query) -> None:
+        """Add the columns that the last table shares with one before it, for JOIN ... USING."""
         *others, last = [columns_of(relation, self._names) for relation in query.relations] or [()]
         shared = {column.name.lower() for columns in others for column in columns}
         for column in last:
             if column.name.lower() in shared:
-                self._offers.name(column.name, Sort.COLUMN, column.about)
+                self._offers.add_name(column.name, CandidateKind.COLUMN, column.description)
 
-    def _columns(self, query: Query) -> None:
-        relations = list(islice(in_scope(query), _RELATIONS_MOST))
+    def _add_columns(self, query: Query) -> None:
+        relations = list(islice(relations_in_scope(query), _MAX_RELATIONS))
         if self._position.clause is Clause.SET and query.target is not None and query.target not in relations:
             relations.append(query.target)
         for relation in relations:
             for column in columns_of(relation, self._names):
-                self._offers.name(column.name, Sort.COLUMN, _of(column, relation if len(relations) > 1 else None))
+                self._offers.add_name(
+                    column.name, CandidateKind.COLUMN, _column_text(column, relation if len(relations) > 1 else None)
+                )
         if self._position.clause in (Clause.ORDER, Clause.GROUP, Clause.HAVING):
             for output in outputs_of(query, self._names):
-                self._offers.name(output.name, Sort.COLUMN, output.about)
+                self._offers.add_name(output.name, CandidateKind.COLUMN, output.description)
 
-    def _qualified(self) -> None:
-        """Behind `x.`: columns of the table or alias x, fields of the column x, or tables of the schema x."""
-        query, names, offers = self._position.query, self._names, self._offers
-        relation = relation_named(query, self._qualifier[-1]) if len(self._qualifier) == 1 else self._by_parts(query)
+    def _add_qualified(self) -> None:
+        """Add what follows `x.`: columns of the table or alias x, fields of the column x, or tables of the schema x."""
+        query, names, collector = self._position.query, self._names, self._offers
+        relation = (
+            find_relation(query, self._qualifier[-1]) if len(self._qualifier) == 1 else self._find_by_parts(query)
+        )
         for column in columns_of(relation, names) if relation else ():
-            offers.name(column.name, Sort.COLUMN, column.about)
+            collector.add_name(column.name, CandidateKind.COLUMN, column.description)
         if relation is None:
             for field in self._fields(query):
-                offers.name(field.name, Sort.COLUMN, field.about)
-            for each in in_scope(query):
+                collector.add_name(field.name, CandidateKind.COLUMN, field.description)
+            for each in relations_in_scope(query):
                 if len(each.parts) > 1 and each.parts[-2].lower() == self._qualifier[-1].lower():
-                    offers.name(each.parts[-1], Sort.TABLE)
+                    collector.add_name(each.parts[-1], CandidateKind.TABLE)
         elif self._position.clause is Clause.SELECT:
-            offers.plain("*", Sort.KEYWORD, "all its columns")
+            collector.add_plain("*", CandidateKind.KEYWORD, "all its columns")
 
-    def _by_parts(self, query: Query) -> Relation | None:
-        wanted = tuple(part.lower() for part in self._qualifier)
-        return next((each for each in in_scope(query) if tuple(map(str.lower, each.parts)) == wanted), None)
+    def _find_by_parts(self, query: Query) -> QueryRelation | None:
+        qualifier = tuple(part.lower() for part in self._qualifier)
+        return next(
+            (each for each in relations_in_scope(query) if tuple(map(str.lower, each.parts)) == qualifier), None
+        )
 
-    def _fields(self, query: Query) -> tuple[Known, ...]:
-        """The fields of a struct that is named by its column, behind an alias or not, and by fields within."""
-        relation = relation_named(query, self._qualifier[0]) if len(self._qualifier) > 1 else None
+    def _fields(self, query: Query) -> tuple[KnownName, ...]:
+        """Return the fields of a struct that is named by its column (with or without alias) and by outer fields."""
+        relation = find_relation(query, self._qualifier[0]) if len(self._qualifier) > 1 else None
         path = self._qualifier[1:] if relation else self._qualifier
-        for each in [relation] if relation else in_scope(query):
-            found = columns_of(each, self._names)
+        for each in [relation] if relation else relations_in_scope(query):
+            fields = columns_of(each, self._names)
             for part in path:
-                kinds = [known.about for known in found if known.name.lower() == part.lower()]
-                found = struct_fields(kinds[0]) if kinds else ()
-            if found:
-                return found
+                kinds = [known.description for known in fields if known.name.lower() == part.lower()]
+                fields = struct_fields(kinds[0]) if kinds else ()
+            if fields:
+                return fields
         return ()
 
 
-def _described(relation: Relation) -> str:
+def _relation_text(relation: QueryRelation) -> str:
     return ".".join(relation.parts) if relation.parts and relation.alias else "in this query"
 
 
-def _of(column: Known, relation: Relation | None) -> str:
-    return f"{column.about} of {relation.name}".strip() if relation and relation.name else column.about
+def _column_text(column: KnownName, relation: QueryRelation | None) -> str:
+    return f"{column.description} of {relation.name}".strip() if relation and relation.name else column.description
 
 
-def struct_fields(kind: str) -> tuple[Known, ...]:
-    """The fields of a type such as `struct<a:int,b:struct<c:int>>`; none for any other."""
+def struct_fields(kind: str) -> tuple[KnownName, ...]:
+    """Return the fields of a type such as `struct<a:int,b:struct<c:int>>`; none for any other type."""
     if not kind.lower().startswith("struct<") or not kind.endswith(">"):
         return ()
-    found: list[Known] = []
+    fields: list[KnownName] = []
     depth, begin, inner = 0, 0, kind[len("struct<") : -1] + ","
     for mark in re.finditer(r"[<>(),]", inner):
         depth += {"<": 1, "(": 1, ">": -1, ")": -1, ",": 0}[mark.group()]
         if mark.group() == "," and depth == 0:
             name, _, about = inner[begin : mark.start()].partition(":")
-            found.append(Known(name.strip().strip("`"), about.strip()))
+            fields.append(KnownName(name.strip().strip("`"), about.strip()))
             begin = mark.end()
-    return tuple(found)
+    return tuple(fields)

@@ -1,4 +1,4 @@
-"""Completion in the prompt: candidates as prompt_toolkit's menu takes them."""
+"""The completer of the prompt: candidates as prompt_toolkit's menu takes them."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from typing import Final, Protocol
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-from jetsql.shell.completion.candidates import Candidate, Sort
+from jetsql.shell.completion.candidates import Candidate, CandidateKind
 from jetsql.shell.completion.complete import complete, entry_at
 from jetsql.shell.completion.complete_dot_commands import argument_at
-from jetsql.shell.completion.known_names import Known, Names
-from jetsql.shell.session.command_table import Argument
+from jetsql.shell.completion.known_names import KnownName, Names
+from jetsql.shell.session.command_table import ArgumentKind
 
-# The menu is measured whole at every key, and nobody scrolls further.
-_MOST: Final = 300
+# prompt_toolkit measures the whole menu at every key, and users do not scroll further.
+_MAX_ITEMS: Final = 300
 # Their explanation says all.
-_SAYING: Final = frozenset({Sort.KEYWORD, Sort.OPTION, Sort.VALUE, Sort.COMMAND, Sort.SETTING})
-_MANY: Final = frozenset({Sort.FUNCTION, Sort.CONF})
+_SAYING: Final = frozenset(
+    {CandidateKind.KEYWORD, CandidateKind.OPTION, CandidateKind.VALUE, CandidateKind.COMMAND, CandidateKind.SETTING}
+)
+_MANY: Final = frozenset({CandidateKind.FUNCTION, CandidateKind.CONF})
 
 
-class Keeper(Protocol):
-    """Who knows the names: a `CatalogCache`."""
+class NameSource(Protocol):
+    """The source of names, as `CatalogCache` implements it."""
 
     @property
     def names(self) -> Names: ...
 
-    def want(self, text: str, cursor: int) -> None: ...
+    def request(self, text: str, cursor: int) -> None: ...
 
 
 class ShellCompleter(Completer):
-    """favourites: the names of those that there are at the moment."""
+    """The completer. favourites: returns the names of the saved statements."""
 
-    def __init__(self, keeper: Keeper, favourites: Callable[[], Sequence[str]]) -> None:
-        self._keeper = keeper
+    def __init__(self, names: NameSource, favourites: Callable[[], Sequence[str]]) -> None:
+        self._names = names
         self._favourites = favourites
         self._files = PathCompleter(expanduser=True)
 
@@ -45,34 +47,33 @@ class ShellCompleter(Completer):
         try:
             return self._menu(text, cursor, complete_event)
         finally:
-            self._keeper.want(text, cursor)
+            self._names.request(text, cursor)
 
     def _menu(self, text: str, cursor: int, complete_event: CompleteEvent) -> Iterable[Completion]:
-        names = self._keeper.names
+        names = self._names.names
         line, _ = entry_at(text, cursor)
         if line is not None:
             command, within = text[line], cursor - line.start
             found = argument_at(command, within)
-            if found is not None and found[0] is Argument.FILE:
+            if found is not None and found[0] is ArgumentKind.FILE:
                 return self._files.get_completions(Document(command[found[1] : within]), complete_event)
-            names = replace(names, favourites=tuple(map(Known, self._favourites())))
+            names = replace(names, favourites=tuple(map(KnownName, self._favourites())))
         candidates = complete(text, cursor, names)
         if complete_event.text_inserted:
-            candidates = unasked(candidates, text, cursor)
-        return [shown(each, cursor) for each in islice(candidates, _MOST)]
+            candidates = automatic_candidates(candidates, text, cursor)
+        return [to_completion(each, cursor) for each in islice(candidates, _MAX_ITEMS)]
 
 
-def unasked(candidates: Sequence[Candidate], text: str, cursor: int) -> tuple[Candidate, ...]:
-    """What is offered without being asked for: nothing that is written already, and where nothing is, names but no
-    words: a menu at every space would be in the way."""
-    begun = [each for each in candidates if each.start < cursor]
-    if begun:
-        return () if any(each.text == text[each.start : cursor] for each in begun[:1]) else tuple(begun)
-    few = tuple(each for each in candidates if each.sort not in _MANY)
-    return few if any(each.sort is not Sort.KEYWORD for each in few) else ()
+def automatic_candidates(candidates: Sequence[Candidate], text: str, cursor: int) -> tuple[Candidate, ...]:
+    """Return the candidates to show without a request: nothing complete, no keywords without a half-written word."""
+    started = [each for each in candidates if each.start < cursor]
+    if started:
+        return () if any(each.text == text[each.start : cursor] for each in started[:1]) else tuple(started)
+    few = tuple(each for each in candidates if each.kind not in _MANY)
+    return few if any(each.kind is not CandidateKind.KEYWORD for each in few) else ()
 
 
-def shown(candidate: Candidate, cursor: int) -> Completion:
-    sort = "" if candidate.sort in _SAYING else candidate.sort.value
-    meta = f"{sort}, {candidate.about}" if sort and candidate.about else sort or candidate.about
+def to_completion(candidate: Candidate, cursor: int) -> Completion:
+    sort = "" if candidate.kind in _SAYING else candidate.kind.value
+    meta = f"{sort}, {candidate.description}" if sort and candidate.description else sort or candidate.description
     return Completion(candidate.text, candidate.start - cursor, display=candidate.display, display_meta=meta)

@@ -1,7 +1,4 @@
-"""Spark SQL's keywords by their places: what can follow a word, an expression or a table, clause by clause.
-
-A choice, not a grammar: what people write in queries, in the order in which it should be offered.
-"""
+"""Where Spark SQL's keywords may be: what can follow a word, an expression or a table in each clause."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ TYPES: Final = tuple(
     " ARRAY MAP STRUCT INTERVAL".split()
 )
 
-# Behind these words nothing else makes sense.
+# After these words nothing else makes sense.
 FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "GROUP": ("BY",),
     "ORDER": ("BY",),
@@ -48,7 +45,7 @@ MERGE_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "THEN": ("UPDATE SET", "INSERT", "DELETE"),
 }
 
-# An expression is not complete behind them: an operand has to come.
+# An expression is not complete after these: an operand must follow.
 BEFORE_OPERAND: Final = frozenset(
     "SELECT DISTINCT ALL WHERE ON AND OR NOT HAVING QUALIFY BY WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IN"
     " EXISTS LIMIT OFFSET SET VALUES DIV ESCAPE INTERVAL FILTER WATERMARK USING FROM".split()
@@ -85,13 +82,13 @@ _IN_CASE: Final = ("WHEN", "THEN", "ELSE", "END")
 
 
 def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[str, ...]:
-    """What can follow where an expression or a table is complete. statement: its first word."""
-    cases = _IN_CASE if position.cases else ()
-    if position.nested:
+    """Return what can follow a complete expression or table. statement: the first word of the statement."""
+    cases = _IN_CASE if position.open_cases else ()
+    if position.is_nested:
         return (*cases, *_NESTED)
     match position.clause:
         case Clause.FROM | Clause.JOIN:
-            conditions = ("ON", "USING") if position.joined else ()
+            conditions = ("ON", "USING") if position.lacks_condition else ()
             merging = ("WHEN MATCHED", "WHEN NOT MATCHED") if statement == "MERGE" else ()
             return (*conditions, "AS", *merging, *_AFTER_TABLE, "TABLESAMPLE", "WATERMARK")
         case Clause.TARGET:

@@ -1,6 +1,6 @@
-"""The names that there are, as far as the shell has heard: what completion offers from.
+"""The names that completion offers, as far as they are loaded.
 
-A frozen picture: who has newer names makes a new one, so that a keystroke never sees half of a change.
+The objects are frozen: new names make a new object, so a keystroke never sees half of a change.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ TEMPORARY = ""
 
 
 @dataclass(frozen=True)
-class Known:
-    """A name and what is to be said of it in one line: a column's type, a setting's meaning."""
+class KnownName:
+    """A name and one line about it: a column's type, a setting's meaning."""
 
     name: str
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
 class TableName:
     name: str
-    view: bool = False
+    is_view: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class JobName:
 
 @dataclass(frozen=True)
 class SnapshotName:
-    """job: the name of its job when it was taken."""
+    """A snapshot and the name its job had when it was taken."""
 
     name: str
     job: str
@@ -45,7 +45,7 @@ class SnapshotName:
 
 @dataclass(frozen=True)
 class TableKey:
-    """Which table is meant, in lower case as Spark compares. schema: `TEMPORARY` for a temporary view."""
+    """The key of a table, in lower case as Spark compares. schema: `TEMPORARY` for a temporary view."""
 
     schema: str
     table: str
@@ -53,33 +53,34 @@ class TableKey:
 
 @dataclass(frozen=True)
 class Names:
-    """schema: the session's current one. tables: by schema in lower case, only of schemas that were asked for. columns:
-    only of tables that were asked for; none for a table that there isn't. jobs: newest first, ended ones too.
-    """
+    """The names known to completion."""
 
-    schema: str = "default"
+    schema: str = "default"  # the session's current one
     schemas: tuple[str, ...] = ()
+    # by schema in lower case; only of schemas that were loaded
     tables: Mapping[str, tuple[TableName, ...]] = field(default_factory=dict)
-    columns: Mapping[TableKey, tuple[Known, ...]] = field(default_factory=dict)
-    functions: tuple[Known, ...] = ()
-    confs: tuple[Known, ...] = ()
-    jobs: tuple[JobName, ...] = ()
+    # only of tables that were loaded; none for a table that does not exist
+    columns: Mapping[TableKey, tuple[KnownName, ...]] = field(default_factory=dict)
+    functions: tuple[KnownName, ...] = ()
+    confs: tuple[KnownName, ...] = ()
+    jobs: tuple[JobName, ...] = ()  # newest first, with those that have ended
     snapshots: tuple[SnapshotName, ...] = ()
-    favourites: tuple[Known, ...] = ()
+    favourites: tuple[KnownName, ...] = ()
 
-    def tables_of(self, schema: str) -> tuple[TableName, ...]:
+    def tables_in(self, schema: str) -> tuple[TableName, ...]:
         return self.tables.get(schema.lower(), ())
 
-    def key_of(self, parts: tuple[str, ...]) -> TableKey | None:
-        """The table that these parts of a name mean, with a catalog before them or not; None for too many or none."""
+    def table_key(self, parts: tuple[str, ...]) -> TableKey | None:
+        """Return the key of a table by the parts of its name, with or without catalog; None for a wrong number of
+        parts."""
         match [part.lower() for part in parts]:
             case [table]:
-                temporary = any(each.name.lower() == table for each in self.tables_of(TEMPORARY))
+                temporary = any(each.name.lower() == table for each in self.tables_in(TEMPORARY))
                 return TableKey(TEMPORARY if temporary else self.schema.lower(), table)
             case [schema, table] | [_, schema, table]:
                 return TableKey(schema, table)
         return None
 
-    def columns_of(self, parts: tuple[str, ...]) -> tuple[Known, ...]:
-        key = self.key_of(parts)
+    def columns_of(self, parts: tuple[str, ...]) -> tuple[KnownName, ...]:
+        key = self.table_key(parts)
         return self.columns.get(key, ()) if key else ()

@@ -1,8 +1,8 @@
-"""Reads a half-written Spark statement: what stands where (see `completion_scope` for what it makes of it).
+"""Read a half-written Spark statement: the clause and the tables of each place, see `query_scope`.
 
-One pass over the tokens, after Spark's shape of queries but without its grammar: it has to make sense of what is not
-finished or wrong, so it believes the few words that open a clause and takes all else as it comes. How far the tokens
-before the cursor were read is kept in marks, as a key changes but the last of them.
+One pass over the tokens follows the shape of Spark's queries without its grammar. The text is unfinished or wrong, so
+the reader relies on the few words that open a clause and accepts everything else. Marks keep the reader's state before
+the cursor, because a key changes only the last tokens.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.query_scope import Clause, Position, Query, Relation, Wants, value_of
-from jetsql.shell.completion.reading_frames import Frame, copied
+from jetsql.shell.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
+from jetsql.shell.completion.reading_frames import ReadingFrame, copy_frames
 
-_MARKED_TOKENS: Final = 200
+_MARK_DISTANCE: Final = 200
 
 _CLAUSES: Final = {
     "SELECT": Clause.SELECT,
@@ -48,9 +48,11 @@ _NO_ALIAS: Final = (
 )
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _UNITS: Final = frozenset({"MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"})
-_WRITING: Final = frozenset({"INSERT", "SINK", "UPDATE", "DELETE", "MERGE"})
+_WRITING_VERBS: Final = frozenset({"INSERT", "SINK", "UPDATE", "DELETE", "MERGE"})
 # All words that can begin a clause.
-_OPENING: Final = frozenset(_CLAUSES) | _SET_OPERATIONS | _WRITING | {"FROM", "JOIN", "USING", "LATERAL", "WITH"}
+_CLAUSE_WORDS: Final = (
+    frozenset(_CLAUSES) | _SET_OPERATIONS | _WRITING_VERBS | {"FROM", "JOIN", "USING", "LATERAL", "WITH"}
+)
 # Functions that have a FROM among their arguments.
 _WITH_FROM: Final = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 # Words before a table's name that are no part of it.
@@ -59,22 +61,21 @@ _BEFORE_TABLE: Final = frozenset({"LATERAL", "TABLE", "INTO", "OVERWRITE", "ONLY
 
 @dataclass(frozen=True)
 class _Mark:
-    """count: of the tokens that are read. open: what is open then; for copies only."""
+    """A state of the reader."""
 
-    count: int
-    open: list[Frame]
+    count: int  # of the tokens read
+    frames: list[ReadingFrame]  # open there; only to be copied
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """What was read last. Frozen, and changed for another at once: threads that read at the same time cost each other
-    nothing but time."""
+class _LastRead:
+    """The tokens read last and their marks. Replaced atomically: threads that read at the same time only lose time."""
 
     tokens: tuple[Token, ...] = ()
     marks: tuple[_Mark, ...] = ()
 
-    def marks_of(self, before: Sequence[Token], at: Token) -> tuple[_Mark, ...]:
-        """Those up to which the tokens are the same, and the one behind, which reading looks ahead to."""
+    def usable_marks(self, before: Sequence[Token], at: Token) -> tuple[_Mark, ...]:
+        """Return the marks before which the tokens are the same, with one token of look-ahead."""
         same = len(self.marks)
         while same and not self._is_same(before, at, self.marks[same - 1].count):  # mostly the newest one is
             same -= 1
@@ -86,90 +87,92 @@ class _Kept:
         return tuple(before[:count]) == self.tokens[:count]
 
 
-class _Newest:
-    kept = _Kept()
+class _Cache:
+    last_read = _LastRead()
 
 
-def position_of(before: Sequence[Token], at: Token, behind: Sequence[Token]) -> Position:
-    """Where the token `at` stands; those behind it still tell which tables there are. Never raises."""
-    tokens = (*before, at, *behind)
-    marks = list(_Newest.kept.marks_of(before, at))
-    reader = _Reader(tokens, copied(marks[-1].open) if marks else [Frame(Query(), Clause.START)])
+def find_position(before: Sequence[Token], at: Token, after: Sequence[Token]) -> Position:
+    """Return the position of the token `at`; later tokens still tell which tables there are. Never raises."""
+    tokens = (*before, at, *after)
+    marks = list(_Cache.last_read.usable_marks(before, at))
+    reader = _Reader(tokens, copy_frames(marks[-1].frames) if marks else [ReadingFrame(Query(), Clause.START)])
     done = marks[-1].count if marks else 0
-    wanted = _wanted(len(before))
+    mark_positions = _mark_positions(len(before))
     for index in range(done, len(before)):
-        if index > done and index in wanted:
-            marks.append(_Mark(index, copied(reader.open)))
+        if index > done and index in mark_positions:
+            marks.append(_Mark(index, copy_frames(reader.frames)))
         reader.take(index)
-    _Newest.kept = _Kept(tuple(before), tuple(_thinned(marks, len(before))))
+    _Cache.last_read = _LastRead(tuple(before), tuple(_thin_out(marks, len(before))))
     position = reader.position(len(before))
     for index in range(len(before), len(tokens)):
         reader.take(index)
     return position
 
 
-def _wanted(count: int) -> frozenset[int]:
-    """Where marks pay: many where somebody types, ever fewer before that, since each is a copy of all that is open."""
-    last = (count - 1) // _MARKED_TOKENS
-    return frozenset((last - (1 << power) + 1) * _MARKED_TOKENS for power in range(last.bit_length()))
+def _mark_positions(count: int) -> frozenset[int]:
+    """Return where marks are useful: dense near the end, exponentially fewer before, because each copies all frames."""
+    last = (count - 1) // _MARK_DISTANCE
+    return frozenset((last - (1 << power) + 1) * _MARK_DISTANCE for power in range(last.bit_length()))
 
 
-def _thinned(marks: Sequence[_Mark], count: int) -> list[_Mark]:
-    """Those of which each is at twice the distance from the end that the next one is at, or more."""
-    kept: list[_Mark] = []
+def _thin_out(marks: Sequence[_Mark], count: int) -> list[_Mark]:
+    """Keep marks whose distances from the end at least double."""
+    result: list[_Mark] = []
     for mark in reversed(marks):
-        if not kept or count - mark.count + _MARKED_TOKENS >= (count - kept[-1].count) * 2:
-            kept.append(mark)
-    return kept[::-1]
+        if not result or count - mark.count + _MARK_DISTANCE >= (count - result[-1].count) * 2:
+            result.append(mark)
+    return result[::-1]
 
 
 class _Reader:
-    """open: what is open before the first token that it takes."""
+    """The reader. frames: open before the first token it takes."""
 
-    def __init__(self, tokens: Sequence[Token], open: list[Frame]) -> None:
+    def __init__(self, tokens: Sequence[Token], frames: list[ReadingFrame]) -> None:
         self._tokens = tokens
-        self.open = open
+        self.frames = frames
 
     def position(self, index: int) -> Position:
-        """Of the token that is to be taken next; what is taken later still tells of the tables in it."""
-        frame = self.open[-1]
-        wants = frame.wants
-        if frame.dotted and frame.naming:
-            wants = Wants.TARGET if frame.naming is frame.query.target else Wants.TABLE
+        """Return the position of the token to be taken next; later tokens still add tables."""
+        frame = self.frames[-1]
+        wants = frame.expected
+        if frame.after_dot and frame.named_relation:
+            wants = ExpectedName.TARGET if frame.named_relation is frame.query.target else ExpectedName.TABLE
         opening = index > 0 and self._text(index - 1) == "("
-        return Position(frame.query, frame.clause, wants, frame.expression, opening, frame.cases, frame.joined)
+        return Position(
+            frame.query, frame.clause, wants, frame.is_expression, opening, frame.open_cases, frame.lacks_condition
+        )
 
     def take(self, index: int) -> None:
         token = self._tokens[index]
         word = token.word
         if word == "FROM":
-            self._leave_unclosed(index)
-        frame = self.open[-1]
+            self._close_unfinished(index)
+        frame = self.frames[-1]
         if token.text == "(" and token.kind is Kind.SYMBOL:
             self._open_parentheses(frame, index)
         elif token.text == ")" and token.kind is Kind.SYMBOL:
             self._close()
         else:
-            item = frame.item
+            item = frame.select_item
             if word == "CASE":
-                frame.cases += 1
+                frame.open_cases += 1
             elif word == "END":
-                frame.cases = max(0, frame.cases - 1)
+                frame.open_cases = max(0, frame.open_cases - 1)
             if frame.clause is Clause.NAMES:
                 self._rename(frame, token)
-            elif not frame.expression:
+            elif not frame.is_expression:
                 self._in_query(frame, token, word, index)
-            if item is not None and frame.item is item:
+            if item is not None and frame.select_item is item:
                 item.append(token)
 
-    def _leave_unclosed(self, index: int) -> None:
-        """A FROM that can't belong to an expression shows that its parentheses were only never closed."""
+    def _close_unfinished(self, index: int) -> None:
+        """Close unfinished parentheses at a FROM that cannot belong to an expression."""
         while (
-            self.open[-1].expression
-            and self.open[-1].function not in _WITH_FROM
+            self.frames[-1].is_expression
+            and self.frames[-1].function not in _WITH_FROM
             and self._word(index - 1) != "DISTINCT"
         ):
-            self.open.pop()
+            self.frames.pop()
 
     def _text(self, index: int) -> str:
         return self._tokens[index].text if 0 <= index < len(self._tokens) else ""
@@ -177,69 +180,73 @@ class _Reader:
     def _word(self, index: int) -> str:
         return self._tokens[index].word if 0 <= index < len(self._tokens) else ""
 
-    def _rename(self, frame: Frame, token: Token) -> None:
-        if token.kind in _NAMES and frame.given is not None:
-            frame.given.renamed.append(value_of(token))
+    def _rename(self, frame: ReadingFrame, token: Token) -> None:
+        if token.kind in _NAMES and frame.last_relation is not None:
+            frame.last_relation.column_names.append(unquoted_name(token))
 
-    def _open_parentheses(self, frame: Frame, index: int) -> None:
-        if frame.item is not None:
-            frame.item.append(self._tokens[index])
-        within = self._frame_within(frame, index)
+    def _open_parentheses(self, frame: ReadingFrame, index: int) -> None:
+        if frame.select_item is not None:
+            frame.select_item.append(self._tokens[index])
+        within = self._new_frame(frame, index)
         within.function = self._word(index - 1)
-        self.open.append(within)
-        frame.dotted = False
+        self.frames.append(within)
+        frame.after_dot = False
 
-    def _frame_within(self, frame: Frame, index: int) -> Frame:
-        following = self._word(index + 1)
-        if frame.clause is Clause.WITH and not frame.expression:
+    def _new_frame(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+        next_word = self._word(index + 1)
+        if frame.clause is Clause.WITH and not frame.is_expression:
             return self._cte_part(frame, index)
-        if following in _QUERY_WORDS or (frame.wants is Wants.TABLE and self._text(index + 1) in (")", "")):
+        if next_word in _QUERY_WORDS or (frame.expected is ExpectedName.TABLE and self._text(index + 1) in (")", "")):
             query = Query(outer=frame.query)
-            if frame.wants is Wants.TABLE:
-                frame.given = Relation(query=query, within=frame.query)
-                frame.query.relations.append(frame.given)
-                frame.wants = Wants.NOTHING
-            return Frame(query, Clause.START)
-        if frame.wants is Wants.TABLE:  # a join in parentheses, or STREAM(t)
-            frame.wants = Wants.NOTHING
-            return Frame(frame.query, Clause.FROM, Wants.TABLE)
-        if frame.clause is Clause.TARGET and frame.naming is frame.query.target and frame.naming is not None:
-            return Frame(frame.query, Clause.COLUMNS, expression=True)
-        if frame.clause is Clause.LATERAL or frame.expression or frame.naming is None:
+            if frame.expected is ExpectedName.TABLE:
+                frame.last_relation = QueryRelation(query=query, scope=frame.query)
+                frame.query.relations.append(frame.last_relation)
+                frame.expected = ExpectedName.NOTHING
+            return ReadingFrame(query, Clause.START)
+        if frame.expected is ExpectedName.TABLE:  # a join in parentheses, or STREAM(t)
+            frame.expected = ExpectedName.NOTHING
+            return ReadingFrame(frame.query, Clause.FROM, ExpectedName.TABLE)
+        if (
+            frame.clause is Clause.TARGET
+            and frame.named_relation is frame.query.target
+            and frame.named_relation is not None
+        ):
+            return ReadingFrame(frame.query, Clause.COLUMNS, is_expression=True)
+        if frame.clause is Clause.LATERAL or frame.is_expression or frame.named_relation is None:
             return self._in_expression(frame, index)
-        frame.naming.computed = True
-        return Frame(frame.query, Clause.SELECT, expression=True)
+        frame.named_relation.is_computed = True
+        return ReadingFrame(frame.query, Clause.SELECT, is_expression=True)
 
-    def _in_expression(self, frame: Frame, index: int) -> Frame:
-        named = frame.given is not None and self._tokens[index - 1].kind in _NAMES
-        if named and frame.clause in (Clause.FROM, Clause.JOIN) and not frame.expression and frame.given:
-            if frame.given.alias and self._word(index - 1) not in _NO_ALIAS:
-                return Frame(frame.query, Clause.NAMES, given=frame.given)
+    def _in_expression(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+        named = frame.last_relation is not None and self._tokens[index - 1].kind in _NAMES
+        if named and frame.clause in (Clause.FROM, Clause.JOIN) and not frame.is_expression and frame.last_relation:
+            if frame.last_relation.alias and self._word(index - 1) not in _NO_ALIAS:
+                return ReadingFrame(frame.query, Clause.NAMES, last_relation=frame.last_relation)
         if frame.statement == "MERGE" and self._word(index - 1) == "INSERT":
-            return Frame(frame.query, Clause.COLUMNS, expression=True)
-        return Frame(frame.query, frame.clause, expression=True)
+            return ReadingFrame(frame.query, Clause.COLUMNS, is_expression=True)
+        return ReadingFrame(frame.query, frame.clause, is_expression=True)
 
-    def _cte_part(self, frame: Frame, index: int) -> Frame:
-        cte = frame.given or Relation(within=frame.query)
+    def _cte_part(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+        cte = frame.last_relation or QueryRelation(scope=frame.query)
         if self._word(index - 1) != "AS":
-            return Frame(frame.query, Clause.NAMES, given=cte)
+            return ReadingFrame(frame.query, Clause.NAMES, last_relation=cte)
         cte.query = Query(outer=None, ctes=list(frame.query.ctes[:-1]))
         cte.query.outer = frame.query.outer
-        return Frame(cte.query, Clause.START)
+        return ReadingFrame(cte.query, Clause.START)
 
     def _close(self) -> None:
-        if len(self.open) > 1:
-            self.open.pop()
-        frame = self.open[-1]
-        if frame.item is not None:
-            frame.item.append(Token(Kind.SYMBOL, ")", 0, 0))
+        if len(self.frames) > 1:
+            self.frames.pop()
+        frame = self.frames[-1]
+        if frame.select_item is not None:
+            frame.select_item.append(Token(Kind.SYMBOL, ")", 0, 0))
 
-    def _in_query(self, frame: Frame, token: Token, word: str, index: int) -> None:
-        if frame.naming is not None and self._continues_name(frame, frame.naming, token):
+    def _in_query(self, frame: ReadingFrame, token: Token, word: str, index: int) -> None:
+        if frame.named_relation is not None and self._continues_name(frame, frame.named_relation, token):
             return
-        if frame.wants is not Wants.NOTHING and self._names_table(frame, token, word, index):
+        if frame.expected is not ExpectedName.NOTHING and self._names_table(frame, token, word, index):
             return
-        if word in _OPENING and self._opens_clause(frame, word, index):
+        if word in _CLAUSE_WORDS and self._opens_clause(frame, word, index):
             return
         if token.text == ",":
             self._comma(frame)
@@ -247,132 +254,132 @@ class _Reader:
             self._in_with(frame, token)
         elif frame.clause is Clause.LATERAL:
             self._in_lateral(frame, token, index)
-        elif frame.given is not None and token.kind in _NAMES and word not in _NO_ALIAS:
-            if not frame.given.alias and not self._in_watermark(index):
-                frame.given.alias = value_of(token)
-                frame.wants = Wants.NOTHING
-        elif word == "AS" and frame.given is not None and not frame.given.alias:
-            frame.wants = Wants.NEW
+        elif frame.last_relation is not None and token.kind in _NAMES and word not in _NO_ALIAS:
+            if not frame.last_relation.alias and not self._in_watermark(index):
+                frame.last_relation.alias = unquoted_name(token)
+                frame.expected = ExpectedName.NOTHING
+        elif word == "AS" and frame.last_relation is not None and not frame.last_relation.alias:
+            frame.expected = ExpectedName.NEW
         elif word == "AS" and frame.clause is Clause.SELECT:
-            frame.wants = Wants.NEW
+            frame.expected = ExpectedName.NEW
             return
         if frame.clause is Clause.SELECT:
-            frame.wants = Wants.NOTHING
+            frame.expected = ExpectedName.NOTHING
 
     def _in_watermark(self, index: int) -> bool:
-        """Whether a word behind a table belongs to `WATERMARK column DELAY OF INTERVAL 2 HOURS`, and is no alias."""
+        """Return whether a word after a table is part of `WATERMARK column DELAY OF INTERVAL 2 HOURS` and no alias."""
         before, word = self._tokens[index - 1], self._word(index)
         unit = word.removesuffix("S") in _UNITS and before.kind in (Kind.NUMBER, Kind.STRING)
         return unit or before.word in ("WATERMARK", "OF", "INTERVAL") or word in ("OF", "INTERVAL")
 
-    def _continues_name(self, frame: Frame, naming: Relation, token: Token) -> bool:
-        """Whether a token goes on with a table's name: a dot, or the part behind one."""
-        if token.text == "." and not frame.dotted:
-            frame.dotted = True
+    def _continues_name(self, frame: ReadingFrame, naming: QueryRelation, token: Token) -> bool:
+        """Return whether a token continues a table's name: a dot, or the part after one."""
+        if token.text == "." and not frame.after_dot:
+            frame.after_dot = True
             return True
-        if frame.dotted and token.kind in _NAMES:
-            naming.parts += (value_of(token),)
-            frame.dotted = False
+        if frame.after_dot and token.kind in _NAMES:
+            naming.parts += (unquoted_name(token),)
+            frame.after_dot = False
             return True
-        frame.naming, frame.dotted = None, False
+        frame.named_relation, frame.after_dot = None, False
         return False
 
-    def _names_table(self, frame: Frame, token: Token, word: str, index: int) -> bool:
-        if frame.wants not in (Wants.TABLE, Wants.TARGET) or token.kind not in _NAMES:
+    def _names_table(self, frame: ReadingFrame, token: Token, word: str, index: int) -> bool:
+        if frame.expected not in (ExpectedName.TABLE, ExpectedName.TARGET) or token.kind not in _NAMES:
             return False
         if word in _BEFORE_TABLE:
             return True
-        if word == "STREAM" and self._streams(index + 1):
+        if word == "STREAM" and self._is_stream_keyword(index + 1):
             return True
         if word in _NO_ALIAS and word != "STREAM":
-            frame.wants = Wants.NOTHING
+            frame.expected = ExpectedName.NOTHING
             return False
-        relation = Relation((value_of(token),), within=frame.query)
-        if frame.wants is Wants.TARGET:
+        relation = QueryRelation((unquoted_name(token),), scope=frame.query)
+        if frame.expected is ExpectedName.TARGET:
             frame.query.target = relation
-        if frame.wants is Wants.TABLE or frame.statement != "INSERT":
+        if frame.expected is ExpectedName.TABLE or frame.statement != "INSERT":
             frame.query.relations.append(relation)
-        frame.naming = frame.given = relation
-        frame.wants = Wants.NOTHING
+        frame.named_relation = frame.last_relation = relation
+        frame.expected = ExpectedName.NOTHING
         return True
 
-    def _streams(self, index: int) -> bool:
-        """Whether what follows STREAM is the table; else STREAM is the table's name."""
+    def _is_stream_keyword(self, index: int) -> bool:
+        """Return whether a table follows STREAM; otherwise STREAM is the table's name."""
         if index >= len(self._tokens):
             return False
         following = self._tokens[index]
         return following.text == "(" or (following.kind in _NAMES and following.word not in _NO_ALIAS)
 
-    def _opens_clause(self, frame: Frame, word: str, index: int) -> bool:
+    def _opens_clause(self, frame: ReadingFrame, word: str, index: int) -> bool:
         if word == "FROM":
             if self._word(index - 1) != "DISTINCT" or self._word(index - 2) not in ("IS", "NOT"):
-                self._begin(frame, Clause.FROM, Wants.TABLE)
+                self._begin(frame, Clause.FROM, ExpectedName.TABLE)
         elif word == "JOIN":
-            self._begin(frame, Clause.JOIN, Wants.TABLE)
-            frame.joined = True
+            self._begin(frame, Clause.JOIN, ExpectedName.TABLE)
+            frame.lacks_condition = True
         elif word == "USING":
             self._using(frame)
         elif word == "LATERAL" and self._word(index + 1) == "VIEW":
             self._begin(frame, Clause.LATERAL)
         elif word == "WITH" and frame.clause is Clause.START:
-            self._begin(frame, Clause.WITH, Wants.NEW)
+            self._begin(frame, Clause.WITH, ExpectedName.NEW)
         elif word in _SET_OPERATIONS:
             frame.query = Query(outer=frame.query.outer, ctes=frame.query.ctes)
             self._begin(frame, Clause.START)
-        elif word in _WRITING and frame.clause in (Clause.START, Clause.WITH):
+        elif word in _WRITING_VERBS and frame.clause in (Clause.START, Clause.WITH):
             self._write(frame, word)
         elif word in _CLAUSES and not self._is_no_clause(frame, word, index):
             self._begin(frame, _CLAUSES[word])
             if word == "SELECT":
-                frame.item = []
-                frame.query.outputs.append(frame.item)
+                frame.select_item = []
+                frame.query.outputs.append(frame.select_item)
         else:
             return False
         return True
 
-    def _is_no_clause(self, frame: Frame, word: str, index: int) -> bool:
-        """The statement SET, and the function window(...)."""
+    def _is_no_clause(self, frame: ReadingFrame, word: str, index: int) -> bool:
+        """Return whether the word is the statement SET or the function window(...)."""
         return (word == "SET" and frame.clause is Clause.START) or (word == "WINDOW" and self._text(index + 1) == "(")
 
-    def _begin(self, frame: Frame, clause: Clause, wants: Wants = Wants.NOTHING) -> None:
-        frame.clause, frame.wants = clause, wants
-        frame.item = frame.given = frame.naming = None
-        frame.joined = frame.dotted = False
-        frame.cases = 0
+    def _begin(self, frame: ReadingFrame, clause: Clause, wants: ExpectedName = ExpectedName.NOTHING) -> None:
+        frame.clause, frame.expected = clause, wants
+        frame.select_item = frame.last_relation = frame.named_relation = None
+        frame.lacks_condition = frame.after_dot = False
+        frame.open_cases = 0
 
-    def _using(self, frame: Frame) -> None:
+    def _using(self, frame: ReadingFrame) -> None:
         if frame.statement == "MERGE":
-            self._begin(frame, Clause.FROM, Wants.TABLE)
-            frame.joined = True
+            self._begin(frame, Clause.FROM, ExpectedName.TABLE)
+            frame.lacks_condition = True
         else:
             self._begin(frame, Clause.USING)
 
-    def _write(self, frame: Frame, word: str) -> None:
+    def _write(self, frame: ReadingFrame, word: str) -> None:
         frame.statement = "INSERT" if word == "SINK" else word
-        self._begin(frame, Clause.TARGET, Wants.NOTHING if word == "DELETE" else Wants.TARGET)
+        self._begin(frame, Clause.TARGET, ExpectedName.NOTHING if word == "DELETE" else ExpectedName.TARGET)
 
-    def _comma(self, frame: Frame) -> None:
+    def _comma(self, frame: ReadingFrame) -> None:
         if frame.clause is Clause.SELECT:
-            frame.item = []
-            frame.query.outputs.append(frame.item)
-            frame.wants = Wants.NOTHING
+            frame.select_item = []
+            frame.query.outputs.append(frame.select_item)
+            frame.expected = ExpectedName.NOTHING
         elif frame.clause in (Clause.FROM, Clause.JOIN):
-            self._begin(frame, Clause.FROM, Wants.TABLE)
+            self._begin(frame, Clause.FROM, ExpectedName.TABLE)
         elif frame.clause is Clause.WITH:
-            self._begin(frame, Clause.WITH, Wants.NEW)
+            self._begin(frame, Clause.WITH, ExpectedName.NEW)
 
-    def _in_with(self, frame: Frame, token: Token) -> None:
-        if token.kind in _NAMES and frame.given is None and token.word != "RECURSIVE":
-            frame.given = Relation((value_of(token),), within=frame.query)
-            frame.query.ctes.append(frame.given)
-        frame.wants = Wants.NOTHING
+    def _in_with(self, frame: ReadingFrame, token: Token) -> None:
+        if token.kind in _NAMES and frame.last_relation is None and token.word != "RECURSIVE":
+            frame.last_relation = QueryRelation((unquoted_name(token),), scope=frame.query)
+            frame.query.ctes.append(frame.last_relation)
+        frame.expected = ExpectedName.NOTHING
 
-    def _in_lateral(self, frame: Frame, token: Token, index: int) -> None:
-        """`LATERAL VIEW f(x) t AS a, b`: t is the first name behind the parentheses, the columns follow AS."""
+    def _in_lateral(self, frame: ReadingFrame, token: Token, index: int) -> None:
+        """Read `LATERAL VIEW f(x) t AS a, b`: t is the first name after the parentheses, the columns follow AS."""
         if token.kind not in _NAMES or token.word in ("VIEW", "OUTER", "AS"):
             return
-        if frame.given is None and self._text(index - 1) == ")":
-            frame.given = Relation(alias=value_of(token), within=frame.query, computed=True)
-            frame.query.relations.append(frame.given)
-        elif frame.given is not None and (self._word(index - 1) == "AS" or self._text(index - 1) == ","):
-            frame.given.renamed.append(value_of(token))
+        if frame.last_relation is None and self._text(index - 1) == ")":
+            frame.last_relation = QueryRelation(alias=unquoted_name(token), scope=frame.query, is_computed=True)
+            frame.query.relations.append(frame.last_relation)
+        elif frame.last_relation is not None and (self._word(index - 1) == "AS" or self._text(index - 1) == ","):
+            frame.last_relation.column_names.append(unquoted_name(token))

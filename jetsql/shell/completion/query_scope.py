@@ -1,6 +1,6 @@
-"""What a half-written Spark statement says around the cursor: which clause, which tables under which names.
+"""The context of the cursor in a half-written Spark statement: its clause, and the tables with their aliases.
 
-`completion_reading` finds it out; the columns of these tables are the matter of `completion_columns`.
+`query_reader` determines it; `visible_columns` finds the columns of these tables.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jetsql.language.tokens import Kind, Token, unquote
 
 
 class Clause(Enum):
-    """The part of a statement that a token stands in."""
+    """The clauses of a statement."""
 
     START = auto()
     WITH = auto()
@@ -29,14 +29,14 @@ class Clause(Enum):
     LIMIT = auto()
     WINDOW = auto()
     VALUES = auto()
-    TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table behind
+    TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table after it
     SET = auto()  # assignments of UPDATE and MERGE
     NAMES = auto()  # a list in which new names are given
     COLUMNS = auto()  # a list of the target's columns
 
 
-class Wants(Enum):
-    """What a name at this place would be."""
+class ExpectedName(Enum):
+    """The kind of name expected at a place."""
 
     TABLE = auto()  # something to read
     TARGET = auto()  # a table to write
@@ -45,55 +45,48 @@ class Wants(Enum):
 
 
 @dataclass
-class Relation:
-    """Something with columns. parts: its name; `within`: the query that names it, where its CTEs are looked up.
+class QueryRelation:
+    """A source of columns in a query."""
 
-    query: what a subquery or CTE selects. renamed: the columns' names where the user gives them. computed: a function's
-    result.
-    """
-
-    parts: tuple[str, ...] = ()
-    within: Query | None = None
+    parts: tuple[str, ...] = ()  # of its name
+    scope: Query | None = None  # the query that names it, where its CTEs are searched
     alias: str = ""
-    query: Query | None = None
-    renamed: list[str] = field(default_factory=list)
-    computed: bool = False
+    query: Query | None = None  # of a subquery or CTE
+    column_names: list[str] = field(default_factory=list)  # given by the user
+    is_computed: bool = False  # the result of a function
 
     @property
     def name(self) -> str:
-        """By which columns are qualified."""
+        """Return the name that qualifies its columns."""
         return self.alias or (self.parts[-1] if self.parts else "")
 
 
 @dataclass
 class Query:
-    """One SELECT, or another statement with tables. outputs: the tokens of each item of its select list."""
+    """A SELECT, or another statement with tables."""
 
     outer: Query | None = None
-    ctes: list[Relation] = field(default_factory=list)
-    relations: list[Relation] = field(default_factory=list)
-    outputs: list[list[Token]] = field(default_factory=list)
-    target: Relation | None = None
+    ctes: list[QueryRelation] = field(default_factory=list)
+    relations: list[QueryRelation] = field(default_factory=list)
+    outputs: list[list[Token]] = field(default_factory=list)  # the tokens of each item of the select list
+    target: QueryRelation | None = None
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where a token stands. nested: within an expression's parentheses, where no clause can begin. opening: it is the
-    first in its parentheses, where a subquery could begin. cases: CASEs that are open. joined: the last table came with
-    a JOIN that has no condition yet.
-    """
+    """The position of a token in a statement."""
 
     query: Query
     clause: Clause
-    wants: Wants
-    nested: bool = False
-    opening: bool = False
-    cases: int = 0
-    joined: bool = False
+    expected: ExpectedName
+    is_nested: bool = False  # in an expression's parentheses, where no clause can begin
+    is_first: bool = False  # in its parentheses, where a subquery could begin
+    open_cases: int = 0
+    lacks_condition: bool = False  # the last JOIN has no condition yet
 
 
-def value_of(token: Token) -> str:
-    """A name without its quotes."""
+def unquoted_name(token: Token) -> str:
+    """Return a name without its quotes."""
     if token.kind is Kind.QUOTED:
         return unquote(token.text)
     return token.text.removeprefix("`") if token.kind is Kind.OPEN else token.text

@@ -1,4 +1,4 @@
-"""What is open while a half-written Spark statement is read, and copies of it to go on from later."""
+"""The open parts of a half-written Spark statement while it is read, and copies of them."""
 
 from __future__ import annotations
 
@@ -6,78 +6,75 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jetsql.language.tokens import Token
-from jetsql.shell.completion.query_scope import Clause, Query, Relation, Wants
+from jetsql.shell.completion.query_scope import Clause, ExpectedName, Query, QueryRelation
 
 
 @dataclass
-class Frame:
-    """What is open: the statement itself or parentheses in it. item: the part of a select list that is being read.
-
-    naming: the table whose name is being read. given: the table that may get an alias.
-    """
+class ReadingFrame:
+    """An open part: the statement itself, or parentheses in it."""
 
     query: Query
     clause: Clause
-    wants: Wants = Wants.NOTHING
-    expression: bool = False
-    item: list[Token] | None = None
-    naming: Relation | None = None
-    dotted: bool = False
-    given: Relation | None = None
-    cases: int = 0
-    joined: bool = False
+    expected: ExpectedName = ExpectedName.NOTHING
+    is_expression: bool = False
+    select_item: list[Token] | None = None  # of a select list that is being read
+    named_relation: QueryRelation | None = None  # whose name is being read
+    after_dot: bool = False
+    last_relation: QueryRelation | None = None  # which may get an alias
+    open_cases: int = 0
+    lacks_condition: bool = False
     statement: str = ""
     function: str = ""
 
 
-def copied(frames: Sequence[Frame]) -> list[Frame]:
-    """The same with queries and relations of their own, each once: they name each other, to any depth."""
+def copy_frames(frames: Sequence[ReadingFrame]) -> list[ReadingFrame]:
+    """Copy frames with their queries and relations, each once: they refer to each other."""
     copies = _Copies()
-    found = [
+    result = [
         replace(
             frame,
-            query=copies.of(frame.query),
-            naming=frame.naming and copies.of_relation(frame.naming),
-            given=frame.given and copies.of_relation(frame.given),
+            query=copies.copy_query(frame.query),
+            named_relation=frame.named_relation and copies.copy_relation(frame.named_relation),
+            last_relation=frame.last_relation and copies.copy_relation(frame.last_relation),
         )
         for frame in frames
     ]
     copies.finish()
-    for frame in found:
-        if frame.item is not None:
-            frame.item = frame.query.outputs[-1]
-    return found
+    for frame in result:
+        if frame.select_item is not None:
+            frame.select_item = frame.query.outputs[-1]
+    return result
 
 
 class _Copies:
     def __init__(self) -> None:
         self._queries: dict[int, Query] = {}
-        self._relations: dict[int, Relation] = {}
-        self._unfinished: list[Query | Relation] = []
+        self._relations: dict[int, QueryRelation] = {}
+        self._unfinished: list[Query | QueryRelation] = []
 
-    def of(self, query: Query) -> Query:
+    def copy_query(self, query: Query) -> Query:
         if id(query) not in self._queries:
             self._queries[id(query)] = copy = replace(query)
             self._unfinished.append(copy)
         return self._queries[id(query)]
 
-    def of_relation(self, relation: Relation) -> Relation:
+    def copy_relation(self, relation: QueryRelation) -> QueryRelation:
         if id(relation) not in self._relations:
             self._relations[id(relation)] = copy = replace(relation)
             self._unfinished.append(copy)
         return self._relations[id(relation)]
 
     def finish(self) -> None:
-        """Whatever the copies name are copies too."""
+        """Replace the references in the copies by copies."""
         while self._unfinished:
             copy = self._unfinished.pop()
             if isinstance(copy, Query):
-                copy.outer = copy.outer and self.of(copy.outer)
-                copy.ctes = [self.of_relation(each) for each in copy.ctes]
-                copy.relations = [self.of_relation(each) for each in copy.relations]
+                copy.outer = copy.outer and self.copy_query(copy.outer)
+                copy.ctes = [self.copy_relation(each) for each in copy.ctes]
+                copy.relations = [self.copy_relation(each) for each in copy.relations]
                 copy.outputs = [*copy.outputs[:-1], *(list(each) for each in copy.outputs[-1:])]
-                copy.target = copy.target and self.of_relation(copy.target)
+                copy.target = copy.target and self.copy_relation(copy.target)
             else:
-                copy.within = copy.within and self.of(copy.within)
-                copy.query = copy.query and self.of(copy.query)
-                copy.renamed = list(copy.renamed)
+                copy.scope = copy.scope and self.copy_query(copy.scope)
+                copy.query = copy.query and self.copy_query(copy.query)
+                copy.column_names = list(copy.column_names)

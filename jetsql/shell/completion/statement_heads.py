@@ -1,7 +1,7 @@
-"""How Spark's statements begin, as patterns: which words and which kinds of names can come next.
+"""The beginnings of Spark's statements as patterns: which words and kinds of names can come next.
 
-Queries and what holds one go over to the reading of clauses (`...`); all else is told here to its end, as far as people
-write it by hand.
+Queries and statements that contain one continue with the reading of clauses (`...`); all others are described to their
+end, as far as users write them by hand.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Final
 from jetsql.language.tokens import Kind, Token
 
 
-class Slot(Enum):
-    """What a name in a pattern is the name of."""
+class NameSlot(Enum):
+    """The kinds of names in a pattern."""
 
     TABLE = "table"
     VIEW = "view"
@@ -96,25 +96,25 @@ _ORDER: Final = "SELECT WITH INSERT CREATE SHOW DESCRIBE DROP USE SET EXPLAIN FR
 
 @dataclass
 class _Node:
-    """A point in the patterns. clauses, statement: a query's clauses, or a whole statement, go on from here."""
+    """A point in the patterns. clauses, statement: a query's clauses, or a whole statement, continue here."""
 
     words: dict[str, _Node] = field(default_factory=dict)
-    slots: dict[Slot, _Node] = field(default_factory=dict)
+    slots: dict[NameSlot, _Node] = field(default_factory=dict)
     clauses: bool = False
     statement: bool = False
 
 
 @dataclass(frozen=True)
-class Heads:
-    """What the patterns expect. clauses: the reading of clauses says what."""
+class ExpectedHead:
+    """The words and names that the patterns expect next. clauses: the reading of clauses decides."""
 
     words: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[NameSlot, ...]
     clauses: bool
 
 
-def heads_after(before: Sequence[Token]) -> Heads:
-    """What can follow these tokens, the beginning of a statement. The last name's qualifiers are to be left out."""
+def expected_after(before: Sequence[Token]) -> ExpectedHead:
+    """Return what can follow these tokens, the beginning of a statement without the last name's qualifiers."""
     nodes = [_root()]
     for item in _items(before):
         stepped = [following for node in nodes for following in _step(node, item)]
@@ -122,18 +122,17 @@ def heads_after(before: Sequence[Token]) -> Heads:
         nodes += [_root() for node in stepped if node.statement]
         if all(node.clauses and not node.words and not node.slots for node in nodes):
             break  # whatever follows
-    words = {word: None for node in nodes for word in node.words}
+    keywords = {word: None for node in nodes for word in node.words}
     slots = {slot: None for node in nodes for slot in node.slots}
-    return Heads(tuple(words), tuple(slots), any(node.clauses for node in nodes))
+    return ExpectedHead(tuple(keywords), tuple(slots), any(node.clauses for node in nodes))
 
 
 def _items(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The tokens with every dotted name as one quoted token, since no part of it is a keyword, and without what stands
-    in closed parentheses: no pattern tells of lists."""
+    """Yield the tokens with each dotted name as one quoted token, without the contents of closed parentheses."""
     index = 0
     while index < len(tokens):
         first, token = index, tokens[index]
-        if token.text == "(" and (end := _closing(tokens, index)):
+        if token.text == "(" and (end := _closing_index(tokens, index)):
             index = end + 1
             continue
         while index + 2 < len(tokens) and tokens[index + 1].text == "." and tokens[index].kind is not Kind.SYMBOL:
@@ -142,8 +141,8 @@ def _items(tokens: Sequence[Token]) -> Iterator[Token]:
         index += 1
 
 
-def _closing(tokens: Sequence[Token], index: int) -> int:
-    """Where these parentheses close; 0 when they don't."""
+def _closing_index(tokens: Sequence[Token], index: int) -> int:
+    """Return the index of the closing parenthesis, or 0."""
     depth = 0
     for at in range(index, len(tokens)):
         if tokens[at].kind is Kind.SYMBOL and tokens[at].text in "()":
@@ -157,7 +156,7 @@ def _step(node: _Node, token: Token) -> Iterator[_Node]:
     if token.word in node.words:
         yield node.words[token.word]
     for slot, following in node.slots.items():
-        if token.kind is Kind.STRING if slot is Slot.TEXT else token.kind in (Kind.WORD, Kind.QUOTED):
+        if token.kind is Kind.STRING if slot is NameSlot.TEXT else token.kind in (Kind.WORD, Kind.QUOTED):
             yield following
 
 
@@ -173,28 +172,28 @@ def _root() -> _Node:
 
 def _add(nodes: list[_Node], pattern: str) -> None:
     for element in _elements(pattern):
-        reached = nodes
+        next_nodes = nodes
         for word in element.strip("[]").split():
-            reached = [_reach(node, way) for node in reached for way in word.split("|")]
-        nodes = (nodes if element.startswith("[") else []) + reached
+            next_nodes = [_get_node(node, choice) for node in next_nodes for choice in word.split("|")]
+        nodes = (nodes if element.startswith("[") else []) + next_nodes
 
 
 def _elements(pattern: str) -> Iterator[str]:
-    """The parts of a pattern: what stands in brackets is one, all else goes word by word."""
+    """Yield the parts of a pattern: a bracketed group or a word."""
     rest = pattern
     while rest:
         part, _, rest = rest.partition("] ") if rest.startswith("[") else rest.partition(" ")
         yield part
 
 
-def _reach(node: _Node, word: str) -> _Node:
-    """The node behind this word or slot, made if need be."""
+def _get_node(node: _Node, word: str) -> _Node:
+    """Return the node after this word or slot; create it if necessary."""
     if word == "...":
         node.clauses = True
     elif word == "@":
         node.statement = True
     elif word.startswith("{"):
-        return node.slots.setdefault(Slot(word.strip("{}")), _Node())
+        return node.slots.setdefault(NameSlot(word.strip("{}")), _Node())
     else:
         return node.words.setdefault(word, _Node())
     return node

@@ -1,4 +1,4 @@
-"""Colours, where they are wanted: not with NO_COLOR, not on terminals that know none."""
+"""The shell's colours; none with NO_COLOR or on terminals without colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from prompt_toolkit.styles import BaseStyle, Style, merge_styles
 
-_OWN: Final = {
+_DEFAULT_STYLE: Final = {
     "keyword": "ansiblue bold",
     "function": "ansicyan",
     "string": "ansigreen",
@@ -31,34 +31,34 @@ _OWN: Final = {
 }
 
 
-def colours_wanted(setting: str) -> bool:
-    """setting: the shell's `colours`. NO_COLOR in the environment (no-color.org) counts unless a style is named."""
+def use_colours(setting: str) -> bool:
+    """Return whether to use colours. NO_COLOR in the environment (no-color.org) holds unless a style is named."""
     return setting != "off" and not (setting == "auto" and os.environ.get("NO_COLOR"))
 
 
-def style(setting: str) -> BaseStyle:
-    """Our own style, with the words of the language as a style of Pygments has them when one is named.
+def load_style(setting: str) -> BaseStyle:
+    """Return the default style, with a named style of Pygments for the words of the language.
 
     Raises ValueError for a name that Pygments does not know.
     """
-    own = Style.from_dict(_OWN)
-    return own if setting in ("auto", "off") else merge_styles([own, _of_pygments(setting)])
+    own = Style.from_dict(_DEFAULT_STYLE)
+    return own if setting in ("auto", "off") else merge_styles([own, _load_pygments_style(setting)])
 
 
-def _of_pygments(name: str) -> BaseStyle:
+def _load_pygments_style(name: str) -> BaseStyle:
     from pygments.styles import get_style_by_name
     from pygments.token import Comment, Keyword, Name, Number, String
     from pygments.util import ClassNotFound
 
     try:
-        given = get_style_by_name(name)
+        pygments_style = get_style_by_name(name)
     except ClassNotFound:
         raise ValueError(f"auto, off, or a style of Pygments, and {name!r} is none") from None
     kinds = {"keyword": Keyword, "function": Name.Function, "string": String, "number": Number, "comment": Comment}
-    return Style.from_dict({word: _written(given.style_for_token(kind)) for word, kind in kinds.items()})
+    return Style.from_dict({word: _format_style(pygments_style.style_for_token(kind)) for word, kind in kinds.items()})
 
 
-def _written(told: dict[str, object]) -> str:
-    colour = told["color"]
-    marks = [mark for mark in ("bold", "italic", "underline") if told[mark]]
-    return " ".join(([f"#{colour}"] if colour else []) + marks)
+def _format_style(attributes: dict[str, object]) -> str:
+    colour = attributes["color"]
+    flags = [mark for mark in ("bold", "italic", "underline") if attributes[mark]]
+    return " ".join(([f"#{colour}"] if colour else []) + flags)

@@ -1,6 +1,6 @@
-"""Colours of what is typed, from the words of the language itself: the same scanner that parses and splits.
+"""Syntax colours of the input, from the scanner of the language.
 
-It is done line by line, and a line that stands as it stood is not done again: a key changes one of them.
+Works line by line and reuses unchanged lines: a key changes one of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 
 from jetsql.language.tokens import Kind, Token, scan
-from jetsql.shell.completion.keywords import KEYWORDS
 from jetsql.shell.session.entries import is_command
 
 _CLASSES: Final = {
@@ -33,18 +32,60 @@ _BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
 _UNENDED: Final = "class:string.open"
 
 
+# As `sql_keywords()` of Spark 4.3 lists them.
+_SPARK_KEYWORDS: Final = """
+    ADD AFTER AGGREGATE ALIGN ALL ALTER ALWAYS ANALYZE AND ANTI ANY ANY_VALUE APPLY APPROX ARCHIVE ARRAY AS ASC
+    ASENSITIVE ASOF AT ATOMIC AUTHORIZATION AUTO BEGIN BERNOULLI BETWEEN BIGINT BIN BINARY BINDING
+    BIN_DISTRIBUTE_RATIO BIN_END BIN_START BOOLEAN BOTH BUCKET BUCKETS BY BYTE CACHE CALL CALLED CASCADE CASE CAST
+    CATALOG CATALOGS CDC CHANGE CHANGES CHAR CHARACTER CHECK CLEAR CLOSE CLUSTER CLUSTERED CODEGEN COLLATE COLLATION
+    COLLATIONS COLLECTION COLUMN COLUMNS COMMENT COMMIT COMPACT COMPACTIONS COMPENSATION COMPUTE CONCATENATE
+    CONDITION CONSTRAINT CONTAINS CONTINUE COST CREATE CROSS CUBE CURRENT CURRENT_DATABASE CURRENT_DATE CURRENT_PATH
+    CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER CURSOR DATA DATABASE DATABASES DATE DATEADD DATEDIFF
+    DATE_ADD DATE_DIFF DAY DAYOFYEAR DAYS DBPROPERTIES DEC DECIMAL DECLARE DEFAULT DEFAULT_PATH DEFINED DEFINER
+    DELAY DELETE DELIMITED DESC DESCRIBE DETERMINISTIC DFS DIRECTORIES DIRECTORY DISTANCE DISTINCT DISTRIBUTE DIV DO
+    DOUBLE DROP ELSE ELSEIF END ENFORCED ERROR ESCAPE ESCAPED EVOLUTION EXACT EXCEPT EXCHANGE EXCLUDE EXCLUSIVE
+    EXECUTE EXISTS EXIT EXPLAIN EXPORT EXTEND EXTENDED EXTERNAL EXTRACT FALSE FETCH FIELDS FILEFORMAT FILTER FIRST
+    FLOAT FLOW FOLLOWING FOR FOREIGN FORMAT FORMATTED FOUND FROM FULL FUNCTION FUNCTIONS GENERATED GEOGRAPHY
+    GEOMETRY GLOBAL GRANT GROUP GROUPING HANDLER HAVING HISTORY HOUR HOURS IDENTIFIED IDENTIFIER IDENTITY IF IGNORE
+    ILIKE IMMEDIATE IMPORT IN INCLUDE INCLUSIVE INCREMENT INDEX INDEXES INNER INPATH INPUT INPUTFORMAT INSENSITIVE
+    INSERT INT INTEGER INTERSECT INTERVAL INTO INVOKER IS ITEMS ITERATE JOIN JSON JSON_TABLE KEY KEYS LANGUAGE LAST
+    LATERAL LAZY LEADING LEAVE LEFT LEVEL LIKE LIMIT LINES LIST LOAD LOCAL LOCALTIME LOCATION LOCK LOCKS LOGICAL
+    LONG LOOP MACRO MAP MATCHED MATCH_CONDITION MATERIALIZED MAX MEASURE MERGE METRICS MICROSECOND MICROSECONDS
+    MILLISECOND MILLISECONDS MINUS MINUTE MINUTES MODIFIES MONTH MONTHS MSCK NAME NAMESPACE NAMESPACES NANOSECOND
+    NANOSECONDS NATURAL NEAREST NEXT NO NONE NORELY NOT NULL NULLS NUMERIC OF OFFSET ON ONLY OPEN OPTION OPTIONS OR
+    ORDER ORDINALITY OUT OUTER OUTPUTFORMAT OVER OVERLAPS OVERLAY OVERWRITE PARTITION PARTITIONED PARTITIONS PATH
+    PERCENT PIVOT PLACING POSITION PRECEDING PRIMARY PRINCIPALS PROCEDURE PROCEDURES PROPERTIES PURGE QUALIFY
+    QUARTER QUERY RANGE READ READS REAL RECORDREADER RECORDWRITER RECOVER RECURSION RECURSIVE REDUCE REFERENCES
+    REFRESH RELY RENAME REPAIR REPEAT REPEATABLE REPLACE RESET RESPECT RESTRICT RETURN RETURNS REVOKE RIGHT ROLE
+    ROLES ROLLBACK ROLLUP ROW ROWS SCD SCHEMA SCHEMAS SECOND SECONDS SECURITY SELECT SEMI SEPARATED SEQUENCE SERDE
+    SERDEPROPERTIES SESSION_USER SET SETS SHORT SHOW SIMILARITY SINGLE SKEWED SMALLINT SOME SORT SORTED SOURCE
+    SPECIFIC SQL SQLEXCEPTION SQLSTATE START STATISTICS STORED STRATIFY STREAM STREAMING STRING STRUCT SUBSTR
+    SUBSTRING SYNC SYSTEM SYSTEM_PATH SYSTEM_TIME SYSTEM_VERSION TABLE TABLES TABLESAMPLE TARGET TBLPROPERTIES
+    TERMINATED THEN TIME TIMEDIFF TIMESTAMP TIMESTAMPADD TIMESTAMPDIFF TIMESTAMP_LTZ TIMESTAMP_NTZ TINYINT TO TOUCH
+    TRACK TRAILING TRANSACTION TRANSACTIONS TRANSFORM TRIM TRUE TRUNCATE TRY_CAST TYPE UNARCHIVE UNBOUNDED UNCACHE
+    UNIFORM UNION UNIQUE UNKNOWN UNLOCK UNNEST UNPIVOT UNSET UNTIL UPDATE USE USER USING VALUE VALUES VAR VARCHAR
+    VARIABLE VARIANT VERSION VIEW VIEWS VOID WATERMARK WEEK WEEKS WHEN WHERE WHILE WIDTH WINDOW WITH WITHIN WITHOUT
+    X YEAR YEARS ZONE
+"""
+_JETSQL_KEYWORDS: Final = """
+    BATCH COMPLETED HISTORY IDLE JOB JOBS MEMBERS RESTART RESUME SINK SNAPSHOT SNAPSHOTS SUSPEND TIMEOUT WAIT
+"""
+
+KEYWORDS: Final = frozenset(_SPARK_KEYWORDS.split()) | frozenset(_JETSQL_KEYWORDS.split())
+"""In capitals, for colours, which need no engine; only the parsers know whether a word is a keyword in its place."""
+
+
 @dataclass(frozen=True)
 class _Line:
-    """pieces: with their classes. within: what the next line is within, as it would open there; empty for nothing.
-    opens: the piece that begins what is open at the end, None when all of the line is within it."""
+    """The highlighted form of a line."""
 
-    pieces: StyleAndTextTuples
-    within: str = ""
-    opens: int | None = None
+    pieces: StyleAndTextTuples  # texts with their classes
+    open_context: str = ""  # the opening of what continues on the next line; empty if nothing does
+    open_piece: int | None = None  # the piece where that begins; None if it began on an earlier line
 
 
 class SqlLexer(Lexer):
-    """Spark SQL and ours; a command's line is left as it is but for its word."""
+    """Highlight Spark SQL and JetSQL; of a command only its word."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -52,37 +93,37 @@ class SqlLexer(Lexer):
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         if is_command(document.text):
-            command = _of_command(document.text)
+            command = _highlight_command(document.text)
             return lambda number: command[number] if number < len(command) else []
-        self._read(document.text.split("\n"))
-        lines, within = self._lines, self._lines[-1].within
+        self._update_lines(document.text.split("\n"))
+        lines, within = self._lines, self._lines[-1].open_context
         quoted = within != "" and not within.startswith(("/*", "--"))
-        unended = dict(_unended(lines)) if quoted else {}
+        unended = dict(_mark_unended(lines)) if quoted else {}
         return lambda number: unended.get(number) or (lines[number].pieces if number < len(lines) else [])
 
-    def _read(self, texts: list[str]) -> None:
-        """Only the lines that are others than before, and those behind them that are within something else now."""
+    def _update_lines(self, texts: list[str]) -> None:
+        """Highlight the changed lines, and those after them whose context has changed."""
         old, known = self._texts, self._lines
-        same = _same(old, texts)
-        behind = min(_same(old[:same:-1], texts[:same:-1]), len(old) - same, len(texts) - same)
+        same = _common_prefix(old, texts)
+        same_at_end = min(_common_prefix(old[:same:-1], texts[:same:-1]), len(old) - same, len(texts) - same)
         lines = known[:same]
         for index in range(same, len(texts)):
-            within = lines[-1].within if lines else ""
+            within = lines[-1].open_context if lines else ""
             before = index - len(texts) + len(old)
-            if index >= len(texts) - behind and (known[before - 1].within if before else "") == within:
+            if index >= len(texts) - same_at_end and (known[before - 1].open_context if before else "") == within:
                 lines += known[before:]
                 break
-            lines.append(_line(within, texts[index]))
+            lines.append(_highlight_line(within, texts[index]))
         self._texts, self._lines = texts, lines
 
 
-def _same(some: Sequence[str], others: Sequence[str]) -> int:
-    """How many are equal at the beginning."""
+def _common_prefix(some: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many leading elements are equal."""
     pairs = enumerate(zip(some, others, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(some), len(others)))
 
 
-def _of_command(text: str) -> list[StyleAndTextTuples]:
+def _highlight_command(text: str) -> list[StyleAndTextTuples]:
     first, *more = text.split("\n")
     word, blank, rest = first.partition(" ")
     lines: list[StyleAndTextTuples] = [[("class:command", word), ("", blank + rest)]]
@@ -91,10 +132,10 @@ def _of_command(text: str) -> list[StyleAndTextTuples]:
     return lines
 
 
-def _line(within: str, line: str) -> _Line:
-    """within: what the line before leaves open."""
+def _highlight_line(context: str, line: str) -> _Line:
+    """Highlight a line. context: what the previous line leaves open."""
     pieces: StyleAndTextTuples = []
-    text = f"{within}\n{line}" if within else line
+    text = f"{context}\n{line}" if context else line
     at = skipped = len(text) - len(line)
     last: Token | None = None
     for last in scan(text):
@@ -102,13 +143,15 @@ def _line(within: str, line: str) -> _Line:
         pieces.append((_class(last, text[last.stop : last.stop + 1]), text[max(last.start, skipped) : last.stop]))
         at = max(last.stop, skipped)
     pieces = [piece for piece in [*pieces, ("", text[at:])] if piece[1]]
-    open_ = _left_open(last, len(text))
+    open_ = _open_context(last, len(text))
     return _Line(pieces, open_, len(pieces) - 1 if open_ and last is not None and last.start >= skipped else None)
 
 
-def _left_open(last: Token | None, end: int) -> str:
-    """Return the opening of what the next line is within, or an empty string. last: the last token of the line that
-    ends at offset `end`."""
+def _open_context(last: Token | None, end: int) -> str:
+    """Return the opening of what continues on the next line, or an empty string.
+
+    last: the last token of the line that ends at offset `end`.
+    """
     if last is None:
         return ""
     if last.kind is Kind.COMMENT:
@@ -125,10 +168,10 @@ def _left_open(last: Token | None, end: int) -> str:
     return "/*" * (brackets.count("/*") - brackets.count("*/"))
 
 
-def _unended(lines: Sequence[_Line]) -> Iterator[tuple[int, StyleAndTextTuples]]:
-    """The lines of what is open at the end, from where it opens, with it marked."""
+def _mark_unended(lines: Sequence[_Line]) -> Iterator[tuple[int, StyleAndTextTuples]]:
+    """Yield the lines of the unended token from where it opens, with it marked."""
     for number in range(len(lines) - 1, -1, -1):
-        opens = lines[number].opens
+        opens = lines[number].open_piece
         pieces = lines[number].pieces
         yield number, [(_UNENDED, piece[1]) if index >= (opens or 0) else piece for index, piece in enumerate(pieces)]
         if opens is not None:

@@ -1,4 +1,4 @@
-"""A table that is drawn again and again in the same place: no higher than the screen, what changed marked."""
+"""A table that is redrawn in place: not higher than the screen, with changes marked."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.output.layout import Cell, Paint, natural
+from jetsql.output.layout import Cell, Paint, natural_layout
 from jetsql.resultset import Column
-from jetsql.shell.output.result_summary import more_words
-from jetsql.shell.output.screen import Size
+from jetsql.shell.output.result_summary import more_text
+from jetsql.shell.output.screen import ScreenSize
 
-ROWS_KEPT: Final = 500
-"""More rows than any screen has lines; those beyond are only counted."""
+MAX_ROWS: Final = 500
+"""More rows than any screen has lines; the others are only counted."""
 
-Line = Sequence[Cell]
+TableRow = Sequence[Cell]
 
 
 @dataclass(frozen=True)
 class InPlaceTable:
-    """rows: the first ones. count: how many there are in all. counted: whether there are no more than these."""
+    """A table that fits on the screen."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Line, ...]
-    count: int
-    counted: bool = True
+    rows: tuple[TableRow, ...]  # the first ones
+    count: int  # of all rows
+    is_exact: bool = True  # otherwise there are more than `count`
 
-    def lines(self, size: Size, paint: Paint) -> list[str]:
-        """No more than the screen has, none wider. size: of the screen, or the part of it that is free."""
-        layout = natural(self.columns, self.rows).fitted(size.columns)
+    def render(self, size: ScreenSize, paint: Paint) -> list[str]:
+        """Return lines that fit into `size`, the free part of the screen."""
+        layout = natural_layout(self.columns, self.rows).fit(size.columns)
         room = max(size.lines - 2, 1)
         fits = self.count <= room
         shown = self.rows if fits else self.rows[: max(room - 1, 0)]
-        lines = [*layout.head(paint), *(layout.line(row, paint) for row in shown)]
-        rest = [] if fits else [self._rest_words(self.count - len(shown))]
-        if layout.hidden:
-            rest.append(more_words(layout.hidden, "column"))
-        return [*lines, paint.put(paint.dim, f"… {', '.join(rest)}")][: size.lines] if rest else lines
+        lines = [*layout.header_lines(paint), *(layout.row_line(row, paint) for row in shown)]
+        omitted = [] if fits else [self._omitted_text(self.count - len(shown))]
+        if layout.hidden_columns:
+            omitted.append(more_text(layout.hidden_columns, "column"))
+        return [*lines, paint.colourize(paint.dim, f"… {', '.join(omitted)}")][: size.lines] if omitted else lines
 
-    def _rest_words(self, rest: int) -> str:
-        return f"{'' if self.counted else 'more than '}{more_words(rest, 'row')}"
+    def _omitted_text(self, rest: int) -> str:
+        return f"{'' if self.is_exact else 'more than '}{more_text(rest, 'row')}"
 
 
-def marked(before: Sequence[Line], after: Sequence[Line]) -> tuple[Line, ...]:
-    """The rows of `after` with those cells marked that were others before.
+def mark_changes(before: Sequence[TableRow], after: Sequence[TableRow]) -> tuple[TableRow, ...]:
+    """Return the rows of `after` with the cells marked that differ from `before`.
 
-    Which row was which is told by the first columns that tell all rows apart, as keys stand first in what people
-    write. Where none do, a row is new unless there was the same.
+    Rows are matched by the first columns that distinguish all of them, because keys usually come first. Without such
+    columns a row is new unless an equal one existed.
     """
     keys = _key_columns(before, after)
     known = {_key(row, keys): row for row in before}
-    return tuple(_compared(known.get(_key(row, keys)), row) for row in after)
+    return tuple(_mark_row(known.get(_key(row, keys)), row) for row in after)
 
 
-def _key_columns(before: Sequence[Line], after: Sequence[Line]) -> int:
+def _key_columns(before: Sequence[TableRow], after: Sequence[TableRow]) -> int:
     columns = len(after[0]) if after else 0
     for count in range(1, columns):
         if all(len({_key(row, count) for row in rows}) == len(rows) for rows in (before, after)):
@@ -61,11 +61,11 @@ def _key_columns(before: Sequence[Line], after: Sequence[Line]) -> int:
     return columns
 
 
-def _key(row: Line, columns: int) -> tuple[str, ...]:
+def _key(row: TableRow, columns: int) -> tuple[str, ...]:
     return tuple(cell.text for cell in row[:columns])
 
 
-def _compared(before: Line | None, row: Line) -> Line:
+def _mark_row(before: TableRow | None, row: TableRow) -> TableRow:
     if before is None:
         return [cell._replace(changed=True) for cell in row]
     return [cell._replace(changed=cell.text != old.text) for cell, old in zip(row, before, strict=True)]

@@ -1,7 +1,7 @@
-"""What is seen of a live result: the tail of rows that are appended, or the table that is replaced.
+"""The views of a live result: the tail of appended rows, or the table that each batch replaces.
 
-A view takes rows from the thread that reads them and gives frames to the one that draws; it keeps some hundred rows,
-however many come. Nobody can read thousands of lines a second: the tail shows the newest and counts the others.
+A view takes rows from the reading thread and renders frames for the drawing thread; it keeps some hundred rows whatever
+the rate. Nobody can read thousands of lines a second: the tail shows the newest rows and counts the others.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Protocol
 
-from jetsql.output.layout import PLAIN, Cell, Layout, Paint, cells, grown, natural, roomy
-from jetsql.output.render import Row, record
-from jetsql.output.terminal_text import cut
+from jetsql.output.layout import PLAIN, Cell, Layout, Paint, add_room, cells, grow_layout, natural_layout
+from jetsql.output.render import Row, vertical_lines
+from jetsql.output.terminal_text import truncate
 from jetsql.resultset import Column
-from jetsql.shell.output.in_place_table import ROWS_KEPT, InPlaceTable, Line, marked
-from jetsql.shell.output.result_summary import counted_words, duration, more_words
-from jetsql.shell.output.screen import Frame, Size
+from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable, TableRow, mark_changes
+from jetsql.shell.output.result_summary import format_duration, more_text, row_count
+from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 
-_PACE_SECONDS: Final = 5.0
-_LINES_MOST: Final = 100
-"""In a frame: what scrolls by can be scrolled back to, but a terminal should not have more to do than this."""
-_AROUND: Final = 3
-"""Lines that are no rows: the names, the rule, the status."""
+_RATE_SECONDS: Final = 5.0
+_MAX_LINES: Final = 100
+"""Lines of a frame: what scrolls can be read later, but a terminal should not have to do more."""
+_FRAME_LINES: Final = 3
+"""Lines that are no rows: names, rule, status."""
 
 
 def _ctrl_c() -> str:
@@ -32,212 +32,222 @@ def _ctrl_c() -> str:
 
 
 @dataclass(frozen=True)
-class Style:
-    """null: what stands for NULL. vertical: each row as a list of its columns. ender: the key that ends the view."""
+class ViewStyle:
+    """How a live result is shown."""
 
     paint: Paint = PLAIN
-    null: str = "NULL"
-    vertical: bool = False
-    ender: Callable[[], str] = _ctrl_c
+    null: str = "NULL"  # the text for NULL
+    vertical: bool = False  # each row as a list of its columns
+    quit_key: Callable[[], str] = _ctrl_c  # the key that ends the view
 
 
-class View(Protocol):
-    def take(self, row: Row) -> None:
-        """A row of the batch that is coming."""
+class LiveView(Protocol):
+    """Show a live result."""
+
+    def add_row(self, row: Row) -> None:
+        """Add a row of the current batch."""
 
     def end_batch(self) -> None:
-        """All of its rows have come."""
+        """End the current batch."""
 
-    def frame(self, size: Size) -> Frame:
-        """What there is to see now; on another thread."""
+    def render_frame(self, size: ScreenSize) -> ScreenFrame:
+        """Return what to draw now; called on another thread."""
 
     def close(self) -> None:
-        """No more comes: the next frame is the last."""
+        """End the result: the next frame is the last."""
 
 
-class Course:
-    """How a live result goes: batches, rows, and how fast they come. clock: seconds, of which only spans count.
-    appends: whether the rows of all batches are counted, else those of the newest. ender: the key that ends it."""
+class LiveProgress:
+    """The progress of a live result: batches, rows and their rate.
 
-    def __init__(self, clock: Callable[[], float], appends: bool, ender: Callable[[], str] = _ctrl_c) -> None:
+    clock: seconds with any origin. appends: count the rows of all batches, otherwise those of the newest.
+    """
+
+    def __init__(self, clock: Callable[[], float], appends: bool, quit_key: Callable[[], str] = _ctrl_c) -> None:
         self.appends = appends
-        self._ender = ender
+        self._quit_key = quit_key
         self._clock = clock
-        self._began = clock()
-        self._lately: deque[tuple[float, int]] = deque([(self._began, 0)])
+        self._started = clock()
+        self._recent: deque[tuple[float, int]] = deque([(self._started, 0)])
         self.batches = 0
         self.rows = 0
-        self.closed = False
+        self.is_closed = False
 
     def end_batch(self) -> None:
+        """Count a batch."""
         self.batches += 1
-        self._lately.append((self._clock(), self.rows))
+        self._recent.append((self._clock(), self.rows))
 
     @property
     def seconds(self) -> float:
-        return self._clock() - self._began
+        """Return the seconds since the start."""
+        return self._clock() - self._started
 
-    def pace(self) -> float:
-        """Rows a second of the last seconds."""
+    def rows_per_second(self) -> float:
+        """Return the rate of the last seconds."""
         now = self._clock()
-        while len(self._lately) > 1 and now - self._lately[1][0] > _PACE_SECONDS:
-            self._lately.popleft()
-        since, rows = self._lately[0]
+        while len(self._recent) > 1 and now - self._recent[1][0] > _RATE_SECONDS:
+            self._recent.popleft()
+        since, rows = self._recent[0]
         return (self.rows - rows) / max(now - since, 0.5)
 
-    def line(self, columns: int, *more: str) -> str:
-        """The line below what is shown, in so many cells; how it is ended is what is left out last. more: that is to be
-        told, empty where there is nothing."""
-        words = self._words(*more)
-        ends = "" if self.closed else f" · {self._ender()} ends"
-        return cut(words, columns - len(ends)) + ends if columns > len(ends) else cut(words, columns)
+    def status_line(self, columns: int, *more: str) -> str:
+        """Return the status line in `columns` cells; the key that ends the view is omitted last. more: further parts,
+        may be empty."""
+        words = self._status_text(*more)
+        key_text = "" if self.is_closed else f" · {self._quit_key()} ends"
+        return (
+            truncate(words, columns - len(key_text)) + key_text if columns > len(key_text) else truncate(words, columns)
+        )
 
-    def _words(self, *more: str) -> str:
-        told = [each for each in more if each]
-        if self.closed:
+    def _status_text(self, *more: str) -> str:
+        extra = [each for each in more if each]
+        if self.is_closed:
             batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-            how = "in" if self.appends else "after"
-            return ", ".join([f"{counted_words(self.rows)} {how} {batches}", duration(self.seconds), *told])
+            preposition = "in" if self.appends else "after"
+            return ", ".join([f"{row_count(self.rows)} {preposition} {batches}", format_duration(self.seconds), *extra])
         if not self.batches and not self.rows:
             return f"waiting for the first rows, {self.seconds:.0f} s"
-        pace = [f"{self.pace():,.0f} rows/s"] if self.appends else []
-        parts = [f"batch {max(self.batches, 1):,}", counted_words(self.rows), *pace, f"{self.seconds:.0f} s"]
-        return " · ".join([*parts, *told])
+        pace = [f"{self.rows_per_second():,.0f} rows/s"] if self.appends else []
+        parts = [f"batch {max(self.batches, 1):,}", row_count(self.rows), *pace, f"{self.seconds:.0f} s"]
+        return " · ".join([*parts, *extra])
 
 
 def _dim(line: str, paint: Paint) -> str:
-    return paint.put(paint.dim, line)
+    return paint.colourize(paint.dim, line)
 
 
-class Tail:
-    """Rows as they are appended: the newest in lines of a table whose columns only ever grow. Their names come again
-    with each screenful, and not with each growth: what runs by must not be restless as well."""
+class TailView:
+    """The newest rows in lines of a table whose columns only grow.
 
-    def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
+    The column names are repeated with each screenful and not with each growth, which would be restless.
+    """
+
+    def __init__(self, columns: tuple[Column, ...], style: ViewStyle, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock, True, style.ender)
+        self._progress = LiveProgress(clock, True, style.quit_key)
         self._lock = Lock()
-        self._coming: deque[tuple[int, Row]] = deque(maxlen=ROWS_KEPT)
+        self._pending: deque[tuple[int, Row]] = deque(maxlen=MAX_ROWS)
         self._skipped = 0
-        self._drawn = 0
+        self._drawn_rows = 0
         self._natural: Layout | None = None
-        self._headed: Size | None = None
-        self._below_head = self._hidden = 0
+        self._header_size: ScreenSize | None = None
+        self._lines_below_header = self._hidden_columns = 0
 
-    def take(self, row: Row) -> None:
+    def add_row(self, row: Row) -> None:
         with self._lock:
-            self._course.rows += 1
-            self._coming.append((self._course.rows, row))
+            self._progress.rows += 1
+            self._pending.append((self._progress.rows, row))
 
     def end_batch(self) -> None:
         with self._lock:
-            self._course.end_batch()
+            self._progress.end_batch()
 
     def close(self) -> None:
         with self._lock:
-            self._course.closed = True
+            self._progress.is_closed = True
 
-    def frame(self, size: Size) -> Frame:
+    def render_frame(self, size: ScreenSize) -> ScreenFrame:
         with self._lock:
-            numbered = list(self._coming)
-            self._coming.clear()
-            rows = self._course.rows
+            numbered = list(self._pending)
+            self._pending.clear()
+            rows = self._progress.rows
         lines = self._table(numbered, size) if not self._style.vertical else self._records(numbered, size)
-        self._drawn = rows
+        self._drawn_rows = rows
         with self._lock:
-            status = self._course.line(size.columns, *self._skipped_words())
-        return Frame([_dim(status, self._style.paint)], lines)
+            status = self._progress.status_line(size.columns, *self._skipped_text())
+        return ScreenFrame([_dim(status, self._style.paint)], lines)
 
-    def _table(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
+    def _table(self, numbered: list[tuple[int, Row]], size: ScreenSize) -> list[str]:
         style = self._style
-        newest = [cells(self._columns, row, style.null) for _, row in numbered[-_LINES_MOST:]]
-        gap = self._gap(numbered, len(newest))
-        if not newest and (self._headed or not self._course.closed):
+        newest = [cells(self._columns, row, style.null) for _, row in numbered[-_MAX_LINES:]]
+        gap = self._gap_line(numbered, len(newest))
+        if not newest and (self._header_size or not self._progress.is_closed):
             return gap
-        layout = self._laid_out(newest, size)
-        lines = [layout.line(row, style.paint) for row in newest]
-        at = self._head_at(len(gap) + len(lines), size)
-        if at is not None:
-            lines[at:at] = layout.head(style.paint)
+        layout = self._layout(newest, size)
+        lines = [layout.row_line(row, style.paint) for row in newest]
+        index = self._header_index(len(gap) + len(lines), size)
+        if index is not None:
+            lines[index:index] = layout.header_lines(style.paint)
         return [*gap, *lines]
 
-    def _laid_out(self, newest: list[list[Cell]], size: Size) -> Layout:
+    def _layout(self, newest: list[list[Cell]], size: ScreenSize) -> Layout:
         if self._natural is None:
-            self._natural = roomy(natural(self._columns, newest), size.columns)
+            self._natural = add_room(natural_layout(self._columns, newest), size.columns)
         else:
-            self._natural = grown(self._natural, self._columns, newest)
-        layout = self._natural.fitted(size.columns)
-        if layout.hidden != self._hidden:
-            self._hidden, self._headed = layout.hidden, None
+            self._natural = grow_layout(self._natural, self._columns, newest)
+        layout = self._natural.fit(size.columns)
+        if layout.hidden_columns != self._hidden_columns:
+            self._hidden_columns, self._header_size = layout.hidden_columns, None
         return layout
 
-    def _head_at(self, more: int, size: Size) -> int | None:
-        """Before which of so many more lines the columns' names come, where else the screen would not show them."""
-        screenful = max(size.lines - _AROUND, 1)
-        self._below_head += more
-        if self._headed == size and self._below_head <= screenful:
+    def _header_index(self, more: int, size: ScreenSize) -> int | None:
+        """Return before which of `more` lines the column names go, or None while the screen still shows them."""
+        screenful = max(size.lines - _FRAME_LINES, 1)
+        self._lines_below_header += more
+        if self._header_size == size and self._lines_below_header <= screenful:
             return None
-        at = max(more - screenful, 0) if self._headed else 0
-        self._headed, self._below_head = size, more - at
-        return at
+        index = max(more - screenful, 0) if self._header_size else 0
+        self._header_size, self._lines_below_header = size, more - index
+        return index
 
-    def _records(self, numbered: list[tuple[int, Row]], size: Size) -> list[str]:
-        newest = numbered[-max(_LINES_MOST // (len(self._columns) + 1), 1) :]
+    def _records(self, numbered: list[tuple[int, Row]], size: ScreenSize) -> list[str]:
+        newest = numbered[-max(_MAX_LINES // (len(self._columns) + 1), 1) :]
         style = self._style
-        lines = [record(self._columns, row, number, style.paint, style.null) for number, row in newest]
-        return [*self._gap(numbered, len(newest)), *(line for each in lines for line in each)]
+        lines = [vertical_lines(self._columns, row, number, style.paint, style.null) for number, row in newest]
+        return [*self._gap_line(numbered, len(newest)), *(line for each in lines for line in each)]
 
-    def _gap(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
-        """A line for the rows between the last one shown and the first that is shown now."""
-        skipped = (numbered[-1][0] - shown if numbered else self._drawn) - self._drawn
+    def _gap_line(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
+        """Return a line for the rows between the last one shown and the first one of this frame."""
+        skipped = (numbered[-1][0] - shown if numbered else self._drawn_rows) - self._drawn_rows
         if skipped <= 0:
             return []
         self._skipped += skipped
         paint = self._style.paint
-        return [paint.put(paint.dim, f"… {counted_words(skipped)} not shown …")]
+        return [paint.colourize(paint.dim, f"… {row_count(skipped)} not shown …")]
 
-    def _skipped_words(self) -> list[str]:
-        hidden = self._hidden
+    def _skipped_text(self) -> list[str]:
+        hidden = self._hidden_columns
         rows = f"{self._skipped:,} not shown" if self._skipped else ""
-        return [rows, more_words(hidden, "column") if hidden else ""]
+        return [rows, more_text(hidden, "column") if hidden else ""]
 
 
-class Replaced:
-    """The newest whole result; what changed since the one before is marked."""
+class ReplacedView:
+    """The newest complete result, with the changes since the previous one marked."""
 
-    def __init__(self, columns: tuple[Column, ...], style: Style, clock: Callable[[], float]) -> None:
+    def __init__(self, columns: tuple[Column, ...], style: ViewStyle, clock: Callable[[], float]) -> None:
         self._columns = columns
         self._style = style
-        self._course = Course(clock, False, style.ender)
+        self._progress = LiveProgress(clock, False, style.quit_key)
         self._lock = Lock()
-        self._coming: list[list[Cell]] = []
+        self._pending: list[list[Cell]] = []
         self._count = 0
-        self._sheet: InPlaceTable | None = None
-        self._seen: tuple[Line, ...] = ()
+        self._table: InPlaceTable | None = None
+        self._previous: tuple[TableRow, ...] = ()
 
-    def take(self, row: Row) -> None:
+    def add_row(self, row: Row) -> None:
         self._count += 1
-        if len(self._coming) < ROWS_KEPT:
-            self._coming.append(cells(self._columns, row, self._style.null))
+        if len(self._pending) < MAX_ROWS:
+            self._pending.append(cells(self._columns, row, self._style.null))
 
     def end_batch(self) -> None:
-        rows = marked(self._seen, self._coming) if self._sheet is not None else tuple(self._coming)
+        rows = mark_changes(self._previous, self._pending) if self._table is not None else tuple(self._pending)
         with self._lock:
-            self._sheet = InPlaceTable(self._columns, rows, self._count)
-            self._course.rows = self._count
-            self._course.end_batch()
-        self._seen = tuple(self._coming)
-        self._coming, self._count = [], 0
+            self._table = InPlaceTable(self._columns, rows, self._count)
+            self._progress.rows = self._count
+            self._progress.end_batch()
+        self._previous = tuple(self._pending)
+        self._pending, self._count = [], 0
 
     def close(self) -> None:
         with self._lock:
-            self._course.closed = True
+            self._progress.is_closed = True
 
-    def frame(self, size: Size) -> Frame:
+    def render_frame(self, size: ScreenSize) -> ScreenFrame:
         paint = self._style.paint
         with self._lock:
-            sheet = self._sheet
-            status = self._course.line(size.columns)
-        lines = [] if sheet is None else sheet.lines(Size(size.columns, size.lines - 2), paint)
-        return Frame([*lines, _dim(status, paint)])
+            table = self._table
+            status = self._progress.status_line(size.columns)
+        lines = [] if table is None else table.render(ScreenSize(size.columns, size.lines - 2), paint)
+        return ScreenFrame([*lines, _dim(status, paint)])

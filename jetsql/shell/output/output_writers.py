@@ -1,7 +1,7 @@
-"""Where lines of results go that are not for the screen: a file, a command, a pager.
+"""Write lines of results elsewhere than to the screen: to a file, a command, a pager.
 
-All of them take lines until nobody wants more, which they tell by `ReaderLeft`. A pager reads no faster than a person
-scrolls, so a result of any length is only read as far as somebody looks at it.
+A writer raises `ReaderClosed` when its reader is gone. A pager reads no faster than the user scrolls, so a result of
+any length is read only as far as the user looks at it.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ from jetsql.errors import JetSQLError
 
 # -S: wide tables scroll sideways. -R: colours. -X: what was looked at stays on the screen. Not -F: it would cut a table
 # that is wide, not long.
-_LESS: Final = "SRX"
+_LESS_OPTIONS: Final = "SRX"
 
 
-class ReaderLeft(Exception):
-    """Nobody wants more lines."""
+class ReaderClosed(Exception):
+    """The reader of the lines is gone."""
 
 
 class OutputWriter(Protocol):
-    def line(self, text: str) -> None:
-        """Raises ReaderLeft, JetSQLError OUTPUT_NOT_WRITABLE."""
+    """Write lines of results."""
+
+    def write_line(self, text: str) -> None:
+        """Write a line. Raises ReaderClosed, JetSQLError OUTPUT_NOT_WRITABLE."""
 
     def flush(self) -> None:
-        """What was written so far can be read. Raises as `line`."""
+        """Make everything written so far readable. Raises as `write_line`."""
 
     def close(self) -> None:
-        """Whatever was written is there when this returns. Raises as `line`."""
+        """Finish the output. Raises as `write_line`."""
 
 
-class FileOutlet:
-    """Raises JetSQLError OUTPUT_NOT_WRITABLE, at once and at each line."""
+class FileWriter:
+    """Write to a file. Raises JetSQLError OUTPUT_NOT_WRITABLE when it is created and for each line."""
 
     def __init__(self, file: Path, append: bool) -> None:
         self._name = str(file)
-        with _writing(self._name):
+        with _reporting_failure(self._name):
             self._file = file.open("a" if append else "w", encoding="utf-8", errors="backslashreplace")
 
-    def line(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         with self._closing_on_failure():
             self._file.write(text + "\n")
 
@@ -58,93 +60,98 @@ class FileOutlet:
             self._file.flush()
 
     def close(self) -> None:
-        with _writing(self._name):
+        with _reporting_failure(self._name):
             self._file.close()
 
     @contextmanager
     def _closing_on_failure(self) -> Iterator[None]:
         try:
-            with _writing(self._name):
+            with _reporting_failure(self._name):
                 yield
         except JetSQLError:
-            with suppress(OSError):  # what it fails at now is what was told
+            with suppress(OSError):  # the same failure, which is raised already
                 self._file.close()
             raise
 
 
-class CommandOutlet:
-    """A command of the system's shell that reads the lines. left: called, on another thread, when it ends before it
-    was told that there are no more. outlasts: Ctrl-C, which is meant for a statement, does not end it."""
+class CommandWriter:
+    """Write to a command of the system's shell.
+
+    on_exit: called on another thread when the command ends before `close`. ignores_interrupt: Ctrl-C, which is meant
+    for a statement, does not end the command.
+    """
 
     def __init__(
         self,
         command: str,
-        left: Callable[[], None] = lambda: None,
+        on_exit: Callable[[], None] = lambda: None,
         environ: Mapping[str, str] | None = None,
-        outlasts: bool = False,
+        ignores_interrupt: bool = False,
     ) -> None:
-        with _deaf() if outlasts else nullcontext():  # what is ignored when a process begins, it ignores too
+        with (
+            _ignoring_interrupts() if ignores_interrupt else nullcontext()
+        ):  # a process inherits what is ignored when it starts
             self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
-        self._outlasts = outlasts
+        self._ignores_interrupt = ignores_interrupt
         assert self._process.stdin is not None
         self._stdin: IO[bytes] = self._process.stdin
-        self._left = left
+        self._on_exit = on_exit
         self._closing = False
-        self._watch = threading.Thread(target=self._wait, name="outlet", daemon=True)
-        self._watch.start()
+        self._waiter = threading.Thread(target=self._wait, name="outlet", daemon=True)
+        self._waiter.start()
 
-    def line(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         try:
             self._stdin.write((text + "\n").encode("utf-8", "backslashreplace"))
         except OSError as error:
-            raise ReaderLeft from error
+            raise ReaderClosed from error
 
     def flush(self) -> None:
         try:
             self._stdin.flush()
         except OSError as error:
-            raise ReaderLeft from error
+            raise ReaderClosed from error
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._process.poll() is not None
 
     @property
-    def code(self) -> int:
-        """That it ended with; 0 as long as it runs."""
+    def exit_code(self) -> int:
+        """Return the exit code; 0 while the command runs."""
         return self._process.poll() or 0
 
     def close(self) -> None:
-        """Wait until it has ended, which takes as long as somebody looks; Ctrl-C meanwhile ends the command."""
+        """Wait until the command ends, for a pager until the user quits; Ctrl-C ends the command."""
         self._closing = True
         try:
-            with nullcontext() if self._outlasts else _deaf():
-                self.discard()
-                self._watch.join()
+            with nullcontext() if self._ignores_interrupt else _ignoring_interrupts():
+                self.close_input()
+                self._waiter.join()
         except KeyboardInterrupt:
             self._process.terminate()
 
-    def discard(self) -> None:
-        """No more lines come. Waits for nothing."""
-        with suppress(OSError):  # it has ended, and what it had not read is nobody's loss
+    def close_input(self) -> None:
+        """Send the end of the input, without waiting."""
+        with suppress(OSError):  # it has ended without reading the rest
             self._stdin.close()
 
     def _wait(self) -> None:
         self._process.wait()
         if not self._closing:
-            self._left()
+            self._on_exit()
 
 
 def pager_command(setting: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The command of a pager; empty when there is to be none, or there is none. setting: `auto`, `off`, a command."""
+    """Return the command of the pager, or an empty string without one. setting: `auto`, `off` or a command."""
     if setting == "off":
         return ""
-    given = setting if setting != "auto" else environ.get("JETSQL_PAGER") or environ.get("PAGER") or "less"
-    return given if shutil.which(_program(given)) else ""
+    command = setting if setting != "auto" else environ.get("JETSQL_PAGER") or environ.get("PAGER") or "less"
+    return command if shutil.which(_program(command)) else ""
 
 
 def _program(command: str) -> str:
-    """The program of a command, behind the variables that it is given; empty when there is none to be found."""
+    """Return the program of a command without its variable assignments, or an empty string."""
     try:
         words = shlex.split(command)
     except ValueError:  # a quote that is not closed
@@ -152,12 +159,12 @@ def _program(command: str) -> str:
     return next((word for word in words if "=" not in word), "")
 
 
-def open_pager(command: str, left: Callable[[], None], environ: Mapping[str, str] = os.environ) -> CommandOutlet:
-    return CommandOutlet(command, left, {"LESS": _LESS, "LESSCHARSET": "utf-8", **environ})
+def open_pager(command: str, on_exit: Callable[[], None], environ: Mapping[str, str] = os.environ) -> CommandWriter:
+    return CommandWriter(command, on_exit, {"LESS": _LESS_OPTIONS, "LESSCHARSET": "utf-8", **environ})
 
 
-class Kind(Enum):
-    """What `.output` was given."""
+class OutputTargetKind(Enum):
+    """The kinds of targets of `.output`."""
 
     SCREEN = "screen"
     FILE = "file"
@@ -166,48 +173,48 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where results are to go. name: a file's path, a command."""
+class OutputTarget:
+    """The target of `.output`. name: a file's path, a command."""
 
-    kind: Kind
+    kind: OutputTargetKind
     name: str = ""
 
 
-def target(text: str) -> Target:
-    """What stands behind `.output`: nothing, FILE, >FILE, >>FILE or |COMMAND; a file's name may stand in quotes."""
+def parse_target(text: str) -> OutputTarget:
+    """Parse the argument of `.output`: nothing, FILE, >FILE, >>FILE or |COMMAND; FILE may be quoted."""
     text = text.strip()
     if not text:
-        return Target(Kind.SCREEN)
+        return OutputTarget(OutputTargetKind.SCREEN)
     if text.startswith("|"):
-        return Target(Kind.COMMAND, text[1:].strip())
-    kind = Kind.APPENDED if text.startswith(">>") else Kind.FILE
+        return OutputTarget(OutputTargetKind.COMMAND, text[1:].strip())
+    kind = OutputTargetKind.APPENDED if text.startswith(">>") else OutputTargetKind.FILE
     name = text.lstrip(">").strip()
     quoted = len(name) > 1 and name[0] == name[-1] and name[0] in "'\""
-    return Target(kind, os.path.expanduser(name[1:-1] if quoted else name))
+    return OutputTarget(kind, os.path.expanduser(name[1:-1] if quoted else name))
 
 
-def opened(wanted: Target, left: Callable[[], None] = lambda: None) -> OutputWriter:
-    """left: see `CommandOutlet`. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
-    if not wanted.name:
+def open_target(target: OutputTarget, on_exit: Callable[[], None] = lambda: None) -> OutputWriter:
+    """Open the target. on_exit: see `CommandWriter`. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+    if not target.name:
         raise JetSQLError("OUTPUT_NOT_WRITABLE", "There is no name of a file or command.", hint="Write .output FILE.")
-    if wanted.kind is Kind.COMMAND:
-        return CommandOutlet(wanted.name, left, outlasts=True)
-    return FileOutlet(Path(wanted.name), wanted.kind is Kind.APPENDED)
+    if target.kind is OutputTargetKind.COMMAND:
+        return CommandWriter(target.name, on_exit, ignores_interrupt=True)
+    return FileWriter(Path(target.name), target.kind is OutputTargetKind.APPENDED)
 
 
 @contextmanager
-def _writing(name: str) -> Iterator[None]:
+def _reporting_failure(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
-        told = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        words = f"{name} can't be written: {told}."
-        raise JetSQLError("OUTPUT_NOT_WRITABLE", words, hint="Results go to the screen.") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        message = f"{name} can't be written: {reason}."
+        raise JetSQLError("OUTPUT_NOT_WRITABLE", message, hint="Results go to the screen.") from error
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Ctrl-C reaches every process at the terminal; here it is not meant for this one."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C, which reaches every process at the terminal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
-"""Drawing again and again while the main thread reads rows.
+"""Redraw the screen regularly while the main thread reads rows.
 
-The reading is done on the main thread, so that Ctrl-C ends it wherever it waits; the drawing on one of its own, so that
-the screen tells the time while nothing comes, and a stream of any speed costs no more than so many frames a second.
-There q is looked for too; it does what Ctrl-C does.
+Rows are read on the main thread, so that Ctrl-C ends the reading wherever it waits. A thread draws, so that the time
+advances without rows, and a fast stream costs no more than a fixed number of frames a second. It also polls for q,
+which has the effect of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,67 +13,69 @@ from contextlib import contextmanager
 from threading import Event, Lock, Thread, main_thread
 from typing import Final
 
-from jetsql.shell.output.screen import Frame, Screen
+from jetsql.shell.output.screen import Screen, ScreenFrame
 
-SECONDS: Final = 0.1
-"""Between two frames."""
+REFRESH_SECONDS: Final = 0.1
+"""The time between two frames."""
 
 
-class Painter:
-    """frame: gives what is to be seen now. quits: whether somebody has pressed q."""
+class Refresher:
+    """Draw frames on a thread. frame: renders what to draw now. poll_quit: returns whether q was pressed."""
 
-    def __init__(self, screen: Screen, frame: Callable[[], Frame], quits: Callable[[], bool]) -> None:
+    def __init__(self, screen: Screen, frame: Callable[[], ScreenFrame], poll_quit: Callable[[], bool]) -> None:
         self._screen = screen
         self._frame = frame
-        self._quits = quits
-        self._over = Event()
-        self._ending = Lock()
-        self._failed: Exception | None = None
-        self._thread = Thread(target=self._paint, name="painter", daemon=True)
+        self._poll_quit = poll_quit
+        self._stopped = Event()
+        self._stop_lock = Lock()
+        self._failure: Exception | None = None
+        self._thread = Thread(target=self._refresh, name="painter", daemon=True)
 
-    def check(self) -> None:
-        """Raises what kept it from drawing: SurfaceLost when nobody can see anything any more."""
-        if self._failed is not None:
-            raise self._failed
+    def raise_failure(self) -> None:
+        """Raise what kept the thread from drawing, such as OutputClosed."""
+        if self._failure is not None:
+            raise self._failure
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._thread.start()
 
-    def end(self) -> None:
-        """No frame is drawn after this."""
-        with self._ending:
-            self._over.set()
+    def stop(self) -> None:
+        """Stop drawing; no frame is drawn after this."""
+        with self._stop_lock:
+            self._stopped.set()
         if self._thread.is_alive():  # Ctrl-C may have come before it began
             self._thread.join()
 
-    def _paint(self) -> None:
-        while not self._over.wait(SECONDS):
+    def _refresh(self) -> None:
+        while not self._stopped.wait(REFRESH_SECONDS):
             try:
                 self._screen.draw(self._frame())
-                if self._quits():
+                if self._poll_quit():
                     self._interrupt()
                     return
             except Exception as error:  # the outermost frame of this thread: the main thread raises it
-                self._failed = error
+                self._failure = error
                 return
 
     def _interrupt(self) -> None:
-        """End what the main thread reads, unless it has ended."""
+        """Interrupt the main thread, unless it has stopped the refresher."""
         reader = main_thread().ident
-        with self._ending:
-            if not self._over.is_set() and reader is not None:
+        with self._stop_lock:
+            if not self._stopped.is_set() and reader is not None:
                 signal.pthread_kill(reader, signal.SIGINT)
 
 
 @contextmanager
-def painted(screen: Screen, frame: Callable[[], Frame], quits: Callable[[], bool] = lambda: False) -> Iterator[Painter]:
-    """While this lasts, frames are drawn; when it is over a last one is, and stays. quits: whether q was pressed, which
-    is KeyboardInterrupt on the main thread. Raises SurfaceLost."""
-    painter = Painter(screen, frame, quits)
+def refreshing(
+    screen: Screen, frame: Callable[[], ScreenFrame], poll_quit: Callable[[], bool] = lambda: False
+) -> Iterator[Refresher]:
+    """Draw frames in the block, and a last one that stays. poll_quit: whether q was pressed, which raises
+    KeyboardInterrupt on the main thread. Raises OutputClosed."""
+    refresher = Refresher(screen, frame, poll_quit)
     with screen.drawing():
         try:
-            painter.begin()
-            yield painter
+            refresher.start()
+            yield refresher
         finally:
-            painter.end()
+            refresher.stop()
             screen.draw(frame())

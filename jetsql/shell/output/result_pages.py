@@ -1,9 +1,8 @@
-"""How a result is laid out on a screen.
+"""Lay out a result on a screen.
 
-What has room on the screen is shown whole: a table as it is, else with long texts wrapped, else as a list of its
-columns where the texts would become too narrow to read; so is a single row, whatever room it takes. What is longer than
-the screen goes to the pager as it is, which scrolls to the side; where there is none, long texts are cut, for then a
-row is a line and the eye keeps it.
+A result that fits is shown completely: a table as it is, otherwise with long texts wrapped, otherwise as a list of its
+columns if the texts would become too narrow. A single row is always shown completely. A longer result goes to the pager
+unchanged, which scrolls sideways. Without a pager long texts are cut, so that a row stays a line.
 """
 
 from __future__ import annotations
@@ -15,106 +14,111 @@ from itertools import chain, islice
 from typing import Final
 
 from jetsql.output import render
-from jetsql.output.layout import NULL, PLAIN, Cell, Layout, Paint, cells, natural, raw_cells
-from jetsql.output.render import ROWS_LOOKED_AT, Format, Row, Rows
+from jetsql.output.layout import NULL, PLAIN, Cell, Layout, Paint, cells, natural_layout, raw_cells
+from jetsql.output.render import SAMPLED_ROWS, Format, Row, Rows
 from jetsql.output.terminal_text import printable, printable_lines, width
 from jetsql.resultset import Column
-from jetsql.shell.output.screen import Size
+from jetsql.shell.output.screen import ScreenSize
 
 # Below a result stand the line that counts it and the prompt, which has two lines when it has a status bar.
-_BELOW: Final = 3
-_HEAD: Final = 2
-_READABLE: Final = 16
+_LINES_BELOW: Final = 3
+_HEADER_LINES: Final = 2
+_MIN_READABLE: Final = 16
 _COLOUR: Final = re.compile("\x1b\\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
-class Look:
-    """How results are wanted. null: what stands for NULL. pager: whether there is one."""
+class PageOptions:
+    """How results are shown."""
 
     form: Format
-    size: Size
+    size: ScreenSize
     paint: Paint = PLAIN
-    null: str = NULL
-    pager: bool = False
+    null: str = NULL  # the text for NULL
+    has_pager: bool = False
 
     @property
-    def room(self) -> int:
-        """Lines that a result may have to be seen whole."""
-        return max(self.size.lines - _BELOW, 1)
+    def max_lines(self) -> int:
+        """Return the lines that a result may have to be shown without a pager."""
+        return max(self.size.lines - _LINES_BELOW, 1)
 
 
 @dataclass(frozen=True)
 class Page:
-    """lines: come as rows are read. paged: they are for the pager."""
+    """A result as lines."""
 
-    lines: Iterator[str]
-    paged: bool = False
-
-
-def page(result: Rows, look: Look) -> Page:
-    """A result as lines; a screenful of it is read at once. Raises whatever reading the rows raises."""
-    if not result.columns or look.form not in (Format.TABLE, Format.VERTICAL):
-        return _long(map(printable_lines, render.lines(result, look.form)), look)
-    if look.form is Format.VERTICAL:
-        return _long(_records(result.columns, result.rows, look), look)
-    looked_at = list(islice(result.rows, look.room - _HEAD + 1))
-    if len(looked_at) <= look.room - _HEAD:
-        return _whole(result.columns, looked_at, look)
-    return _large(result.columns, looked_at, result.rows, look)
+    lines: Iterator[str]  # arrive as rows are read
+    needs_pager: bool = False
 
 
-def height(lines: Sequence[str], columns: int) -> int:
-    """How many lines of a screen these take, which breaks those that are wider."""
+def layout_page(result: Rows, options: PageOptions) -> Page:
+    """Return a result as lines; a screenful is read immediately. Raises whatever reading the rows raises."""
+    if not result.columns or options.form not in (Format.TABLE, Format.VERTICAL):
+        return _long_page(map(printable_lines, render.render_lines(result, options.form)), options)
+    if options.form is Format.VERTICAL:
+        return _long_page(_records(result.columns, result.rows, options), options)
+    sampled = list(islice(result.rows, options.max_lines - _HEADER_LINES + 1))
+    if len(sampled) <= options.max_lines - _HEADER_LINES:
+        return _short_page(result.columns, sampled, options)
+    return _table_page(result.columns, sampled, result.rows, options)
+
+
+def screen_height(lines: Sequence[str], columns: int) -> int:
+    """Return how many lines of a screen the lines need, which wraps wider ones."""
     return sum(max(-(-width(_COLOUR.sub("", line)) // columns), 1) for line in lines)
 
 
-def _long(lines: Iterator[str], look: Look) -> Page:
-    first = list(islice(lines, look.room + 1))
-    return Page(chain(first, lines), look.pager and height(first, look.size.columns) > look.room)
+def _long_page(lines: Iterator[str], options: PageOptions) -> Page:
+    first = list(islice(lines, options.max_lines + 1))
+    return Page(
+        chain(first, lines), options.has_pager and screen_height(first, options.size.columns) > options.max_lines
+    )
 
 
-def _records(columns: Sequence[Column], rows: Iterator[Row], look: Look) -> Iterator[str]:
+def _records(columns: Sequence[Column], rows: Iterator[Row], options: PageOptions) -> Iterator[str]:
     for number, row in enumerate(rows, start=1):
-        yield from render.record(columns, row, number, look.paint, look.null)
+        yield from render.vertical_lines(columns, row, number, options.paint, options.null)
 
 
-def _whole(columns: tuple[Column, ...], rows: list[Row], look: Look) -> Page:
-    """A result that has few enough rows to be seen at once, if they are not too wide."""
-    if render.is_lone_text(columns, rows):
-        return _long(render.lone_text(columns, rows), look)
-    raw = [raw_cells(columns, row, look.null) for row in rows]
-    wide = natural(columns, [[_widest_line(cell) for cell in row] for row in raw])
-    layout = wide.fitted(look.size.columns)
-    lines = [*layout.head(look.paint), *(line for row in raw for line in layout.wrapped(row, look.paint))]
-    if _is_readable(layout, wide) and len(lines) <= look.room:
+def _short_page(columns: tuple[Column, ...], rows: list[Row], options: PageOptions) -> Page:
+    """Return a result whose rows fit on the screen, if they are not too wide."""
+    if render.is_single_text(columns, rows):
+        return _long_page(render.single_text_lines(columns, rows), options)
+    raw = [raw_cells(columns, row, options.null) for row in rows]
+    natural = natural_layout(columns, [[_widest_line(cell) for cell in row] for row in raw])
+    layout = natural.fit(options.size.columns)
+    lines = [
+        *layout.header_lines(options.paint),
+        *(line for row in raw for line in layout.wrap_row(row, options.paint)),
+    ]
+    if _is_readable(layout, natural) and len(lines) <= options.max_lines:
         return Page(iter(lines))
-    records = list(_records(columns, iter(rows), look))
-    if len(rows) == 1 or height(records, look.size.columns) <= look.room:
-        return _long(iter(records), look)
-    return _large(columns, rows, iter(()), look)
+    records = list(_records(columns, iter(rows), options))
+    if len(rows) == 1 or screen_height(records, options.size.columns) <= options.max_lines:
+        return _long_page(iter(records), options)
+    return _table_page(columns, rows, iter(()), options)
 
 
-def _large(columns: tuple[Column, ...], looked_at: list[Row], rows: Iterator[Row], look: Look) -> Page:
-    looked_at.extend(islice(rows, ROWS_LOOKED_AT - len(looked_at)))
-    shown = [cells(columns, row, look.null) for row in looked_at]
-    wide = natural(columns, shown)
-    layout = wide if look.pager else wide.fitted(look.size.columns)
-    if layout.hidden:
-        return Page(_records(columns, chain(looked_at, rows), look))
-    later = (cells(columns, row, look.null) for row in rows)
-    return Page(_lines(layout, chain(shown, later), look.paint), look.pager)
+def _table_page(columns: tuple[Column, ...], sampled: list[Row], rows: Iterator[Row], options: PageOptions) -> Page:
+    sampled.extend(islice(rows, SAMPLED_ROWS - len(sampled)))
+    rows_shown = [cells(columns, row, options.null) for row in sampled]
+    natural = natural_layout(columns, rows_shown)
+    layout = natural if options.has_pager else natural.fit(options.size.columns)
+    if layout.hidden_columns:
+        return Page(_records(columns, chain(sampled, rows), options))
+    later = (cells(columns, row, options.null) for row in rows)
+    return Page(_table_lines(layout, chain(rows_shown, later), options.paint), options.has_pager)
 
 
-def _lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> Iterator[str]:
-    yield from layout.head(paint)
+def _table_lines(layout: Layout, rows: Iterator[list[Cell]], paint: Paint) -> Iterator[str]:
+    yield from layout.header_lines(paint)
     for row in rows:
-        yield layout.line(row, paint)
+        yield layout.row_line(row, paint)
 
 
-def _is_readable(layout: Layout, wide: Layout) -> bool:
-    narrowed = [size for size, wanted in zip(layout.sizes, wide.needed, strict=False) if size < wanted]
-    return not layout.hidden and all(size >= _READABLE for size in narrowed)
+def _is_readable(layout: Layout, natural: Layout) -> bool:
+    cut_sizes = [size for size, wanted in zip(layout.sizes, natural.value_sizes, strict=False) if size < wanted]
+    return not layout.hidden_columns and all(size >= _MIN_READABLE for size in cut_sizes)
 
 
 def _widest_line(cell: Cell) -> Cell:

@@ -1,4 +1,4 @@
-"""How many rows there were and how long they took, in words."""
+"""Summaries of results: how many rows there were and how long they took."""
 
 from __future__ import annotations
 
@@ -9,57 +9,63 @@ from typing import Final
 _LONG_SECONDS: Final = 1.0
 
 
-class Ended(Enum):
-    """How showing a result ended. Unless it is DONE, its statement still runs: leave the answer."""
+class ShowOutcome(Enum):
+    """The outcome of showing a result. Unless it is DONE, its statement still runs and must be abandoned."""
 
     DONE = "done"
     INTERRUPTED = "interrupted"
-    LEFT = "nobody wanted more"
+    ABANDONED = "nobody wanted more"
 
 
 @dataclass(frozen=True)
-class Tally:
-    """seconds: from the statement to its last row; first: to its first, None when there was none. columns: whether it
-    has any."""
+class ResultSummary:
+    """The size and duration of a result."""
 
     rows: int
-    seconds: float
-    first: float | None = None
-    columns: bool = True
+    seconds: float  # from the statement to its last row
+    first_row_seconds: float | None = None  # None without rows
+    has_columns: bool = True
 
 
-def tally_words(tally: Tally, ended: Ended = Ended.DONE, *, timing: bool = True, where: str = "") -> str:
-    """The line below a result. where: what took the rows, when that is not the screen."""
-    what = counted_words(tally.rows) if tally.columns else "done"
-    if ended is Ended.LEFT:
-        return f"{what} read"
+def summary_line(
+    summary: ResultSummary, outcome: ShowOutcome = ShowOutcome.DONE, *, timing: bool = True, where: str = ""
+) -> str:
+    """Return the line below a result. where: what received the rows, if not the screen."""
+    count = row_count(summary.rows) if summary.has_columns else "done"
+    if outcome is ShowOutcome.ABANDONED:
+        return f"{count} read"
     place = f" to {where}" if where else ""
-    stopped = ", interrupted" if ended is Ended.INTERRUPTED else ""
+    stopped = ", interrupted" if outcome is ShowOutcome.INTERRUPTED else ""
     if not timing:
-        return f"{what}{place}{stopped}"
-    took = f" after {duration(tally.seconds)}" if stopped else f" in {duration(tally.seconds)}"
-    return f"{what}{place}{stopped}{took}{_first_words(tally)}"
+        return f"{count}{place}{stopped}"
+    time = f" after {format_duration(summary.seconds)}" if stopped else f" in {format_duration(summary.seconds)}"
+    return f"{count}{place}{stopped}{time}{_first_row_text(summary)}"
 
 
-def counted_words(rows: int) -> str:
+def row_count(rows: int) -> str:
+    """Return a number of rows with its noun."""
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
-def more_words(count: int, what: str) -> str:
-    """What there is no room for. what: one of them."""
-    return f"{count:,} more {what}{'' if count == 1 else 's'}"
+def more_text(count: int, noun: str) -> str:
+    """Return the number of things for which there is no room. what: the noun."""
+    return f"{count:,} more {noun}{'' if count == 1 else 's'}"
 
 
-def duration(seconds: float) -> str:
-    """Of something that somebody waited for."""
+def format_duration(seconds: float) -> str:
+    """Return a duration for people."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds >= 0.05 else f"{seconds * 1000:.0f} ms"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _first_words(tally: Tally) -> str:
-    """Told when most of a long time was waited for the first row, or most of it came after."""
-    if tally.first is None or tally.rows < 2 or tally.seconds < _LONG_SECONDS:
+def _first_row_text(summary: ResultSummary) -> str:
+    """Return the time to the first row, if it or the time after it was long."""
+    if summary.first_row_seconds is None or summary.rows < 2 or summary.seconds < _LONG_SECONDS:
         return ""
-    return f", the first after {duration(tally.first)}" if tally.seconds - tally.first > tally.seconds / 10 else ""
+    return (
+        f", the first after {format_duration(summary.first_row_seconds)}"
+        if summary.seconds - summary.first_row_seconds > summary.seconds / 10
+        else ""
+    )

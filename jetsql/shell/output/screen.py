@@ -1,7 +1,7 @@
-"""The terminal that results are shown on, or whatever stands in its place.
+"""The terminal that results are shown on, or the file or pipe in its place.
 
-What is redrawn in place stands at the end of what was written, and never in another screen: so what was shown last is
-still there when the prompt comes back. Lines are overwritten, not erased before they are written, so nothing flickers.
+What is redrawn in place is at the end of the output and never on an alternate screen, so the last state remains when
+the prompt comes back. Lines are overwritten without being erased first, so nothing flickers.
 """
 
 from __future__ import annotations
@@ -14,125 +14,133 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from jetsql.output.layout import COLOURS, PLAIN, Paint
-from jetsql.output.result_sink import SurfaceLost
-from jetsql.output.terminal_text import cut, printable_lines
+from jetsql.output.result_sink import OutputClosed
+from jetsql.output.terminal_text import printable_lines, truncate
 
 _HIDE_CURSOR: Final = "\x1b[?25l"
 _SHOW_CURSOR: Final = "\x1b[?25h"
-_REST_OF_LINE: Final = "\x1b[K"
-_REST_OF_SCREEN: Final = "\x1b[J"
-_EVERYTHING: Final = "\x1b[H\x1b[2J"
+_CLEAR_LINE: Final = "\x1b[K"
+_CLEAR_BELOW: Final = "\x1b[J"
+_CLEAR_SCREEN: Final = "\x1b[H\x1b[2J"
 
 
 @dataclass(frozen=True)
-class Size:
-    """Of a screen, in cells."""
+class ScreenSize:
+    """The size of a screen in cells."""
 
     columns: int
     lines: int
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What is drawn at once. scroll: lines that stay above for good. stay: those below, which the next frame replaces;
-    none is wider than the screen, and all together are not higher."""
+class ScreenFrame:
+    """The lines that are drawn at a time. No line is wider than the screen."""
 
-    stay: Sequence[str]
-    scroll: Sequence[str] = ()
+    lines: Sequence[str]  # replaced by the next frame; not more than the screen has
+    scrolled_lines: Sequence[str] = ()  # written above, permanently
 
 
 class Screen:
-    """terminal: whether a person watches. moves: whether lines can be drawn again. coloured: whether colours are
-    wanted; without `moves` there are none."""
+    """Draw results and messages on a terminal, or write them to a file or pipe."""
 
     def __init__(
-        self, out: TextIO, talk: TextIO, size: Callable[[], Size], *, terminal: bool, moves: bool, coloured: bool
+        self,
+        out: TextIO,
+        messages: TextIO,
+        size: Callable[[], ScreenSize],
+        *,
+        is_terminal: bool,
+        can_redraw: bool,
+        is_coloured: bool,
     ) -> None:
+        """Create a screen. can_redraw: lines can be drawn again. is_coloured: use colours, if it can redraw."""
         self._out = out
-        self._talk = talk
+        self._messages = messages
         self._size = size
-        self.terminal = terminal
-        self.moves = moves
-        self.coloured = coloured
+        self.is_terminal = is_terminal
+        self.can_redraw = can_redraw
+        self.is_coloured = is_coloured
         self._drawn = 0
-        self._drawn_at: Size | None = None
+        self._drawn_at: ScreenSize | None = None
 
     @property
-    def size(self) -> Size:
+    def size(self) -> ScreenSize:
+        """Return the current size."""
         return self._size()
 
     @property
     def paint(self) -> Paint:
-        return COLOURS if self.moves and self.coloured else PLAIN
+        """Return the escape sequences of the colours; empty ones without colours."""
+        return COLOURS if self.can_redraw and self.is_coloured else PLAIN
 
-    def line(self, text: str) -> None:
-        """A line of a result. Raises SurfaceLost."""
+    def write_line(self, text: str) -> None:
+        """Write a line of a result. Raises OutputClosed."""
         self._write(self._out, text + "\n")
 
-    def say(self, text: str) -> None:
-        """A line about a result, at once. Raises SurfaceLost."""
+    def print_message(self, text: str) -> None:
+        """Print a message and flush it. Raises OutputClosed."""
         self.flush()
-        self._write(self._talk, self.paint.put(self.paint.dim, printable_lines(text)) + "\n")
-        self._flush(self._talk)
+        self._write(self._messages, self.paint.colourize(self.paint.dim, printable_lines(text)) + "\n")
+        self._flush(self._messages)
 
     def flush(self) -> None:
-        """Raises SurfaceLost."""
+        """Flush the results. Raises OutputClosed."""
         self._flush(self._out)
 
     @contextmanager
     def drawing(self, keep: bool = True) -> Iterator[None]:
-        """While this lasts, `draw` may be called. keep: whether the last frame stays, with the cursor below it."""
+        """Allow `draw` in the block. keep: the last frame stays, with the cursor below it."""
         self._drawn, self._drawn_at = 0, None
         self._write(self._out, _HIDE_CURSOR)
         try:
             yield
         finally:
-            end = "\n" if keep and self._drawn else self._back(self.size) + _REST_OF_SCREEN if self._drawn else ""
+            end = "\n" if keep and self._drawn else self._move_to_start(self.size) + _CLEAR_BELOW if self._drawn else ""
             self._write(self._out, end + _SHOW_CURSOR)
             self.flush()
 
-    def draw(self, frame: Frame) -> None:
-        """A frame in the place of the one before. Raises SurfaceLost."""
+    def draw(self, frame: ScreenFrame) -> None:
+        """Draw a frame in place of the previous one. Raises OutputClosed."""
         size = self.size
-        stay = [cut_painted(line, size.columns) for line in frame.stay[: max(size.lines - 1, 1)]]
-        lines = [*frame.scroll, *stay]
-        body = "\n".join(_REST_OF_LINE + line for line in lines)
-        self._write(self._out, f"{self._back(size)}{body}{_REST_OF_SCREEN if self._drawn > len(lines) else ''}")
+        stay = [truncate_coloured(line, size.columns) for line in frame.lines[: max(size.lines - 1, 1)]]
+        lines = [*frame.scrolled_lines, *stay]
+        body = "\n".join(_CLEAR_LINE + line for line in lines)
+        self._write(self._out, f"{self._move_to_start(size)}{body}{_CLEAR_BELOW if self._drawn > len(lines) else ''}")
         self.flush()
         self._drawn, self._drawn_at = len(stay), size
 
-    def _back(self, size: Size) -> str:
-        """To where the last frame begins. A screen of another size has put lines who knows where: draw on a clean
-        one."""
+    def _move_to_start(self, size: ScreenSize) -> str:
+        """Return the sequence that moves to the begin of the last frame. After a resize its place is unknown: clear the
+        screen."""
         if self._drawn > 1 and size != self._drawn_at:
-            return _EVERYTHING
+            return _CLEAR_SCREEN
         return "\r" + (f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else "")
 
     def _write(self, stream: TextIO, text: str) -> None:
         try:
             stream.write(text)
-        except (OSError, ValueError) as error:  # ValueError: somebody has closed it
-            raise SurfaceLost(error) from error
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            raise OutputClosed(error) from error
 
     def _flush(self, stream: TextIO) -> None:
         try:
             stream.flush()
         except OSError as error:
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
 
 
-def cut_painted(line: str, size: int) -> str:
-    """A line that may hold colours, cut to so many cells. Whoever draws with colours has fitted it already."""
-    return line if "\x1b" in line else cut(line, size)
+def truncate_coloured(line: str, size: int) -> str:
+    """Cut a line to `size` cells. Coloured lines are returned unchanged: their caller has fitted them."""
+    return line if "\x1b" in line else truncate(line, size)
 
 
-def screen_of(out: TextIO, talk: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:
-    """The screen that these streams are shown on, if they are."""
+def create_screen(out: TextIO, messages: TextIO, environ: Mapping[str, str] = os.environ) -> Screen:
+    """Return the screen for these streams."""
     terminal = out.isatty()
     moves = terminal and environ.get("TERM", "dumb") != "dumb"
-    return Screen(out, talk, _terminal_size, terminal=terminal, moves=moves, coloured=moves)
+    return Screen(out, messages, _terminal_size, is_terminal=terminal, can_redraw=moves, is_coloured=moves)
 
 
-def _terminal_size() -> Size:
+def _terminal_size() -> ScreenSize:
     columns, lines = shutil.get_terminal_size()
-    return Size(max(columns, 1), max(lines, 1))
+    return ScreenSize(max(columns, 1), max(lines, 1))

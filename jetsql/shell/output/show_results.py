@@ -1,7 +1,7 @@
-"""Showing a statement's rows: on the screen, through the pager, or into what `.output` named.
+"""Show a statement's rows: on the screen, in the pager, or in the target of `.output`.
 
-Rows are read as they are shown and never kept, so a result may have any length. Below it stands how many there were
-and how long they took; not counted is the time that somebody looked at them in the pager.
+Rows are shown while they are read and never kept, so a result may have any length. Below it is the number of rows and
+the time they took, without the time in the pager.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from jetsql.output import render
 from jetsql.output.render import Format, Row, Rows
 from jetsql.output.terminal_text import printable_lines
 from jetsql.resultset import Column
-from jetsql.shell.output.live_views import Course
+from jetsql.shell.output.live_views import LiveProgress
 from jetsql.shell.output.output_writers import (
-    CommandOutlet,
-    Kind,
+    CommandWriter,
+    OutputTarget,
+    OutputTargetKind,
     OutputWriter,
-    ReaderLeft,
-    Target,
+    ReaderClosed,
     open_pager,
-    opened,
+    open_target,
     pager_command,
-    target,
+    parse_target,
 )
-from jetsql.shell.output.refresher import painted
-from jetsql.shell.output.result_pages import Look, page
-from jetsql.shell.output.result_summary import Ended, Tally, counted_words, tally_words
-from jetsql.shell.output.screen import Frame, Screen
-from jetsql.shell.output.show_live import counting, is_drawn, plain_lines, show_live
+from jetsql.shell.output.refresher import refreshing
+from jetsql.shell.output.result_pages import PageOptions, layout_page
+from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, row_count, summary_line
+from jetsql.shell.output.screen import Screen, ScreenFrame
+from jetsql.shell.output.show_live import count_live_rows, is_drawn, plain_lines, show_live
 from jetsql.shell.session.typed_ahead import Keyboard
 
 _BY_SUFFIX: Final = {
@@ -51,8 +51,8 @@ _PROGRESS_ROWS: Final = 1000
 _PROGRESS_SECONDS: Final = 0.2
 
 
-class Wanted(Protocol):
-    """Of the shell's settings, those that say how results are shown."""
+class DisplaySettings(Protocol):
+    """The shell's settings that determine how results are shown."""
 
     @property
     def mode(self) -> str: ...
@@ -64,262 +64,267 @@ class Wanted(Protocol):
     def null_text(self) -> str: ...
 
 
-class Counted:
-    """A result that counts its rows as they are read. began: when its statement was sent, by `monotonic`."""
+class CountedRows:
+    """A result that counts its rows while they are read. started: when its statement was sent, by `monotonic`."""
 
-    def __init__(self, result: Rows, began: float) -> None:
+    def __init__(self, result: Rows, started: float) -> None:
         self.columns: tuple[Column, ...] = result.columns
-        self.rows: Iterator[Row] = self._counting(result.rows)
-        self._began = began
+        self.rows: Iterator[Row] = self._count_rows(result.rows)
+        self._started = started
         self._count = 0
-        self._first: float | None = None
-        self._newest: float | None = None
+        self._first_at: float | None = None
+        self._newest_at: float | None = None
 
-    def tally(self) -> Tally:
-        """As of the newest row, or of its end."""
-        newest = self._newest if self._newest is not None else monotonic()
-        first = self._first - self._began if self._first is not None else None
-        return Tally(self._count, newest - self._began, first, bool(self.columns))
+    def summary(self) -> ResultSummary:
+        """Return the summary as of the newest row, or of the end."""
+        newest = self._newest_at if self._newest_at is not None else monotonic()
+        first = self._first_at - self._started if self._first_at is not None else None
+        return ResultSummary(self._count, newest - self._started, first, bool(self.columns))
 
-    def _counting(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _count_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
-            self._newest = monotonic()
-            if self._first is None:
-                self._first = self._newest
+            self._newest_at = monotonic()
+            if self._first_at is None:
+                self._first_at = self._newest_at
             self._count += 1
             yield row
-        self._newest = monotonic()
+        self._newest_at = monotonic()
 
 
-class Output:
-    """settings: as they are at the moment. tell: takes a line for the user, on any thread, at any time."""
+class ResultOutput:
+    """The output of results."""
 
     def __init__(
-        self, screen: Screen, settings: Callable[[], Wanted], keyboard: Keyboard, tell: Callable[[str], None]
+        self, screen: Screen, settings: Callable[[], DisplaySettings], keyboard: Keyboard, notify: Callable[[str], None]
     ) -> None:
+        """Create the output. settings: returns the current ones. notify: prints a line for the user, on any thread."""
         self.screen = screen
         self._settings = settings
         self._keyboard = keyboard
-        self._tell_beside = tell
+        self._notify = notify
         self._lock = Lock()
-        self._outlet: OutputWriter | None = None
-        self._target = Target(Kind.SCREEN)
-        self._written = self._putting = False
-        self._farewell = ""
+        self._writer: OutputWriter | None = None
+        self._target = OutputTarget(OutputTargetKind.SCREEN)
+        self._has_written = self._is_writing = False
+        self._exit_message = ""
 
-    def show(self, result: RemoteRows, began: float | None = None, cancel: Callable[[], None] = lambda: None) -> Ended:
-        """Show a result to its end, until Ctrl-C, or until nobody wants more. A live one is meant to be ended by
-        q or Ctrl-C: that is LEFT.
+    def show(
+        self, result: RemoteRows, started: float | None = None, cancel: Callable[[], None] = lambda: None
+    ) -> ShowOutcome:
+        """Show a result until its end, Ctrl-C, or the end of its reader. A live result normally ends by q or Ctrl-C:
+        ABANDONED.
 
-        began: when its statement was sent, by `monotonic`; else now. cancel: ends the statement; may be called on
-        another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost.
+        started: when its statement was sent, by `monotonic`; now by default. cancel: ends the statement; may be called
+        on another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed.
         """
-        self._drop_ended()
+        self._drop_ended_command()
         if result.live is not None:
             return self._show_live(result.columns, result.live)
-        counted = Counted(result, monotonic() if began is None else began)
-        ended = Ended.DONE
+        counted = CountedRows(result, monotonic() if started is None else started)
+        outcome = ShowOutcome.DONE
         try:
-            if self._outlet is not None:
-                self._export(counted, self._outlet)
+            if self._writer is not None:
+                self._export(counted, self._writer)
             else:
                 self._display(counted, cancel)
         except KeyboardInterrupt:
-            ended = Ended.INTERRUPTED
-        except ReaderLeft:
-            ended = Ended.LEFT
-        self._tell_farewell()
-        self._tell(counted.tally(), ended)
-        return ended
+            outcome = ShowOutcome.INTERRUPTED
+        except ReaderClosed:
+            outcome = ShowOutcome.ABANDONED
+        self._print_exit_message()
+        self._print_summary(counted.summary(), outcome)
+        return outcome
 
-    def _show_live(self, columns: tuple[Column, ...], live: Live) -> Ended:
-        form, null, outlet = self.form, self._settings().null_text, self._outlet
+    def _show_live(self, columns: tuple[Column, ...], live: Live) -> ShowOutcome:
+        form, null, writer = self.form, self._settings().null_text, self._writer
         try:
-            if outlet is not None:
-                with self._counted(live) as counting:
-                    self._put(outlet, plain_lines(columns, counting, form, outlet.flush), lambda: None)
+            if writer is not None:
+                with self._with_progress(live) as counted:
+                    self._write_to(writer, plain_lines(columns, counted, form, writer.flush), lambda: None)
             elif is_drawn(self.screen, form):
                 show_live(columns, live, self.screen, form, null, self._keyboard)
             else:
                 lines = plain_lines(columns, live, form, self.screen.flush)
-                self._write(map(printable_lines, lines) if self.screen.terminal else lines)
-        except (KeyboardInterrupt, ReaderLeft):
-            self._tell_farewell()
-            return Ended.LEFT
-        return Ended.DONE
+                self._write(map(printable_lines, lines) if self.screen.is_terminal else lines)
+        except (KeyboardInterrupt, ReaderClosed):
+            self._print_exit_message()
+            return ShowOutcome.ABANDONED
+        return ShowOutcome.DONE
 
-    def _tell_farewell(self) -> None:
-        """That a command ended while it was written to, once nothing is drawn any more."""
-        farewell, self._farewell = self._farewell, ""
+    def _print_exit_message(self) -> None:
+        """Print that a command ended while it was written to, after the drawing."""
+        farewell, self._exit_message = self._exit_message, ""
         if farewell:
-            self.screen.say(farewell)
+            self.screen.print_message(farewell)
 
     @contextmanager
-    def _counted(self, live: Live) -> Iterator[Live]:
-        """The same result; how it goes is told in a line, for its rows are not seen."""
-        appends, name, keyboard = live.mode is LiveMode.APPEND, named(self._target), self._keyboard
-        course = Course(monotonic, appends, lambda: keyboard.ender)
-        if not self.screen.moves:
+    def _with_progress(self, live: Live) -> Iterator[Live]:
+        """Return the same result and show its progress, because its rows are not visible."""
+        appends, name, keyboard = live.mode is LiveMode.APPEND, target_label(self._target), self._keyboard
+        progress = LiveProgress(monotonic, appends, lambda: keyboard.quit_key)
+        if not self.screen.can_redraw:
             yield live
             return
 
-        def frame() -> Frame:
-            return Frame([course.line(self.screen.size.columns, f"to {name}")])
+        def frame() -> ScreenFrame:
+            return ScreenFrame([progress.status_line(self.screen.size.columns, f"to {name}")])
 
-        with painted(self.screen, frame, lambda: keyboard.quits(0)):
+        with refreshing(self.screen, frame, lambda: keyboard.poll_quit(0)):
             try:
-                yield counting(live, course)
+                yield count_live_rows(live, progress)
             finally:
-                course.closed = True
+                progress.is_closed = True
 
-    def send_to(self, text: str) -> str:
-        """What `.output` does, with what stands behind it; what to tell of it.
+    def redirect(self, text: str) -> str:
+        """Carry out `.output` with its argument and return the message.
 
-        Raises JetSQLError OUTPUT_NOT_WRITABLE; then results go where they went.
+        Raises JetSQLError OUTPUT_NOT_WRITABLE; then the target stays as it was.
         """
-        wanted = target(text)
-        outlet = None if wanted.kind is Kind.SCREEN else opened(wanted, self._left)
+        target = parse_target(text)
+        writer = None if target.kind is OutputTargetKind.SCREEN else open_target(target, self._on_command_exit)
         self.close()
         with self._lock:
-            self._outlet, self._target = outlet, wanted
-        self._drop_ended()  # its end may have been before
-        return self._where_words()
+            self._writer, self._target = writer, target
+        self._drop_ended_command()  # its end may have been before
+        return self._target_text()
 
-    def _left(self) -> None:
-        """On a thread of its own: the command that takes the results has ended."""
-        if not self._putting:  # who writes to it meets its end
-            self._drop_ended()
+    def _on_command_exit(self) -> None:
+        """Handle the exit of the command that receives the results, on a thread of its own."""
+        if not self._is_writing:  # otherwise the writing thread gets the error
+            self._drop_ended_command()
 
-    def _drop_ended(self) -> None:
-        """Results go to the screen again when the command that took them has ended: tell it, once."""
+    def _drop_ended_command(self) -> None:
+        """Send results to the screen again if their command has ended, and report it once."""
         with self._lock:
-            outlet, wanted = self._outlet, self._target
-            if not isinstance(outlet, CommandOutlet) or not outlet.ended:
+            writer, target = self._writer, self._target
+            if not isinstance(writer, CommandWriter) or not writer.has_ended:
                 return
             self._to_screen()
-        outlet.discard()
-        self._tell_beside(_ended_words(outlet, wanted))
+        writer.close_input()
+        self._notify(_exit_text(writer, target))
 
     def _to_screen(self) -> None:
-        self._outlet, self._target, self._written = None, Target(Kind.SCREEN), False
+        self._writer, self._target, self._has_written = None, OutputTarget(OutputTargetKind.SCREEN), False
 
     def close(self) -> None:
-        """What was written is there; further results go to the screen. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+        """Finish the output; further results go to the screen. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
         with self._lock:
-            outlet = self._outlet
+            writer = self._writer
             self._to_screen()
-        if outlet is not None:
-            outlet.close()
+        if writer is not None:
+            writer.close()
 
     @property
     def form(self) -> Format:
-        """Of the results that come: that of the mode, unless a file's name says another."""
+        """Return the form of the results: that of a file's suffix, otherwise that of the mode."""
         of_file = _BY_SUFFIX.get(PurePath(self._target.name).suffix.lower())
-        return Format(self._settings().mode) if of_file is None or not self._in_file else of_file
+        return Format(self._settings().mode) if of_file is None or not self._is_file else of_file
 
     @property
-    def _in_file(self) -> bool:
-        return self._target.kind in (Kind.FILE, Kind.APPENDED)
+    def _is_file(self) -> bool:
+        return self._target.kind in (OutputTargetKind.FILE, OutputTargetKind.APPENDED)
 
-    def _where_words(self) -> str:
-        if self._target.kind is Kind.SCREEN:
+    def _target_text(self) -> str:
+        if self._target.kind is OutputTargetKind.SCREEN:
             return "Results go to the screen."
-        name = named(self._target)
+        name = target_label(self._target)
         return f"Results go to {name} as {self.form.value}; .output alone brings them back to the screen."
 
-    def _display(self, result: Counted, cancel: Callable[[], None]) -> None:
+    def _display(self, result: CountedRows, cancel: Callable[[], None]) -> None:
         screen = self.screen
-        if not screen.terminal:
-            self._write(render.lines(result, self.form))
+        if not screen.is_terminal:
+            self._write(render.render_lines(result, self.form))
             return
         settings = self._settings()
-        command = pager_command(settings.pager) if screen.moves else ""
-        found = page(result, Look(self.form, screen.size, screen.paint, settings.null_text, bool(command)))
-        if found.paged:
-            _through_pager(found.lines, command, cancel)
+        command = pager_command(settings.pager) if screen.can_redraw else ""
+        page = layout_page(result, PageOptions(self.form, screen.size, screen.paint, settings.null_text, bool(command)))
+        if page.needs_pager:
+            _page_lines(page.lines, command, cancel)
         else:
-            self._write(found.lines)
+            self._write(page.lines)
 
     def _write(self, lines: Iterator[str]) -> None:
         try:
             for line in lines:
-                self.screen.line(line)
+                self.screen.write_line(line)
         finally:
             self.screen.flush()
 
-    def _export(self, result: Counted, outlet: OutputWriter) -> None:
-        written = render.lines(result, self.form)
-        if self.screen.moves:
+    def _export(self, result: CountedRows, writer: OutputWriter) -> None:
+        written = render.render_lines(result, self.form)
+        if self.screen.can_redraw:
             with self.screen.drawing(keep=False):
-                self._put(outlet, written, self._progress(result))
+                self._write_to(writer, written, self._progress(result))
         else:
-            self._put(outlet, written, lambda: None)
+            self._write_to(writer, written, lambda: None)
 
-    def _put(self, outlet: OutputWriter, lines: Iterator[str], progress: Callable[[], None]) -> None:
-        """Lines into what `.output` named, parted from those before."""
-        self._putting = True
+    def _write_to(self, writer: OutputWriter, lines: Iterator[str], progress: Callable[[], None]) -> None:
+        """Write lines to the target, separated from those before."""
+        self._is_writing = True
         try:
             for index, line in enumerate(lines):
-                if index == 0 and self._written and self.form is not Format.JSON:
-                    outlet.line("")
-                self._written = True
-                outlet.line(line)
+                if index == 0 and self._has_written and self.form is not Format.JSON:
+                    writer.write_line("")
+                self._has_written = True
+                writer.write_line(line)
                 if index % _PROGRESS_ROWS == 0:
                     progress()
-            outlet.flush()
-        except ReaderLeft:
-            wanted = self._target
-            if self._outlet is outlet:
+            writer.flush()
+        except ReaderClosed:
+            target = self._target
+            if self._writer is writer:
                 self.close()
-                self._farewell = _ended_words(outlet, wanted)
+                self._exit_message = _exit_text(writer, target)
             raise
         except JetSQLError as error:
             if error.condition == "JETSQL.OUTPUT_NOT_WRITABLE":
                 self._to_screen()
             raise
         finally:
-            self._putting = False
-        self._drop_ended()
+            self._is_writing = False
+        self._drop_ended_command()
 
-    def _progress(self, result: Counted) -> Callable[[], None]:
+    def _progress(self, result: CountedRows) -> Callable[[], None]:
         drawn = monotonic()
 
         def draw() -> None:
             nonlocal drawn
             if monotonic() - drawn > _PROGRESS_SECONDS:
                 drawn = monotonic()
-                self.screen.draw(Frame([f"{counted_words(result.tally().rows)} to {named(self._target)} ..."]))
+                self.screen.draw(
+                    ScreenFrame([f"{row_count(result.summary().rows)} to {target_label(self._target)} ..."])
+                )
 
         return draw
 
-    def _tell(self, tally: Tally, ended: Ended) -> None:
-        if self.screen.terminal:
-            where = named(self._target) if self._outlet is not None else ""
-            self.screen.say(tally_words(tally, ended, timing=self._settings().timing, where=where))
+    def _print_summary(self, summary: ResultSummary, outcome: ShowOutcome) -> None:
+        if self.screen.is_terminal:
+            where = target_label(self._target) if self._writer is not None else ""
+            self.screen.print_message(summary_line(summary, outcome, timing=self._settings().timing, where=where))
 
 
-def named(wanted: Target) -> str:
-    """A target as messages name it."""
-    return f"`{wanted.name}`" if wanted.kind is Kind.COMMAND else wanted.name
+def target_label(target: OutputTarget) -> str:
+    """Return a target as messages name it."""
+    return f"`{target.name}`" if target.kind is OutputTargetKind.COMMAND else target.name
 
 
-def _ended_words(outlet: OutputWriter, wanted: Target) -> str:
-    code = outlet.code if isinstance(outlet, CommandOutlet) else 0
-    return f"{named(wanted)} has ended{f' with {code}' if code else ''}; results go to the screen."
+def _exit_text(writer: OutputWriter, target: OutputTarget) -> str:
+    code = writer.exit_code if isinstance(writer, CommandWriter) else 0
+    return f"{target_label(target)} has ended{f' with {code}' if code else ''}; results go to the screen."
 
 
-def _through_pager(lines: Iterator[str], command: str, cancel: Callable[[], None]) -> None:
-    """Until its end. A person who ends the pager wants no more rows: the statement is cancelled, which those that are
-    waited for tell as an error."""
+def _page_lines(lines: Iterator[str], command: str, cancel: Callable[[], None]) -> None:
+    """Write to the pager until it ends. When the user quits it, the statement is cancelled; the resulting error of the
+    pending rows is ReaderClosed."""
     pager = open_pager(command, cancel)
     try:
         for index, line in enumerate(lines):
-            pager.line(line)
+            pager.write_line(line)
             if index < _FLUSHED_LINES:
                 pager.flush()
     except (ReportedError, EngineError) as error:
-        if pager.ended:
-            raise ReaderLeft from error
+        if pager.has_ended:
+            raise ReaderClosed from error
         raise
     finally:
         pager.close()

@@ -1,4 +1,4 @@
-"""What the status bar knows: the engine's state, and how the jobs are, asked for now and then while nobody waits."""
+"""The status bar: the engine's state and the jobs, which are polled while the prompt is idle."""
 
 from __future__ import annotations
 
@@ -12,146 +12,151 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.errors import EngineError, ReportedError
 from jetsql.jobs.model.job import CANCELLED
-from jetsql.shell.session.background_threads import Failed, go_on
-from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection, Phase, State
+from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
+from jetsql.shell.session.engine_connection import (
+    BackgroundConnection,
+    ConnectionPhase,
+    ConnectionState,
+    EngineConnection,
+)
 
-EVERY_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 120.0
-"""When nobody has pressed a key for so long, the engine is asked once in `IDLE_EVERY_SECONDS`, so that its session
-stays."""
-IDLE_EVERY_SECONDS: Final = 60.0
+"""Without a key for so long, the engine is polled once in `IDLE_POLL_SECONDS`, to keep the session."""
+IDLE_POLL_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True)
-class Jobs:
-    """How many there are. troubled: suspended ones that an error suspended. failed: ended with an error, and nobody
-    has made a job of that name since."""
+class JobCounts:
+    """The number of jobs by their state."""
 
     running: int = 0
     suspended: int = 0
-    troubled: int = 0
-    failed: int = 0
-    moving: int = 0
+    suspended_by_error: int = 0
+    failed: int = 0  # unless a newer job of the name exists
+    in_transition: int = 0
 
 
-def counted(jobs: Iterable[Mapping[str, Any]]) -> Jobs:
-    """jobs: as `GET /v1/jobs?all=true` tells them, newest first."""
-    counts = dict.fromkeys(("running", "suspended", "troubled", "failed", "moving"), 0)
-    seen: set[str] = set()
+def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
+    """Count the jobs of `GET /v1/jobs?all=true`, newest first."""
+    counts = dict.fromkeys(("running", "suspended", "suspended_by_error", "failed", "in_transition"), 0)
+    names: set[str] = set()
     for job in jobs:
-        newest = job["name"].lower() not in seen
-        seen.add(job["name"].lower())
-        kind = _kind(job)
+        newest = job["name"].lower() not in names
+        names.add(job["name"].lower())
+        kind = _category(job)
         if kind and (newest or kind != "failed"):
             counts[kind] += 1
-    return Jobs(**counts)
+    return JobCounts(**counts)
 
 
-def _kind(job: Mapping[str, Any]) -> str:
+def _category(job: Mapping[str, Any]) -> str:
     status, error = job["status"], job["last_error"]
     if status == "RUNNING":
         return "running"
     if status.startswith("SUSPENDED"):
-        return "troubled" if error else "suspended"
+        return "suspended_by_error" if error else "suspended"
     if status == "FAILED":
         return "" if error is None or CANCELLED.message in error else "failed"
-    return "" if status == "COMPLETED" else "moving"
+    return "" if status == "COMPLETED" else "in_transition"
 
 
-class JobWatch:
-    """Asks for the jobs on a thread of its own while the prompt is idle. changed: called there with news. failed: told
-    there what nobody foresaw."""
+class JobPoller:
+    """Poll the jobs on a thread while the prompt is idle.
 
-    def __init__(self, link: EngineConnection, changed: Callable[[], None], failed: Failed) -> None:
-        self._link = link
-        self._changed = changed
-        self._failed = failed
-        self._wanted = threading.Event()
-        self._over = threading.Event()
-        self._touched = monotonic()
-        self.jobs: Jobs | None = None
-        self._beside = BackgroundConnection()
+    on_change: called on that thread with new counts. on_failure: called there with unexpected errors.
+    """
 
-    def begin(self) -> None:
-        threading.Thread(target=self._keep, name="jobs", daemon=True).start()
+    def __init__(self, connection: EngineConnection, on_change: Callable[[], None], on_failure: FailureHandler) -> None:
+        self._connection = connection
+        self._on_change = on_change
+        self._on_failure = on_failure
+        self._prompt_shown = threading.Event()
+        self._stopped = threading.Event()
+        self._last_key = monotonic()
+        self.jobs: JobCounts | None = None
+        self._background = BackgroundConnection()
 
-    def prompting(self, yes: bool) -> None:
-        """Whether the prompt is shown: a statement that runs needs no bar."""
-        self.touch()
-        if yes:
-            self._wanted.set()
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="jobs", daemon=True).start()
+
+    def set_prompting(self, is_shown: bool) -> None:
+        """Poll only while the prompt is shown: a running statement has no status bar."""
+        self.note_key()
+        if is_shown:
+            self._prompt_shown.set()
         else:
-            self._wanted.clear()
+            self._prompt_shown.clear()
 
-    def touch(self) -> None:
-        """Somebody is there."""
-        self._touched = monotonic()
+    def note_key(self) -> None:
+        """Note that the user has pressed a key."""
+        self._last_key = monotonic()
 
     def close(self) -> None:
-        self._over.set()
-        self._wanted.set()
+        self._stopped.set()
+        self._prompt_shown.set()
 
-    def _keep(self) -> None:
-        go_on(self._watch, self._over, self._failed)
+    def _run(self) -> None:
+        run_until_stopped(self._poll_and_wait, self._stopped, self._on_failure)
 
-    def _watch(self) -> None:
-        self._wanted.wait()
-        self._ask()
-        began = monotonic()
-        while not self._over.wait(EVERY_SECONDS) and self._sleeps(began):
+    def _poll_and_wait(self) -> None:
+        self._prompt_shown.wait()
+        self._poll()
+        started = monotonic()
+        while not self._stopped.wait(POLL_SECONDS) and self._is_idle(started):
             continue
 
-    def _sleeps(self, began: float) -> bool:
+    def _is_idle(self, started: float) -> bool:
         now = monotonic()
-        return now - self._touched > IDLE_SECONDS and now - began < IDLE_EVERY_SECONDS
+        return now - self._last_key > IDLE_SECONDS and now - started < IDLE_POLL_SECONDS
 
-    def _ask(self) -> None:
-        engine = self._link.now
+    def _poll(self) -> None:
+        engine = self._connection.current
         if engine is None:
-            self._tell(None)
+            self._publish(None)
             return
         try:
-            self._tell(counted(self._beside.of(engine).ask("GET", "/v1/jobs?all=true")["jobs"]))
-            self._beside.keep_session()
+            self._publish(count_jobs(self._background.open_for(engine).request("GET", "/v1/jobs?all=true")["jobs"]))
+            self._background.keep_session_alive()
         except EngineError as error:
             if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # not one that is only busy
-                self._link.lost(engine)
+                self._connection.mark_lost(engine)
         except ReportedError:
-            self._tell(None)
+            self._publish(None)
 
-    def _tell(self, jobs: Jobs | None) -> None:
+    def _publish(self, jobs: JobCounts | None) -> None:
         if jobs != self.jobs:
             self.jobs = jobs
-            self._changed()
+            self._on_change()
 
 
-def bar(state: State, jobs: Jobs | None, hint: str) -> StyleAndTextTuples:
-    """The bar's text. hint: of the moment, at its end."""
-    shown: StyleAndTextTuples = [("", " "), *_engine(state)]
-    if jobs is not None and state.phase is Phase.UP:
-        for words in _job_words(jobs):
-            shown += [("class:bar.part", " · "), words]
+def render_bar(state: ConnectionState, jobs: JobCounts | None, hint: str) -> StyleAndTextTuples:
+    """Return the text of the bar. hint: shown at its end."""
+    text: StyleAndTextTuples = [("", " "), *_engine_text(state)]
+    if jobs is not None and state.phase is ConnectionPhase.UP:
+        for part in _job_texts(jobs):
+            text += [("class:bar.part", " · "), part]
     if hint:
-        shown += [("class:bar.part", " · "), ("class:bar.hint", hint)]
-    return shown
+        text += [("class:bar.part", " · "), ("class:bar.hint", hint)]
+    return text
 
 
-def _engine(state: State) -> StyleAndTextTuples:
+def _engine_text(state: ConnectionState) -> StyleAndTextTuples:
     match state.phase:
-        case Phase.UP:
+        case ConnectionPhase.UP:
             return [("class:bar.good", "engine up")]
-        case Phase.STARTING:
-            return [("class:bar.moving", f"engine: {state.doing or 'starting'} ...")]
-    return [("class:bar.bad", state.doing), ("class:bar.hint", " (the next statement connects anew)")]
+        case ConnectionPhase.STARTING:
+            return [("class:bar.moving", f"engine: {state.activity or 'starting'} ...")]
+    return [("class:bar.bad", state.activity), ("class:bar.hint", " (the next statement connects anew)")]
 
 
-def _job_words(jobs: Jobs) -> list[tuple[str, str]]:
+def _job_texts(jobs: JobCounts) -> list[tuple[str, str]]:
     words = [("class:bar.good" if jobs.running else "", f"{jobs.running} running")]
-    if jobs.moving:
-        words.append(("class:bar.moving", f"{jobs.moving} on the way"))
-    stopped = jobs.suspended + jobs.troubled
-    if jobs.troubled:
-        words.append(("class:bar.bad", f"{stopped} suspended ({jobs.troubled} by an error)"))
+    if jobs.in_transition:
+        words.append(("class:bar.moving", f"{jobs.in_transition} on the way"))
+    stopped = jobs.suspended + jobs.suspended_by_error
+    if jobs.suspended_by_error:
+        words.append(("class:bar.bad", f"{stopped} suspended ({jobs.suspended_by_error} by an error)"))
     elif stopped:
         words.append(("class:bar.moving", f"{stopped} suspended"))
     if jobs.failed:

@@ -1,4 +1,4 @@
-"""The terminal while a statement runs: what is typed meanwhile is kept for the prompt, and not shown twice."""
+"""The terminal's mode while a statement runs: typed keys are kept for the prompt and not echoed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def unechoed() -> Iterator[None]:
-    """Keys are not shown. Ctrl-C works, and takes nothing that was typed. Not a terminal: as it is."""
+def without_echo() -> Iterator[None]:
+    """Switch off echo and line mode; Ctrl-C works and discards no typed keys. Does nothing without a terminal."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield
         return

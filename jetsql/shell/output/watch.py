@@ -1,7 +1,7 @@
-"""`.watch`: a statement that is run again and again, its rows drawn in the same place.
+"""`.watch`: repeat a statement and draw its rows in the same place.
 
-Only what reads may be watched. An error takes the place of the rows' time, and the statement is tried again: what is
-watched may come back. Who is not at a terminal sees the rows once.
+Only statements that read may be watched. An error is shown instead of rows, and the statement is tried again. Without a
+terminal the rows are shown once.
 """
 
 from __future__ import annotations
@@ -16,121 +16,128 @@ from typing import Final, Protocol
 
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.layout import NULL, Paint, cells
-from jetsql.output.render import Format, Rows, lines
-from jetsql.output.terminal_text import cut, padded, printable, width
-from jetsql.shell.output.in_place_table import ROWS_KEPT, InPlaceTable, Line, marked
-from jetsql.shell.output.screen import Frame, Screen, Size
-from jetsql.shell.session.session_state import change
+from jetsql.output.render import Format, Rows, render_lines
+from jetsql.output.terminal_text import pad, printable, truncate, width
+from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable, TableRow, mark_changes
+from jetsql.shell.output.screen import Screen, ScreenFrame, ScreenSize
+from jetsql.shell.session.statement_effects import writing_word
 
-EVERY_SECONDS: Final = 2.0
-_LEAST_SECONDS: Final = 0.1
-_COUNTED_MOST: Final = 10_000
-_LOOK_SECONDS: Final = 0.25
+DEFAULT_SECONDS: Final = 2.0
+_MIN_SECONDS: Final = 0.1
+_MAX_COUNTED: Final = 10_000
+_POLL_SECONDS: Final = 0.25
 _SECONDS: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s+(.*)", re.DOTALL)
 
 
-class Keys(Protocol):
-    """A `Keyboard`."""
+class QuitKeys(Protocol):
+    """The keys that end the watching, as `Keyboard` has them."""
 
     @property
-    def ender(self) -> str: ...
+    def quit_key(self) -> str: ...
 
-    def quits(self, seconds: float) -> bool: ...
+    def poll_quit(self, seconds: float) -> bool: ...
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What stands behind `.watch`."""
+class WatchRequest:
+    """The arguments of `.watch`."""
 
     text: str
-    seconds: float = EVERY_SECONDS
+    seconds: float = DEFAULT_SECONDS
 
 
-def wish(argument: str) -> Watch:
-    """Raises ValueError, in words, for what can't be watched."""
-    found = _SECONDS.fullmatch(argument)
-    text = (found[2] if found else argument).strip().rstrip(";").rstrip()
+def parse_watch(argument: str) -> WatchRequest:
+    """Parse the argument of `.watch`. Raises ValueError with the message for the user."""
+    match = _SECONDS.fullmatch(argument)
+    text = (match[2] if match else argument).strip().rstrip(";").rstrip()
     if not text:
         raise ValueError("it takes a statement: .watch [SECONDS] STATEMENT.")
-    refused = change(text)
-    if refused:
-        raise ValueError(f"{refused} may change something, and would at each turn; what reads can be watched.")
-    return Watch(text, max(float(found[1]), _LEAST_SECONDS) if found else EVERY_SECONDS)
+    word = writing_word(text)
+    if word:
+        raise ValueError(f"{word} may change something, and would at each turn; what reads can be watched.")
+    return WatchRequest(text, max(float(match[1]), _MIN_SECONDS) if match else DEFAULT_SECONDS)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """sheet: of the last time that went well. error: of the last time, empty when it went well."""
+class WatchSnapshot:
+    """The last rows and the last error of a watched statement."""
 
-    sheet: InPlaceTable | None = None
-    rows: tuple[Line, ...] = ()
-    error: str = ""
+    table: InPlaceTable | None = None  # of the last success
+    rows: tuple[TableRow, ...] = ()
+    error: str = ""  # of the last run; empty if it succeeded
     time: str = ""
 
 
-def drawn(seen: Seen, wanted: Watch, size: Size, paint: Paint, ender: str) -> Frame:
-    """What there is to see: what is watched and when it was seen, the rows, the error. ender: the key that ends it."""
-    title = f"every {wanted.seconds:g} s until {ender}: {printable(' '.join(wanted.text.split()))}"
-    room = size.columns - width(seen.time) - 1
-    head = f"{padded(cut(title, room), max(room, 0))} {seen.time}"
-    foot = [paint.put(paint.bad, cut(printable(seen.error), size.columns))] if seen.error else []
-    free = Size(size.columns, size.lines - 2 - len(foot))
-    rows = seen.sheet.lines(free, paint) if seen.sheet is not None else []
-    return Frame([paint.put(paint.dim, cut(head, size.columns)), *rows, *foot])
+def render_watch(
+    snapshot: WatchSnapshot, request: WatchRequest, size: ScreenSize, paint: Paint, quit_key: str
+) -> ScreenFrame:
+    """Return the frame with the statement, the time, the rows and the error. quit_key: ends the watching."""
+    title = f"every {request.seconds:g} s until {quit_key}: {printable(' '.join(request.text.split()))}"
+    room = size.columns - width(snapshot.time) - 1
+    head = f"{pad(truncate(title, room), max(room, 0))} {snapshot.time}"
+    foot = [paint.colourize(paint.error, truncate(printable(snapshot.error), size.columns))] if snapshot.error else []
+    free = ScreenSize(size.columns, size.lines - 2 - len(foot))
+    rows = snapshot.table.render(free, paint) if snapshot.table is not None else []
+    return ScreenFrame([paint.colourize(paint.dim, truncate(head, size.columns)), *rows, *foot])
 
 
-def watch(run: Callable[[], Rows], wanted: Watch, screen: Screen, keys: Keys, null: str = NULL) -> None:
-    """Until q or Ctrl-C, which is KeyboardInterrupt here too: the statement that runs then is for the caller to end.
+def watch(run: Callable[[], Rows], request: WatchRequest, screen: Screen, keys: QuitKeys, null: str = NULL) -> None:
+    """Repeat the statement until q or Ctrl-C, which raises KeyboardInterrupt; the caller ends the running statement.
 
-    run: the statement, once. Raises what `run` raises when nobody is at a terminal, SurfaceLost.
+    run: runs the statement once. Raises what `run` raises without a terminal, OutputClosed.
     """
-    if not screen.moves:
-        for line in lines(run(), Format.TABLE):
-            screen.line(line)
+    if not screen.can_redraw:
+        for line in render_lines(run(), Format.TABLE):
+            screen.write_line(line)
         screen.flush()
         return
-    seen = Seen()
+    snapshot = WatchSnapshot()
     with screen.drawing():
         while True:
-            seen = _looked(run, seen, null)
-            if _shown_until_next(seen, wanted, screen, keys):
+            snapshot = _run_once(run, snapshot, null)
+            if _show_until_next(snapshot, request, screen, keys):
                 return
 
 
-def _looked(run: Callable[[], Rows], before: Seen, null: str) -> Seen:
+def _run_once(run: Callable[[], Rows], previous: WatchSnapshot, null: str) -> WatchSnapshot:
     now = f"{datetime.now():%H:%M:%S}"
     try:
         result = run()
-        kept = [cells(result.columns, row, null) for row in islice(result.rows, ROWS_KEPT)]
-        rest = sum(1 for _ in islice(result.rows, _COUNTED_MOST))
+        rows_now = [cells(result.columns, row, null) for row in islice(result.rows, MAX_ROWS)]
+        uncounted = sum(1 for _ in islice(result.rows, _MAX_COUNTED))
     except (ReportedError, JetSQLError) as error:
-        return replace(before, error=error_words(error), time=now)
-    same = before.sheet is not None and before.sheet.columns == result.columns
-    rows = marked(before.rows, kept) if same else tuple(kept)
-    return Seen(InPlaceTable(result.columns, rows, len(kept) + rest, rest < _COUNTED_MOST), tuple(kept), "", now)
+        return replace(previous, error=error_line(error), time=now)
+    same = previous.table is not None and previous.table.columns == result.columns
+    rows = mark_changes(previous.rows, rows_now) if same else tuple(rows_now)
+    return WatchSnapshot(
+        InPlaceTable(result.columns, rows, len(rows_now) + uncounted, uncounted < _MAX_COUNTED),
+        tuple(rows_now),
+        "",
+        now,
+    )
 
 
-def loses_session(error: EngineError | ReportedError) -> bool:
-    """Whether the session is gone: with its engine, or forgotten by it. The next try takes another."""
+def is_session_lost(error: EngineError | ReportedError) -> bool:
+    """Return whether the session is gone, with or without its engine; the next attempt opens another."""
     return isinstance(error, EngineError) or error.report.condition == "JETSQL.SESSION_NOT_FOUND"
 
 
-def error_words(error: ReportedError | JetSQLError) -> str:
-    """An error in a line."""
+def error_line(error: ReportedError | JetSQLError) -> str:
+    """Return an error on one line."""
     condition = error.report.condition if isinstance(error, ReportedError) else error.condition
     message = error.report.message if isinstance(error, ReportedError) else error.message
     again = " It is tried again." if isinstance(error, EngineError) else ""
     return f"[{condition}] {' '.join(message.split())}{again}"
 
 
-def _shown_until_next(seen: Seen, wanted: Watch, screen: Screen, keys: Keys) -> bool:
-    """Until it is to be run again, drawn anew when the screen's size changes; whether q was pressed."""
-    until = monotonic() + wanted.seconds
-    shown: tuple[Size, str] | None = None
-    while (rest := until - monotonic()) > 0 or shown is None:
-        if shown != (screen.size, keys.ender):
-            size, ender = shown = screen.size, keys.ender
-            screen.draw(drawn(seen, wanted, size, screen.paint, ender))
-        if keys.quits(max(min(rest, _LOOK_SECONDS), 0.0)):
+def _show_until_next(snapshot: WatchSnapshot, request: WatchRequest, screen: Screen, keys: QuitKeys) -> bool:
+    """Show the snapshot until the next run, redrawn if the screen's size changes. Return whether q was pressed."""
+    until = monotonic() + request.seconds
+    drawn: tuple[ScreenSize, str] | None = None
+    while (remaining := until - monotonic()) > 0 or drawn is None:
+        if drawn != (screen.size, keys.quit_key):
+            size, quit_key = drawn = screen.size, keys.quit_key
+            screen.draw(render_watch(snapshot, request, size, screen.paint, quit_key))
+        if keys.poll_quit(max(min(remaining, _POLL_SECONDS), 0.0)):
             return True
     return False

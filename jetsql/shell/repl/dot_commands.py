@@ -1,9 +1,14 @@
-"""What the shell's own commands do. Each takes the shell and what stands behind its word."""
+"""The actions of the shell's own commands. Each takes the shell and its argument."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,168 +16,192 @@ from jetsql.errors import JetSQLError
 from jetsql.output.diagnostics import Script
 from jetsql.script import prepare
 from jetsql.settings import config_file
-from jetsql.shell.output.watch import wish
-from jetsql.shell.repl.editor import edited
-from jetsql.shell.session.command_table import advice, command_of, help_of, summary
+from jetsql.shell.output.watch import parse_watch
+from jetsql.shell.session.command_table import command_summaries, find_command, help_lines, suggest_command
 from jetsql.shell.session.entries import DotCommand
 from jetsql.shell.settings import settings_file
-from jetsql.shell.settings.shell_settings import shell_value
+from jetsql.shell.settings.shell_settings import parse_shell_value
 
 if TYPE_CHECKING:
     from jetsql.shell.repl.loop import Shell
 
 
 def run_command(shell: Shell, dot: DotCommand) -> bool:
-    """Do what a command says, and tell what is wrong with it; whether it went well."""
-    command = command_of(dot.word)
+    """Run a command and print what is wrong with it. Return whether it succeeded."""
+    command = find_command(dot.word)
     if command is None:
-        shell.console.say(f"There is no command {dot.word}. {advice(dot.word)}")
+        shell.console.print_message(f"There is no command {dot.word}. {suggest_command(dot.word)}")
         return False
     try:
-        return ACTIONS[command.word](shell, dot.rest) is not False
+        return ACTIONS[command.word](shell, dot.argument) is not False
     except (ValueError, OSError) as error:
-        shell.console.say(f"{command.word}: {_words(error)}")
+        shell.console.print_message(f"{command.word}: {_error_text(error)}")
     except JetSQLError as error:
-        shell.console.say(error.explanation)
+        shell.console.print_message(error.explanation)
     return False
 
 
-def _words(error: ValueError | OSError) -> str:
+def _error_text(error: ValueError | OSError) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)
 
 
-def _help(shell: Shell, rest: str) -> bool | None:
-    if not rest:
-        shell.tell([*summary(), "", "Statements of SQL need no dot and end with a semicolon."])
+def _help(shell: Shell, argument: str) -> bool | None:
+    if not argument:
+        shell.print_lines([*command_summaries(), "", "Statements of SQL need no dot and end with a semicolon."])
         return None
-    word = "." + rest.split()[0].lstrip(".")
-    command = command_of(word)
+    word = "." + argument.split()[0].lstrip(".")
+    command = find_command(word)
     if command is None:
-        shell.console.say(f"There is no command {word}. {advice(word)}")
+        shell.console.print_message(f"There is no command {word}. {suggest_command(word)}")
         return False
-    shell.tell(help_of(command))
+    shell.print_lines(help_lines(command))
     return None
 
 
-def _jobs(shell: Shell, rest: str) -> bool:
-    quoted = rest.replace("\\", "\\\\").replace("'", "\\'")
-    return shell.run_text(f"SHOW ALL JOBS LIKE '{quoted}'" if rest else "SHOW ALL JOBS")
+def _jobs(shell: Shell, argument: str) -> bool:
+    quoted = argument.replace("\\", "\\\\").replace("'", "\\'")
+    return shell.run_script(f"SHOW ALL JOBS LIKE '{quoted}'" if argument else "SHOW ALL JOBS")
 
 
-def _read(shell: Shell, rest: str) -> bool:
-    if not rest:
+def _read(shell: Shell, argument: str) -> bool:
+    if not argument:
         raise ValueError("name the file to read.")
-    file = Path(os.path.expanduser(rest.strip("'\"")))  # Path.expanduser raises for a user that there isn't
+    file = Path(os.path.expanduser(argument.strip("'\"")))  # Path.expanduser raises for a user that there isn't
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not UTF-8.") from None
-    return shell.run_steps(prepare([Script(str(file), text)], shell.variables), ask=False)
+    return shell.run_statements(prepare([Script(str(file), text)], shell.variables), ask=False)
 
 
-def _edit(shell: Shell, rest: str) -> None:
-    if rest:
+def _edit(shell: Shell, argument: str) -> None:
+    if argument:
         raise ValueError("it takes no argument: it edits the last statement. Files are run with .read.")
-    shell.put(edited(shell.last))
+    shell.set_next_input(_edit_text(shell.last_statement))
 
 
-def _save(shell: Shell, rest: str) -> None:
-    if not rest:
+def _edit_text(text: str) -> str:
+    """Return the text after the user has edited it with $VISUAL, $EDITOR or vi. Raises OSError, ValueError."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory(prefix="jetsql-") as folder:  # private
+        file = Path(folder) / "statement.sql"
+        file.write_text(text, encoding="utf-8")
+        with _ignoring_interrupts():
+            code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode
+        if code:
+            raise ValueError(f"the editor ({command}) ended with {code}; $VISUAL or $EDITOR names another.")
+        return file.read_text(encoding="utf-8").rstrip("\n")
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C, which is the editor's. A handler instead of SIG_IGN, which the editor would inherit."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _save(shell: Shell, argument: str) -> None:
+    if not argument:
         raise ValueError("give it a name: .save NAME [STATEMENT].")
-    name, *text = rest.split(None, 1)
-    kept = text[0] if text else shell.last
-    if not kept:
+    name, *text = argument.split(None, 1)
+    statement = text[0] if text else shell.last_statement
+    if not statement:
         raise ValueError("there is no statement yet.")
-    shell.favourites.save(name, kept)
-    shell.console.say(f"Saved; .run {name} runs it.")
+    shell.favourites.save(name, statement)
+    shell.console.print_message(f"Saved; .run {name} runs it.")
 
 
-def _run(shell: Shell, rest: str) -> bool:
-    if not rest:
+def _run(shell: Shell, argument: str) -> bool:
+    if not argument:
         raise ValueError("say which: .run NAME; .favourites lists them.")
-    text = shell.favourites.text(rest)
-    shell.tell([text.rstrip()])
-    return shell.run_text(text)
+    text = shell.favourites.load(argument)
+    shell.print_lines([text.rstrip()])
+    return shell.run_script(text)
 
 
-def _favourites(shell: Shell, rest: str) -> None:
+def _favourites(shell: Shell, argument: str) -> None:
     names = shell.favourites.names()
     if not names:
-        shell.console.say("Nothing is kept yet: .save NAME keeps the last statement.")
+        shell.console.print_message("Nothing is kept yet: .save NAME keeps the last statement.")
     size = max(map(len, names), default=0)
-    shell.tell([f"{name:<{size}}  {_kept(shell, name)}" for name in names])
+    shell.print_lines([f"{name:<{size}}  {_favourite_line(shell, name)}" for name in names])
 
 
-def _kept(shell: Shell, name: str) -> str:
-    """In one line; what keeps it from being read, when something does."""
+def _favourite_line(shell: Shell, name: str) -> str:
+    """Return a saved statement on one line, or the error of reading it."""
     try:
-        return " ".join(shell.favourites.text(name).split())
+        return " ".join(shell.favourites.load(name).split())
     except (ValueError, OSError) as error:
-        return f"-- {_words(error)}"
+        return f"-- {_error_text(error)}"
 
 
-def _set(shell: Shell, rest: str) -> None:
-    name, _, value = rest.replace("=", " ", 1).partition(" ")
+def _set(shell: Shell, argument: str) -> None:
+    name, _, value = argument.replace("=", " ", 1).partition(" ")
     value = value.strip()
     if not name:
-        shell.tell(settings_file.listed(shell.settings))
+        shell.print_lines(settings_file.format_all(shell.settings))
     elif not value:
-        known = shell_value(name, getattr(shell.settings, name, ""), ".set")
+        known = parse_shell_value(name, getattr(shell.settings, name, ""), ".set")
         assert known is not None
-        shell.tell([f"{name} = {settings_file.shown(shell.settings, name)}  {settings_file.EXPLAINED[name]}"])
+        shell.print_lines(
+            [f"{name} = {settings_file.format_value(shell.settings, name)}  {settings_file.DESCRIPTIONS[name]}"]
+        )
     else:
-        shell.set(name, value.strip("'\""))
+        shell.set_setting(name, value.strip("'\""))
 
 
-def _mode(shell: Shell, rest: str) -> None:
-    _set(shell, f"mode {rest}")
+def _mode(shell: Shell, argument: str) -> None:
+    _set(shell, f"mode {argument}")
 
 
-def _timing(shell: Shell, rest: str) -> None:
-    shell.set("timing", rest or ("off" if shell.settings.timing else "on"))
-    shell.console.say(f"Timing is {'on' if shell.settings.timing else 'off'}.")
+def _timing(shell: Shell, argument: str) -> None:
+    shell.set_setting("timing", argument or ("off" if shell.settings.timing else "on"))
+    shell.console.print_message(f"Timing is {'on' if shell.settings.timing else 'off'}.")
 
 
-def _output(shell: Shell, rest: str) -> None:
-    shell.console.say(shell.views.send_to(rest))
+def _output(shell: Shell, argument: str) -> None:
+    shell.console.print_message(shell.views.redirect_output(argument))
 
 
-def _watch(shell: Shell, rest: str) -> None:
-    shell.views.watch(wish(rest))
+def _watch(shell: Shell, argument: str) -> None:
+    shell.views.watch(parse_watch(argument))
 
 
-def _top(shell: Shell, rest: str) -> None:
-    if rest:
+def _top(shell: Shell, argument: str) -> None:
+    if argument:
         raise ValueError("it takes no argument; / in it shows only some of the jobs.")
     shell.views.top()
 
 
-def _config(shell: Shell, rest: str) -> None:
+def _config(shell: Shell, argument: str) -> None:
     file = config_file()
     if settings_file.add_table(file):
-        shell.console.say(f"Written: {file}. It holds every setting of the shell in a comment.")
+        shell.console.print_message(f"Written: {file}. It holds every setting of the shell in a comment.")
     else:
-        shell.console.say(f"The settings are in {file}.")
+        shell.console.print_message(f"The settings are in {file}.")
 
 
-def _errors(shell: Shell, rest: str) -> None:
-    failure, beside = shell.statements.memory.failure, shell.troubles.details()
+def _errors(shell: Shell, argument: str) -> None:
+    failure, background = shell.statements.memory.failure, shell.background_errors.details()
     if failure is not None:
-        shell.tell([*failure.details(), *beside])
+        shell.print_lines([*failure.details(), *background])
     else:
-        shell.tell(beside[1:] or ["There was no error yet."])
+        shell.print_lines(background[1:] or ["There was no error yet."])
 
 
-def _clear(shell: Shell, rest: str) -> None:
+def _clear(shell: Shell, argument: str) -> None:
     from prompt_toolkit.shortcuts import clear
 
     clear()
 
 
-def _quit(shell: Shell, rest: str) -> None:
-    shell.leave()
+def _quit(shell: Shell, argument: str) -> None:
+    shell.request_exit()
 
 
 ACTIONS: Final[Mapping[str, Callable[[Shell, str], bool | None]]] = {

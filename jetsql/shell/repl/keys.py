@@ -1,4 +1,4 @@
-"""The keys: Enter runs what is complete and makes a new line of what is not; a chosen key runs it as it is."""
+"""The key bindings: Enter runs complete text and otherwise starts a new line; a chosen key runs it as it is."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selecti
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.search import accept_search
 
-from jetsql.shell.session.entries import complete, is_command, lacks_more
+from jetsql.shell.session.entries import is_command, is_complete, is_incomplete_command
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 _SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o": ("c-o",)}
 _AT_PROMPT: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
 
 
-def bindings(settings: Callable[[], ShellSettings], keep: Callable[[str], None]) -> KeyBindings:
-    """The shell's own keys, over prompt_toolkit's of Emacs or vi. settings: those that hold at the moment. keep: takes
-    a text that is given up, to be had back with the arrow key."""
+def create_key_bindings(settings: Callable[[], ShellSettings], add_to_history: Callable[[str], None]) -> KeyBindings:
+    """Return the shell's bindings on top of prompt_toolkit's for Emacs or vi.
+
+    settings: returns the current ones. add_to_history: keeps a text that the user discards.
+    """
 
     def clear(event: KeyPressEvent) -> None:
-        """A signal that comes while the prompt ends, just behind Enter, finds nothing to clear any more."""
+        """Discard the text. A signal may arrive while the prompt ends after Enter; then there is nothing to discard."""
         if not event.app.is_running or event.app.is_done:
             return
         text = event.current_buffer.text
         if text.strip():
-            keep(text)
+            add_to_history(text)
         event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")
 
     keys = KeyBindings()
     keys.add("enter", filter=_AT_PROMPT & ~has_selection & ~vi_navigation_mode)(_enter)
     keys.add("enter", filter=_AT_PROMPT & vi_navigation_mode)(_submit)
-    keys.add("enter", filter=is_searching)(_take_found)
+    keys.add("enter", filter=is_searching)(_accept_match)
     for name, pressed in _SUBMIT_KEYS.items():
         chosen = Condition(lambda name=name: settings().submit_key == name)  # type: ignore[misc]
         keys.add(*pressed, filter=_AT_PROMPT & chosen)(_submit)
@@ -44,25 +46,25 @@ def bindings(settings: Callable[[], ShellSettings], keep: Callable[[str], None])
     return keys
 
 
-def runs_at_enter(text: str, cursor: int) -> bool:
-    """Whether Enter runs the text, rather than beginning a new line in it."""
+def should_run(text: str, cursor: int) -> bool:
+    """Return whether Enter runs the text instead of starting a new line."""
     if "\n" not in text.rstrip() and is_command(text):
-        return not lacks_more(text)
-    return not text[cursor:].strip() and not lacks_more(text) and complete(text)
+        return not is_incomplete_command(text)
+    return not text[cursor:].strip() and not is_incomplete_command(text) and is_complete(text)
 
 
 def _enter(event: KeyPressEvent) -> None:
     buffer = event.current_buffer
     if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
         buffer.complete_state = None  # the menu's choice is in the text already
-    elif runs_at_enter(buffer.text, buffer.cursor_position):
+    elif should_run(buffer.text, buffer.cursor_position):
         _submit(event)
     else:
         buffer.newline(copy_margin=True)
 
 
-def _take_found(event: KeyPressEvent) -> None:
-    """What was searched for, with the cursor behind it: the next Enter is to run it, not to break its line."""
+def _accept_match(event: KeyPressEvent) -> None:
+    """Take the entry found by a search, with the cursor after it, so that the next Enter runs it."""
     accept_search()
     event.app.current_buffer.cursor_position = len(event.app.current_buffer.text)
 
@@ -72,5 +74,5 @@ def _submit(event: KeyPressEvent) -> None:
 
 
 def _edit(event: KeyPressEvent) -> None:
-    """prompt_toolkit's own key for it would run the text as soon as the editor is left."""
+    """Open the editor; prompt_toolkit's own binding would run the text when the editor is closed."""
     event.current_buffer.open_in_editor(validate_and_handle=False)

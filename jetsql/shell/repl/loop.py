@@ -1,8 +1,7 @@
-"""The shell: reads what is entered, does it, shows what came of it, until somebody leaves.
+"""The shell: read input, run it and show the results until the user leaves.
 
-Everything a user waits for happens on the main thread, between two prompts, so that Ctrl-C means what is being done
-and nothing else; the engine is looked for and the jobs are counted on threads of their own. Whatever goes wrong, the
-prompt comes back.
+Everything that the user waits for runs on the main thread between two prompts, so Ctrl-C interrupts exactly that;
+background threads search the engine and poll the jobs. Whatever fails, the prompt comes back.
 """
 
 from __future__ import annotations
@@ -19,260 +18,270 @@ from jetsql import script
 from jetsql.errors import EngineError
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic, Script
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
-from jetsql.script import Step
+from jetsql.script import PreparedStatement
 from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.output import colours
-from jetsql.shell.output.status_bar import JobWatch
-from jetsql.shell.output.terminal_modes import unechoed
-from jetsql.shell.repl.destructive_statements import loss
+from jetsql.shell.output.status_bar import JobPoller
+from jetsql.shell.output.terminal_modes import without_echo
 from jetsql.shell.repl.dot_commands import run_command
 from jetsql.shell.repl.prompt import Prompt
-from jetsql.shell.repl.run_statements import Outcome, Statements
+from jetsql.shell.repl.run_statements import StatementOutcome, StatementRunner
 from jetsql.shell.repl.views import Views
-from jetsql.shell.session.background_threads import Troubles
-from jetsql.shell.session.engine_connection import EngineConnection, Phase, Reach
-from jetsql.shell.session.entries import DotCommand, Sql, command_below, entries
+from jetsql.shell.session.background_threads import BackgroundErrors
+from jetsql.shell.session.engine_connection import Connect, ConnectionPhase, EngineConnection
+from jetsql.shell.session.entries import DotCommand, SqlInput, command_within, parse_entries
 from jetsql.shell.session.favourites import Favourites
+from jetsql.shell.session.statement_effects import drop_question
 from jetsql.shell.session.typed_ahead import Keyboard
-from jetsql.shell.settings.shell_settings import ShellSettings, shell_value
+from jetsql.shell.settings.shell_settings import ShellSettings, parse_shell_value
 from jetsql.version import VERSION
 
 _GREETING: Final = f"JetSQL {VERSION}. Statements end with ; and .help lists the commands."
 _GOODBYE: Final = "The engine and its jobs go on; `jetsql stop` stops them."
-_GOODBYE_FROM_AFAR: Final = "The engine and its jobs go on."
+_REMOTE_GOODBYE: Final = "The engine and its jobs go on."
 
 
 class Shell:
-    """variables: of scripts (`--set`). history: a file. favourites: a folder. here: whether the engine is one of this
-    machine, which `jetsql stop` ends.
-
-    Raises EngineError INVALID_SETTING for a style that there isn't.
-    """
+    """The shell."""
 
     def __init__(
         self,
-        reach: Reach,
+        connect: Connect,
         console: Console,
         settings: ShellSettings,
         variables: Mapping[str, str],
         history: Path,
         favourites: Path,
-        here: bool = True,
+        is_local: bool = True,
     ) -> None:
+        """Create the shell.
+
+        variables: of scripts (`--set`). history: a file. favourites: a folder. is_local: the engine runs on this
+        machine, where `jetsql stop` stops it.
+        Raises EngineError INVALID_SETTING for an unknown style.
+        """
         self.console = console
-        self.settings = _known_colours(settings)
+        self.settings = _check_colours(settings)
         self.variables = variables
         self.favourites = Favourites(favourites)
-        self.last = ""
-        self._here = here
-        self._leaving = self._killed = False
-        self._next = ""
-        self._link = EngineConnection(reach, self._changed, self._tell_from_beside)
-        self.troubles = Troubles(self._tell_from_beside)
-        self._watch = JobWatch(self._link, self._changed, partial(self.troubles.met, "Asking for the jobs"))
+        self.last_statement = ""
+        self._is_local = is_local
+        self._exiting = self._terminated = False
+        self._next_input = ""
+        self._connection = EngineConnection(connect, self._on_connection_change, self._notify)
+        self.background_errors = BackgroundErrors(self._notify)
+        self._poller = JobPoller(
+            self._connection, self._on_connection_change, partial(self.background_errors.record, "Asking for the jobs")
+        )
         keyboard = Keyboard()
-        self.views = Views(console, self._link, lambda: self.settings, keyboard, self._tell_from_beside)
-        self._names = CatalogCache(self._link, self._named, partial(self.troubles.met, "Asking for names to complete"))
-        self.statements = Statements(self._link, console, self.views.show, self._names.statement_done)
+        self.views = Views(console, self._connection, lambda: self.settings, keyboard, self._notify)
+        self._names = CatalogCache(
+            self._connection, self._on_new_names, partial(self.background_errors.record, "Asking for names to complete")
+        )
+        self.statements = StatementRunner(self._connection, console, self.views.show, self._names.expire_names)
         self._prompt = Prompt(
             lambda: self.settings,
-            lambda: self._link.state,
-            lambda: self._watch.jobs,
+            lambda: self._connection.state,
+            lambda: self._poller.jobs,
             history,
             ShellCompleter(self._names, self.favourites.names),
-            self._watch.touch,
-            keyboard.typed,
+            self._poller.note_key,
+            keyboard.take_typed,
         )
 
     def run(self) -> bool:
-        """Until the user leaves; False when the terminal's end, or a signal, was what ended it.
+        """Run until the user leaves. Return False if a signal or the terminal's end terminated the shell.
 
-        Raises SurfaceLost when there is nobody to show anything.
+        Raises OutputClosed if the output is gone.
         """
-        self._take_signals()
-        self.console.say(_GREETING)
-        self._link.begin()
-        self._watch.begin()
-        self._names.begin()
+        self._install_signal_handlers()
+        self.console.print_message(_GREETING)
+        self._connection.start()
+        self._poller.start()
+        self._names.start()
         try:
-            while not self._leaving:
-                self._turn()
-            if self._link.state.phase is not Phase.GONE and not self._killed:
-                self.console.say(_GOODBYE if self._here else _GOODBYE_FROM_AFAR)
+            while not self._exiting:
+                self._read_and_run()
+            if self._connection.state.phase is not ConnectionPhase.GONE and not self._terminated:
+                self.console.print_message(_GOODBYE if self._is_local else _REMOTE_GOODBYE)
         finally:
-            self._watch.close()
+            self._poller.close()
             self._names.close()
-            self._link.close()
+            self._connection.close()
             self.views.close()
-        return not self._killed
+        return not self._terminated
 
-    def leave(self) -> None:
-        """End after what is being done."""
-        self._leaving = True
+    def request_exit(self) -> None:
+        """Exit after the current input."""
+        self._exiting = True
 
-    def put(self, text: str) -> None:
-        """Stand at the next prompt."""
-        self._next = text
+    def set_next_input(self, text: str) -> None:
+        """Show this text at the next prompt."""
+        self._next_input = text
 
-    def set(self, name: str, value: str) -> None:
-        """Raises EngineError INVALID_SETTING."""
-        read = shell_value(name, value, f".set {name}")
-        self.settings = _known_colours(replace(self.settings, **{name: read}))
+    def set_setting(self, name: str, value: str) -> None:
+        """Change a setting. Raises EngineError INVALID_SETTING."""
+        parsed = parse_shell_value(name, value, f".set {name}")
+        self.settings = _check_colours(replace(self.settings, **{name: parsed}))
 
-    def tell(self, told: Iterable[str]) -> None:
-        """Lines that were asked for."""
-        for line in told:
-            self.console.result(line)
+    def print_lines(self, lines: Iterable[str]) -> None:
+        """Print lines that the user requested."""
+        for line in lines:
+            self.console.write_line(line)
         self.console.flush()
 
-    def run_text(self, text: str) -> bool:
-        """Run statements that a command wrote or kept. Whether all went well."""
-        return self.run_steps(script.prepare([Script("", text)], self.variables))
+    def run_script(self, text: str) -> bool:
+        """Run the statements of a text. Return whether all succeeded."""
+        return self.run_statements(script.prepare([Script("", text)], self.variables))
 
-    def run_steps(self, steps: Sequence[Step | Diagnostic], ask: bool = True) -> bool:
-        """Run statements; the first that fails ends it. ask: before those that take something away. Whether all went
-        well."""
+    def run_statements(self, steps: Sequence[PreparedStatement | Diagnostic], ask: bool = True) -> bool:
+        """Run statements until the first failure. Return whether all succeeded.
+
+        ask: ask before statements that drop something.
+        """
         for index, step in enumerate(steps):
-            if not (self._agreed(step, ask) and self._run_one(step)):
-                self._tell_rest(len(steps) - index - 1)
+            if not (self._is_confirmed(step, ask) and self._run_one(step)):
+                self._print_remaining(len(steps) - index - 1)
                 return False
         return True
 
-    def _run_one(self, step: Step | Diagnostic) -> bool:
-        with unechoed():
-            return self.statements.run(step) is Outcome.FINE
+    def _run_one(self, step: PreparedStatement | Diagnostic) -> bool:
+        with without_echo():
+            return self.statements.run(step) is StatementOutcome.SUCCEEDED
 
-    def _tell_rest(self, rest: int) -> None:
-        if rest:
-            self.console.say(f"{rest} more {'were' if rest > 1 else 'was'} not run.")
+    def _print_remaining(self, count: int) -> None:
+        if count:
+            self.console.print_message(f"{count} more {'were' if count > 1 else 'was'} not run.")
 
-    def _agreed(self, step: Step | Diagnostic, ask: bool) -> bool:
-        question = None if isinstance(step, Diagnostic) or not ask else loss(step.filled.text)
+    def _is_confirmed(self, step: PreparedStatement | Diagnostic, ask: bool) -> bool:
+        question = None if isinstance(step, Diagnostic) or not ask else drop_question(step.filled.text)
         if question is None or not self.settings.ask_before_drop:
             return True
-        if self._prompt.ask(question):
+        if self._prompt.confirm(question):
             return True
-        self.console.say("Not run.")
+        self.console.print_message("Not run.")
         return False
 
-    def _turn(self) -> None:
+    def _read_and_run(self) -> None:
         try:
-            text = self._read()
-            if trouble := self._prompt.trouble():
-                self.console.say(trouble)
-            self._do_at_any_rate(text)
+            text = self._read_input()
+            if history_error := self._prompt.history_error():
+                self.console.print_message(history_error)
+            self._run_input_safely(text)
         except KeyboardInterrupt:
             return
         except EOFError:
-            self._leaving = True
+            self._exiting = True
 
-    def _do_at_any_rate(self, text: str) -> None:
+    def _run_input_safely(self, text: str) -> None:
         try:
-            self._do(text)
-        except (SurfaceLost, EOFError):
+            self._run_input(text)
+        except (OutputClosed, EOFError):
             raise
         except Exception as error:
             # The outermost frame of what was entered: a fault in one thing that is done must not cost the user the
             # session with its settings and views. What reading the prompt raises is not met here: it would come again.
-            if self._link.now is not None:
-                self._link.now.leave()
-            words = printable(" ".join(str(error).split()))
-            self.console.say(f"This failed, and the shell goes on. {type(error).__name__}: {words}")
+            if self._connection.current is not None:
+                self._connection.current.abandon_response()
+            message = printable(" ".join(str(error).split()))
+            self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {message}")
 
-    def _read(self) -> str:
-        """Raises KeyboardInterrupt, EOFError, SurfaceLost."""
-        self._watch.prompting(True)
+    def _read_input(self) -> str:
+        """Read the next input. Raises KeyboardInterrupt, EOFError, OutputClosed."""
+        self._poller.set_prompting(True)
         try:
-            return self._prompt.read(self._next)
+            return self._prompt.read(self._next_input)
         except OSError as error:  # the terminal's end
-            raise SurfaceLost(error) from error
+            raise OutputClosed(error) from error
         finally:
-            self._next = ""
-            self._watch.prompting(False)
+            self._next_input = ""
+            self._poller.set_prompting(False)
 
-    def _do(self, text: str) -> None:
-        """Run everything in a text; the first that goes wrong ends it."""
-        if unknown := _not_text(text):
-            self.console.say(unknown)
+    def _run_input(self, text: str) -> None:
+        """Run everything in a text until the first failure."""
+        if encoding_error := _encoding_error(text):
+            self.console.print_message(encoding_error)
             return
-        found = entries(text)
-        if any(isinstance(entry, Sql) for entry in found):
-            self.last = _statements(text, found)
-        for index, entry in enumerate(found):
-            fine = run_command(self, entry) if isinstance(entry, DotCommand) else self._run_entry(text, entry)
-            if not fine:
-                self._tell_rest(len(found) - index - 1)
-            if not fine or self._leaving:
+        parsed = parse_entries(text)
+        if any(isinstance(entry, SqlInput) for entry in parsed):
+            self.last_statement = _sql_of(text, parsed)
+        for index, entry in enumerate(parsed):
+            succeeded = run_command(self, entry) if isinstance(entry, DotCommand) else self._run_entry(text, entry)
+            if not succeeded:
+                self._print_remaining(len(parsed) - index - 1)
+            if not succeeded or self._exiting:
                 return
 
-    def _run_entry(self, text: str, entry: Sql) -> bool:
+    def _run_entry(self, text: str, entry: SqlInput) -> bool:
         written = Script("", text)
         if entry.fragment.closed:
-            fine = self.run_steps([script.step(written, entry.fragment, self.variables)])
-            if not fine:
-                self._hint_at_command(entry)
-            return fine
-        return self.run_steps(script.prepare([written], self.variables)[-1:])  # which says where it opens
+            succeeded = self.run_statements([script.prepare_statement(written, entry.fragment, self.variables)])
+            if not succeeded:
+                self._suggest_command_within(entry)
+            return succeeded
+        return self.run_statements(script.prepare([written], self.variables)[-1:])  # which says where it opens
 
-    def _hint_at_command(self, entry: Sql) -> None:
-        below = None if entry.fragment.terminated else command_below(entry.fragment)
+    def _suggest_command_within(self, entry: SqlInput) -> None:
+        below = None if entry.fragment.terminated else command_within(entry.fragment)
         if below is not None:
-            self.console.say(f"Line {below.line} is the command {below.word}, if the statement before it ends with ;.")
+            self.console.print_message(
+                f"Line {below.line} is the command {below.word}, if the statement before it ends with ;."
+            )
 
-    def _changed(self) -> None:
-        self._names.wake()
+    def _on_connection_change(self) -> None:
+        self._names.wake_up()
         self._prompt.redraw()
 
-    def _named(self) -> None:
-        self._prompt.complete_anew()
+    def _on_new_names(self) -> None:
+        self._prompt.refresh_completions()
 
-    def _tell_from_beside(self, words: str) -> None:
-        if not self._prompt.above(lambda: self.console.say(words)):
-            self.console.say(words)
+    def _notify(self, message: str) -> None:
+        if not self._prompt.run_above(lambda: self.console.print_message(message)):
+            self.console.print_message(message)
 
-    def _take_signals(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever it was to whoever started this process
+    def _install_signal_handlers(self) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the starting process may have ignored it
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._end)
+            signal.signal(number, self._terminate)
 
-    def _end(self, number: int, frame: FrameType | None) -> None:
-        """The terminal is gone, or somebody wants the process to end: leave as with Ctrl-D, without a word."""
-        self._leaving = self._killed = True
-        if not self._prompt.leave():
+    def _terminate(self, number: int, frame: FrameType | None) -> None:
+        """Leave as with Ctrl-D, without a message: the terminal is gone, or a signal ends the process."""
+        self._exiting = self._terminated = True
+        if not self._prompt.exit():
             raise KeyboardInterrupt
 
 
-def _statements(text: str, found: Sequence[DotCommand | Sql]) -> str:
-    """What is SQL in an entered text, as it is written there: commands between leave nothing."""
+def _sql_of(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
+    """Return the SQL in an entered text, as written, without the commands."""
     pieces: list[str] = []
-    begun = 0
-    for entry in [*found, None]:
-        if isinstance(entry, Sql):
+    start = 0
+    for entry in [*parsed, None]:
+        if isinstance(entry, SqlInput):
             continue
-        pieces.append(text[begun : entry.start if entry else len(text)].strip())
-        begun = entry.stop if entry else 0
+        pieces.append(text[start : entry.start if entry else len(text)].strip())
+        start = entry.stop if entry else 0
     return "\n".join(filter(None, pieces))
 
 
-def _not_text(text: str) -> str:
-    """What to tell of bytes that are no characters of UTF-8, which no engine takes; empty where there are none."""
+def _encoding_error(text: str) -> str:
+    """Return the message about bytes that are not UTF-8, which no engine accepts; empty if there are none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         column = error.start - text.rfind("\n", 0, error.start)
-        words = f"Not run: line {line}, character {column} is no text, but a byte that is not UTF-8."
-        return f"{words} The arrow key brings it back."
+        message = f"Not run: line {line}, character {column} is no text, but a byte that is not UTF-8."
+        return f"{message} The arrow key brings it back."
     return ""
 
 
-def _known_colours(settings: ShellSettings) -> ShellSettings:
+def _check_colours(settings: ShellSettings) -> ShellSettings:
     try:
-        colours.style(settings.colours)
-    except ValueError as wrong:
-        words = f"The shell's setting colours is {settings.colours!r}."
-        raise EngineError("INVALID_SETTING", words, hint=f"It must be {wrong}.") from None
+        colours.load_style(settings.colours)
+    except ValueError as error:
+        message = f"The shell's setting colours is {settings.colours!r}."
+        raise EngineError("INVALID_SETTING", message, hint=f"It must be {error}.") from None
     return settings

@@ -22,114 +22,118 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
 from jetsql.output.terminal_text import printable, width
-from jetsql.shell.output.colours import colours_wanted, style
+from jetsql.shell.output.colours import load_style, use_colours
 from jetsql.shell.output.highlighting import SqlLexer
-from jetsql.shell.output.status_bar import Jobs, bar
-from jetsql.shell.repl.keys import bindings
-from jetsql.shell.session.engine_connection import State
+from jetsql.shell.output.status_bar import JobCounts, render_bar
+from jetsql.shell.repl.keys import create_key_bindings
+from jetsql.shell.session.engine_connection import ConnectionState
 from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.settings.shell_settings import ShellSettings
 
-_NAME_MOST: Final = 30
+_MAX_NAME: Final = 30
 _MENU_LINES: Final = 6
-_BESIDE_MENU: Final = 2
+_LINES_WITHOUT_MENU: Final = 2
 
 
 class Prompt:
-    """state, jobs: what is known at the moment. settings: those that hold at the moment; asked anew each time. typed:
-    what was typed since the last prompt and has been read already."""
+    """The prompt."""
 
     def __init__(
         self,
         settings: Callable[[], ShellSettings],
-        state: Callable[[], State],
-        jobs: Callable[[], Jobs | None],
+        connection_state: Callable[[], ConnectionState],
+        jobs: Callable[[], JobCounts | None],
         history: Path,
         completer: Completer | None,
-        touched: Callable[[], None],
-        typed: Callable[[], str],
+        on_key: Callable[[], None],
+        take_typed: Callable[[], str],
     ) -> None:
-        self._typed_ahead = typed
+        """Create the prompt.
+
+        settings, connection_state, jobs: return the current ones. on_key: called for each change of the text.
+        take_typed: returns keys that were read before the prompt.
+        """
+        self._take_typed = take_typed
         self._settings = settings
-        self._state = state
+        self._connection_state = connection_state
         self._jobs = jobs
-        self._file = FileHistory(history, lambda: settings().history)
-        self._told = False
+        self._history = FileHistory(history, lambda: settings().history)
+        self._error_shown = False
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
             prompt_continuation=self._continuation,
             lexer=SqlLexer(),
-            history=self._file,
+            history=self._history,
             auto_suggest=ConditionalAutoSuggest(StatementSuggest(), Condition(lambda: settings().suggest)),
             completer=completer,
             complete_while_typing=Condition(lambda: settings().completion == "typing"),
             complete_in_thread=False,
             bottom_toolbar=self._bar,
-            key_bindings=bindings(settings, self._file.keep),
+            key_bindings=create_key_bindings(settings, self._history.add_entry),
             input_processors=[HighlightMatchingBracketProcessor()],
             enable_suspend=True,
             tempfile_suffix=".sql",
             reserve_space_for_menu=_MENU_LINES,
             include_default_pygments_style=False,
         )
-        # That a terminal does not tell where its cursor is, is nothing to warn of: the bar then stands below the text.
+        # No warning if the terminal does not report its cursor: the bar is below the text then.
         self._session.app.renderer.cpr_not_supported_callback = None
         self._session.app.before_render += self._fit_menu
         self._typed = ""
         self._session.default_buffer.on_text_insert += self._insert
-        self._session.default_buffer.on_text_changed += lambda buffer: touched()
+        self._session.default_buffer.on_text_changed += lambda buffer: on_key()
 
     def read(self, default: str = "") -> str:
-        """What the user entered. Raises KeyboardInterrupt (Ctrl-C), EOFError (Ctrl-D)."""
+        """Return what the user entered. Raises KeyboardInterrupt (Ctrl-C), EOFError (Ctrl-D)."""
         settings = self._settings()
-        self._session.style = style(settings.colours)
-        if not colours_wanted(settings.colours):
+        self._session.style = load_style(settings.colours)
+        if not use_colours(settings.colours):
             self._session.color_depth = ColorDepth.DEPTH_1_BIT
         else:
             self._session.color_depth = None
         self._session.editing_mode = EditingMode.VI if settings.keys == "vi" else EditingMode.EMACS
-        self._press(self._typed_ahead())
+        self._feed_keys(self._take_typed())
         return self._session.prompt(default=default)
 
-    def _press(self, typed: str) -> None:
-        """Let the prompt find these keys when it comes."""
-        if typed:
+    def _feed_keys(self, keys: str) -> None:
+        """Feed these keys to the prompt when it starts."""
+        if keys:
             pressed: list[KeyPress] = []
             parser = Vt100Parser(pressed.append)
-            parser.feed_and_flush(typed)
+            parser.feed_and_flush(keys)
             store_typeahead(self._session.app.input, pressed)
 
     def _fit_menu(self, app: Application[str]) -> None:
-        """A screen without room for the menu has room for the prompt."""
+        """Shrink the menu on a screen that has no room for it."""
         rows = app.output.get_size().rows
-        self._session.reserve_space_for_menu = max(min(_MENU_LINES, rows - _BESIDE_MENU), 0)
+        self._session.reserve_space_for_menu = max(min(_MENU_LINES, rows - _LINES_WITHOUT_MENU), 0)
 
-    def trouble(self) -> str:
-        """What keeps the history from being read or written, once; empty when nothing does."""
-        if self._file.trouble is None or self._told:
+    def history_error(self) -> str:
+        """Return, once, why the history cannot be used; otherwise an empty string."""
+        if self._history.error is None or self._error_shown:
             return ""
-        self._told = True
-        error = self._file.trouble
+        self._error_shown = True
+        error = self._history.error
         return f"The history can't be used: {error.filename}: {error.strerror}. It lasts as long as this shell."
 
     def redraw(self) -> None:
-        """On any thread: something that is shown has changed."""
+        """Redraw after a change of what is shown. On any thread."""
         self._session.app.invalidate()
 
-    def complete_anew(self) -> None:
-        """On any thread: names have come that the menu could not show when the last key was pressed."""
+    def refresh_completions(self) -> None:
+        """Show names that were loaded after the last key. On any thread."""
         app = self._session.app
         if app.is_running and app.loop is not None:
-            app.loop.call_soon_threadsafe(self._complete_anew)
+            app.loop.call_soon_threadsafe(self._refresh_completions)
 
-    def _complete_anew(self) -> None:
+    def _refresh_completions(self) -> None:
         buffer = self._session.default_buffer
         menu = buffer.complete_state
         if self._settings().completion != "typing" or self._typed != buffer.text or buffer.completer is None:
             return
         if menu is not None and menu.current_completion is not None:
-            return  # somebody is choosing
+            return  # the user is choosing
         event = CompleteEvent(text_inserted=True)
         offered = [each.text for each in buffer.completer.get_completions(buffer.document, event)]
         if offered != ([each.text for each in menu.completions] if menu is not None else []):
@@ -138,24 +142,24 @@ class Prompt:
     def _insert(self, buffer: Buffer) -> None:
         self._typed = buffer.text
 
-    def ask(self, question: str) -> bool:
-        """A question that is answered with y or n; anything else means no, Ctrl-C and Ctrl-D too."""
-        asking: PromptSession[str] = PromptSession()
+    def confirm(self, question: str) -> bool:
+        """Ask a question. Return True for y; everything else, Ctrl-C and Ctrl-D mean no."""
+        prompt: PromptSession[str] = PromptSession()
         try:
-            return asking.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+            return prompt.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
         except (EOFError, KeyboardInterrupt):
             return False
 
-    def above(self, tell: Callable[[], None]) -> bool:
-        """On any thread: do what tells something, above what is being entered; False when nothing is."""
+    def run_above(self, print_message: Callable[[], None]) -> bool:
+        """Run a function that prints above the current input, on any thread. Return False without a prompt."""
         app = self._session.app
         if not app.is_running or app.loop is None:
             return False
-        app.loop.call_soon_threadsafe(lambda: run_in_terminal(tell))
+        app.loop.call_soon_threadsafe(lambda: run_in_terminal(print_message))
         return True
 
-    def leave(self) -> bool:
-        """In a signal's handler: end what is being entered as Ctrl-D does; False when nothing is."""
+    def exit(self) -> bool:
+        """End the input as Ctrl-D does, from a signal's handler. Return False without a prompt."""
         app = self._session.app
         if not app.is_running or app.loop is None:
             return False
@@ -163,7 +167,7 @@ class Prompt:
         return True
 
     def _message(self) -> StyleAndTextTuples:
-        return [("class:prompt", _shown(self._state().schema)), ("class:prompt.mark", "> ")]
+        return [("class:prompt", _shorten(self._connection_state().schema)), ("class:prompt.mark", "> ")]
 
     def _continuation(self, size: int, number: int, wraps: int) -> StyleAndTextTuples:
         return [("class:prompt.more", " " * size if wraps else "| ".rjust(size))]
@@ -171,7 +175,7 @@ class Prompt:
     def _bar(self) -> StyleAndTextTuples | None:
         if not self._settings().status_bar:
             return None
-        return bar(self._state(), self._jobs(), self._hint())
+        return render_bar(self._connection_state(), self._jobs(), self._hint())
 
     def _hint(self) -> str:
         text = get_app().current_buffer.text
@@ -180,7 +184,7 @@ class Prompt:
 
 
 class StatementSuggest(AutoSuggest):
-    """The newest entry of the history that begins with the whole text."""
+    """Suggest the newest entry of the history that begins with the whole text."""
 
     def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
         text = document.text
@@ -191,10 +195,10 @@ class StatementSuggest(AutoSuggest):
 
 
 def suggestion(text: str, entries: Sequence[str]) -> str | None:
-    """What the newest entry that begins with the text goes on with. entries: oldest first."""
+    """Return the rest of the newest entry that begins with the text. entries: oldest first."""
     return next((entry[len(text) :] for entry in reversed(entries) if entry.startswith(text) and entry != text), None)
 
 
-def _shown(schema: str) -> str:
+def _shorten(schema: str) -> str:
     name = printable(schema)
-    return name if width(name) <= _NAME_MOST else name[: _NAME_MOST - 1] + "…"
+    return name if width(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"

@@ -1,4 +1,4 @@
-"""Running statements: on the engine as soon as there is one, until they end or Ctrl-C, through the engine's own end."""
+"""Run statements as soon as there is an engine, until they end or Ctrl-C, also when the engine ends."""
 
 from __future__ import annotations
 
@@ -9,168 +9,207 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, Protocol
 
-from jetsql.client.http_client import NothingSent
+from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic
-from jetsql.output.result_sink import SurfaceLost
+from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
-from jetsql.script import Step, mistake_of
-from jetsql.shell.repl.last_errors import Failure
-from jetsql.shell.session import session_state
+from jetsql.script import PreparedStatement, diagnose
+from jetsql.shell.session import statement_effects
 from jetsql.shell.session.engine_connection import EngineConnection
 
-_ONE_LINE: Final = 70
+_MAX_LINE: Final = 70
 
-# Also an engine whose Spark has died tells that it is not reachable, and by then it may have done the statement.
-_LOST: Final = frozenset({"JETSQL.CONNECTION_LOST", "JETSQL.ENGINE_NOT_REACHABLE"})
+# An engine whose Spark has died also reports that it is not reachable; it may have run the statement by then.
+_CONNECTION_LOST: Final = frozenset({"JETSQL.CONNECTION_LOST", "JETSQL.ENGINE_NOT_REACHABLE"})
 
 
-class Outcome(Enum):
-    FINE = "fine"
+class StatementOutcome(Enum):
+    """The outcome of a statement."""
+
+    SUCCEEDED = "fine"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
 
 
-class Show(Protocol):
-    """Shows a statement's rows, to their end. Raises what reading them raises."""
+class ShowRows(Protocol):
+    """Show a statement's rows to their end. Raises what reading them raises."""
 
     def __call__(self, engine: RemoteEngine, text: str) -> None: ...
 
 
+@dataclass(frozen=True)
+class StatementFailure:
+    """A failed statement."""
+
+    condition: str
+    message: str  # as it was shown
+    statement: str  # as it was written
+    time: datetime
+    report: ErrorReport | None = None  # None if nothing more is known
+    has_trace: bool = False  # the engine can return a stack trace
+
+    def details(self) -> list[str]:
+        """Return everything known about the failure, in lines."""
+        sqlstate = self.report.sqlstate if self.report is not None else ""
+        lines = [
+            f"time:      {self.time:%Y-%m-%d %H:%M:%S}",
+            f"condition: {self.condition or 'none'}",
+            *([f"SQLSTATE:  {sqlstate}"] if sqlstate else []),
+            "statement:",
+            *(f"  {line}" for line in self.statement.split("\n")),
+            "",
+            self.message,
+        ]
+        if self.has_trace and self.report is not None and not self.report.trace:
+            lines += ["", "Where in the engine it came from is shown when the shell is started with -v."]
+        return lines
+
+
 @dataclass
-class Memory:
-    """failure: the last one. touched: the session has settings, temporary views or variables."""
+class SessionMemory:
+    """The last failure, and whether the session has state of its own."""
 
-    failure: Failure | None = None
-    touched: bool = False
+    failure: StatementFailure | None = None  # the last one
+    has_session_state: bool = False  # settings, temporary views or variables
 
 
-class Statements:
-    """Runs them one at a time. done: told the text of each that has succeeded."""
+class StatementRunner:
+    """Run statements one at a time. on_success: called with the text of each that succeeds."""
 
-    def __init__(self, link: EngineConnection, console: Console, show: Show, done: Callable[[str], None]) -> None:
-        self._link = link
+    def __init__(
+        self, connection: EngineConnection, console: Console, show: ShowRows, on_success: Callable[[str], None]
+    ) -> None:
+        self._connection = connection
         self._console = console
         self._show = show
-        self._done = done
+        self._on_success = on_success
         self._session: RemoteEngine | None = None
-        self.memory = Memory()
+        self.memory = SessionMemory()
 
-    def run(self, step: Step | Diagnostic) -> Outcome:
-        """Run one to its end, or tell what is wrong with it. Raises SurfaceLost."""
+    def run(self, step: PreparedStatement | Diagnostic) -> StatementOutcome:
+        """Run a statement to its end, or show its error. Raises OutputClosed."""
         if isinstance(step, Diagnostic):
-            return self._mistaken(step, step.script.text, None)
+            return self._show_diagnostic(step, step.script.text, None)
         try:
-            return self._run(step)
+            return self._run_once(step)
         except KeyboardInterrupt:
-            return self._break_off(step)
+            return self._cancel(step)
         except JetSQLError as error:
-            return self._fail(error.condition, _told(error), step.fragment.text, error.report())
+            return self._fail(error.condition, _error_text(error), step.fragment.text, error.report())
 
-    def _run(self, step: Step) -> Outcome:
-        """Raises EngineError when there is no engine to run it."""
+    def _run_once(self, step: PreparedStatement) -> StatementOutcome:
+        """Run a statement. Raises EngineError if there is no engine."""
         engine = self._engine()
         if not self._may_run(engine):
-            return Outcome.FAILED
+            return StatementOutcome.FAILED
         try:
-            return self._answered(engine, step)
-        except NothingSent:
-            return self._again(engine, step)
+            return self._run_on(engine, step)
+        except RequestNotSent:
+            return self._retry(engine, step)
         except EngineError as error:
-            if error.condition not in _LOST:
+            if error.condition not in _CONNECTION_LOST:
                 raise
-            return self._lost_in_the_middle(engine, step, error)
+            return self._handle_lost_engine(engine, step, error)
 
     def _engine(self) -> RemoteEngine:
-        with self._console.waiting("Waiting for the engine", lambda: self._link.state.doing):
-            return self._link.engine()
+        with self._console.show_waiting("Waiting for the engine", lambda: self._connection.state.activity):
+            return self._connection.wait_for_engine()
 
-    def _answered(self, engine: RemoteEngine, step: Step) -> Outcome:
+    def _run_on(self, engine: RemoteEngine, step: PreparedStatement) -> StatementOutcome:
         text = step.text
         try:
             self._show(engine, text)
-        except (SurfaceLost, JetSQLError):
-            engine.leave()
+        except (OutputClosed, JetSQLError):
+            engine.abandon_response()
             raise
         except ReportedError as error:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
-                return self._again(engine, step)
-            return self._mistaken(mistake_of(step, error.report), step.fragment.text, error.report)
-        self._note(engine, step.fragment.text)
-        return Outcome.FINE
+                return self._retry(engine, step)
+            return self._show_diagnostic(diagnose(step, error.report), step.fragment.text, error.report)
+        self._note_success(engine, step.fragment.text)
+        return StatementOutcome.SUCCEEDED
 
-    def _note(self, engine: RemoteEngine, text: str) -> None:
-        self.memory.touched |= session_state.leaves_something(text)
-        if session_state.may_change_schema(text):
+    def _note_success(self, engine: RemoteEngine, text: str) -> None:
+        self.memory.has_session_state |= statement_effects.changes_session(text)
+        if statement_effects.may_change_schema(text):
             with suppress(EngineError, ReportedError):  # it was done all the same; the next statement meets the reason
-                self._link.in_schema(engine.schema())
-        self._done(text)
+                self._connection.set_schema(engine.current_schema())
+        self._on_success(text)
 
-    def _again(self, engine: RemoteEngine, step: Step) -> Outcome:
-        """In a new session, a statement that the old one never got."""
-        self._link.lost(engine)
-        engine.leave()
+    def _retry(self, engine: RemoteEngine, step: PreparedStatement) -> StatementOutcome:
+        """Run a statement in a new session, because the old one never received it."""
+        self._connection.mark_lost(engine)
+        engine.abandon_response()
         new = self._engine()
-        return self._answered(new, step) if self._may_run(new) else Outcome.FAILED
+        return self._run_on(new, step) if self._may_run(new) else StatementOutcome.FAILED
 
     def _may_run(self, engine: RemoteEngine) -> bool:
-        """Tell when the session is another than before; whether a statement means the same in it all the same."""
-        before, self._session = self._session, engine
-        if before in (None, engine):
+        """Report a new session. Return whether the statement still means the same."""
+        previous, self._session = self._session, engine
+        if previous in (None, engine):
             return True
-        touched, self.memory.touched = self.memory.touched, False
-        self._console.say(f"The engine has ended, or has closed the session: this is a new one. {_GONE}")
-        if touched:
-            self._console.say("The statement was not run, for it may rest on these. Enter it again when they are back.")
-        return not touched
+        had_state, self.memory.has_session_state = self.memory.has_session_state, False
+        self._console.print_message(
+            f"The engine has ended, or has closed the session: this is a new one. {_LOST_STATE}"
+        )
+        if had_state:
+            self._console.print_message(
+                "The statement was not run, for it may rest on these. Enter it again when they are back."
+            )
+        return not had_state
 
-    def _lost_in_the_middle(self, engine: RemoteEngine, step: Step, error: EngineError) -> Outcome:
-        self._link.lost(engine)
-        self._link.begin()
-        self._session, self.memory.touched = None, False
+    def _handle_lost_engine(
+        self, engine: RemoteEngine, step: PreparedStatement, error: EngineError
+    ) -> StatementOutcome:
+        self._connection.mark_lost(engine)
+        self._connection.start()
+        self._session, self.memory.has_session_state = None, False
         text = step.fragment.text
-        fate = (
+        advice = (
             "It only reads, so it can be repeated."
-            if session_state.only_reads(text)
+            if statement_effects.is_read_only(text)
             else "Whether it was done is not known: look before you repeat it."
         )
-        words = f"The engine has ended, or the connection to it broke, while this ran: {_short(text)}"
-        self._fail(error.condition, f"[{error.condition}] {words}\n{fate}", text, error.report())
-        self._console.say(f"The shell connects anew. {_GONE}")
-        return Outcome.FAILED
+        message = f"The engine has ended, or the connection to it broke, while this ran: {_shorten(text)}"
+        self._fail(error.condition, f"[{error.condition}] {message}\n{advice}", text, error.report())
+        self._console.print_message(f"The shell connects anew. {_LOST_STATE}")
+        return StatementOutcome.FAILED
 
-    def _break_off(self, step: Step) -> Outcome:
-        engine = self._link.now
+    def _cancel(self, step: PreparedStatement) -> StatementOutcome:
+        engine = self._connection.current
         if engine is None:
-            self._console.say("Cancelled: the engine was not there yet, and the statement was not run.")
-            return Outcome.INTERRUPTED
-        engine.leave()
+            self._console.print_message("Cancelled: the engine was not there yet, and the statement was not run.")
+            return StatementOutcome.INTERRUPTED
+        engine.abandon_response()
         text = step.fragment.text
-        more = "" if session_state.only_reads(text) else " What it had begun on a job goes on: SHOW JOBS tells."
-        self._console.say(f"Cancelled.{more}")
-        return Outcome.INTERRUPTED
+        note = "" if statement_effects.is_read_only(text) else " What it had begun on a job goes on: SHOW JOBS tells."
+        self._console.print_message(f"Cancelled.{note}")
+        return StatementOutcome.INTERRUPTED
 
-    def _mistaken(self, mistake: Diagnostic, text: str, report: ErrorReport | None) -> Outcome:
-        return self._fail(mistake.condition, mistake.shown(self._console.columns), text, report, report is not None)
+    def _show_diagnostic(self, diagnostic: Diagnostic, text: str, report: ErrorReport | None) -> StatementOutcome:
+        return self._fail(
+            diagnostic.condition, diagnostic.render(self._console.columns), text, report, report is not None
+        )
 
     def _fail(
         self, condition: str, shown: str, text: str, report: ErrorReport | None, traceable: bool = False
-    ) -> Outcome:
-        self.memory.failure = Failure(condition, shown, text, datetime.now(), report, traceable)
-        self._console.mistake(shown)
-        return Outcome.FAILED
+    ) -> StatementOutcome:
+        self.memory.failure = StatementFailure(condition, shown, text, datetime.now(), report, traceable)
+        self._console.show_error(shown)
+        return StatementOutcome.FAILED
 
 
-_GONE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
+_LOST_STATE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
 
 
-def _told(error: JetSQLError) -> str:
-    """An error that is not the statement's: it has no place in there."""
+def _error_text(error: JetSQLError) -> str:
+    """Return an error of the engine, which has no place in the statement."""
     return f"[{error.condition}] {error.explanation}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = printable(" ".join(text.split()))
-    return line if len(line) <= _ONE_LINE else line[: _ONE_LINE - 1] + "…"
+    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"

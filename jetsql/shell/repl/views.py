@@ -1,4 +1,4 @@
-"""What the shell shows of the engine: a statement's result, a statement that is watched, the jobs."""
+"""What the shell shows of the engine: a statement's result, a watched statement, the jobs."""
 
 from __future__ import annotations
 
@@ -12,98 +12,106 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.console import Console
-from jetsql.shell.output.colours import colours_wanted
-from jetsql.shell.output.result_summary import Ended
-from jetsql.shell.output.screen import Screen, screen_of
-from jetsql.shell.output.show_results import Output
-from jetsql.shell.output.terminal_modes import unechoed
-from jetsql.shell.output.watch import Watch, loses_session, watch
+from jetsql.shell.output.colours import use_colours
+from jetsql.shell.output.result_summary import ShowOutcome
+from jetsql.shell.output.screen import Screen, create_screen
+from jetsql.shell.output.show_results import ResultOutput
+from jetsql.shell.output.terminal_modes import without_echo
+from jetsql.shell.output.watch import WatchRequest, is_session_lost, watch
 from jetsql.shell.session.engine_connection import EngineConnection
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 
 class Views:
-    """settings: as they are at the moment. tell: takes a line for the user, on any thread, at any time."""
+    """The shell's views. settings: returns the current ones. notify: prints a line for the user, on any thread."""
 
     def __init__(
         self,
         console: Console,
-        link: EngineConnection,
+        connection: EngineConnection,
         settings: Callable[[], ShellSettings],
         keyboard: Keyboard,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
         self._console = console
-        self._link = link
+        self._connection = connection
         self._settings = settings
-        self._screen = screen_of(*console.streams)
+        self._screen = create_screen(*console.streams)
         self._keyboard = keyboard
-        self._output = Output(self._screen, settings, keyboard, tell)
+        self._output = ResultOutput(self._screen, settings, keyboard, notify)
 
     def show(self, engine: RemoteEngine, text: str) -> None:
-        """Run a statement and show its rows, to their end or until nobody wants more.
+        """Run a statement and show its rows until their end or the end of their reader.
 
-        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, SurfaceLost, and KeyboardInterrupt; of a live
-        result q or Ctrl-C is the end.
+        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed, and KeyboardInterrupt; a live
+        result ends by q or Ctrl-C.
         """
-        began = monotonic()
-        with self._console.waiting("Running"):
-            rows = _begun(engine.run(text, live=True))
-        self._colour()
-        ended = self._output.show(rows, began, engine.cancel)
-        if ended is not Ended.DONE:
-            engine.leave()
-        if ended is Ended.INTERRUPTED:
+        started = monotonic()
+        with self._console.show_waiting("Running"):
+            rows = _with_first_row(engine.run(text, live=True))
+        self._apply_colours()
+        outcome = self._output.show(rows, started, engine.cancel)
+        if outcome is not ShowOutcome.DONE:
+            engine.abandon_response()
+        if outcome is ShowOutcome.INTERRUPTED:
             raise KeyboardInterrupt
 
-    def send_to(self, target: str) -> str:
-        """Where results go from now on, see `.output`; what to tell of it. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
-        return self._output.send_to(target)
+    def redirect_output(self, target: str) -> str:
+        """Set the target of results, see `.output`, and return the message. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+        return self._output.redirect(target)
 
-    def watch(self, wanted: Watch) -> None:
-        """Until q or Ctrl-C. Raises what the statement raises where nobody watches a terminal."""
-        screen = self._colour()
+    def watch(self, request: WatchRequest) -> None:
+        """Watch a statement until q or Ctrl-C. Without a terminal, raises what the statement raises."""
+        screen = self._apply_colours()
         try:
-            with suppress(KeyboardInterrupt), unechoed():
-                watch(lambda: self._run(wanted.text), wanted, screen, self._keyboard, self._settings().null_text)
-        finally:  # also q: rows that nobody counted may be left
-            if self._link.now is not None:
-                self._link.now.leave()
+            with suppress(KeyboardInterrupt), without_echo():
+                watch(
+                    lambda: self._run_if_connected(request.text),
+                    request,
+                    screen,
+                    self._keyboard,
+                    self._settings().null_text,
+                )
+        finally:  # also after q: unread rows may be left
+            if self._connection.current is not None:
+                self._connection.current.abandon_response()
 
     def top(self) -> None:
-        """The jobs on the whole screen, until q or Ctrl-C. Raises ValueError, in words, where there is none."""
-        from jetsql.shell.top.top_screen import JobsOf, Top
+        """Show the jobs on the whole screen until q or Ctrl-C. Raises ValueError with the message for the user."""
+        from jetsql.shell.top.top_screen import EngineJobSource, TopScreen
 
-        if not self._colour().moves:
+        if not self._apply_colours().can_redraw:
             raise ValueError("it draws on a terminal, and this one can't be drawn on; `.jobs` lists the jobs.")
-        Top(JobsOf(lambda: self._link.engine(starts=False), self._link.lost), coloured=self._screen.coloured).run()
+        TopScreen(
+            EngineJobSource(lambda: self._connection.wait_for_engine(start_engine=False), self._connection.mark_lost),
+            coloured=self._screen.is_coloured,
+        ).run()
 
     def close(self) -> None:
-        """What was sent to a file is there, or it is told that it is not."""
+        """Finish the output to a file, or print why that failed."""
         try:
             self._output.close()
         except JetSQLError as error:
-            self._console.say(error.explanation)
+            self._console.print_message(error.explanation)
 
-    def _run(self, text: str) -> RemoteRows:
-        """On the engine, should one run: who watches does not start it again."""
-        engine = self._link.engine(starts=False)
+    def _run_if_connected(self, text: str) -> RemoteRows:
+        """Run a statement on the running engine: watching does not start a new one."""
+        engine = self._connection.wait_for_engine(start_engine=False)
         try:
             return engine.run(text)
         except (EngineError, ReportedError) as error:
-            if loses_session(error):
-                self._link.lost(engine)
+            if is_session_lost(error):
+                self._connection.mark_lost(engine)
             raise
 
-    def _colour(self) -> Screen:
-        self._screen.coloured = colours_wanted(self._settings().colours)
+    def _apply_colours(self) -> Screen:
+        self._screen.is_coloured = use_colours(self._settings().colours)
         return self._screen
 
 
-def _begun(rows: RemoteRows) -> RemoteRows:
-    """The result with its first row read: columns come at once, and what takes long is the way to the first row. A live
-    result tells itself what it waits for."""
+def _with_first_row(rows: RemoteRows) -> RemoteRows:
+    """Read the first row of a result, which takes longest. A live result shows its own waiting."""
     if rows.live is not None:
         return rows
     first = list(islice(rows.rows, 1))

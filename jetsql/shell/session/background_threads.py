@@ -1,7 +1,7 @@
-"""What goes on beside the prompt, on threads of its own, and outlives what nobody foresaw.
+"""Threads next to the prompt that survive unexpected errors.
 
-A thread that ended without a word would leave a bar that tells old news for good. So what goes wrong in it is told
-once, kept for `.errors`, and after a pause it goes on.
+A thread that ended silently would leave outdated state on the screen. So an error is reported once, kept for `.errors`,
+and the thread continues after a pause.
 """
 
 from __future__ import annotations
@@ -16,59 +16,62 @@ from typing import Final
 from jetsql.output.terminal_text import printable
 
 PAUSE_SECONDS: Final = 5.0
-_LINE_MOST: Final = 200
+"""The pause after an error."""
+_MAX_LINE: Final = 200
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """what: failed. words: its error, in a line. times: how often, the last time at `time`. trace: where, in lines."""
+class BackgroundError:
+    """An error of a background thread."""
 
-    what: str
-    words: str
-    time: datetime
-    trace: tuple[str, ...]
-    times: int = 1
+    task: str  # that failed
+    message: str  # the error in one line
+    time: datetime  # of the last occurrence
+    trace: tuple[str, ...]  # the stack trace, in lines
+    count: int = 1
 
     def details(self) -> list[str]:
-        """Everything that is known, in lines."""
-        often = f", {self.times:,} times so far" if self.times > 1 else ""
-        head = f"{self.what} failed beside the prompt at {self.time:%Y-%m-%d %H:%M:%S}{often}: {self.words}"
+        """Return everything known about the error, in lines."""
+        repeated = f", {self.count:,} times so far" if self.count > 1 else ""
+        head = f"{self.task} failed beside the prompt at {self.time:%Y-%m-%d %H:%M:%S}{repeated}: {self.message}"
         return [head, *(f"  {line}" for line in self.trace)]
 
 
-class Troubles:
-    """What went wrong beside the prompt. tell: takes a line for the user, on any thread."""
+class BackgroundErrors:
+    """The errors of the background threads. notify: prints a line for the user, on any thread."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        self._notify = notify
         self._lock = threading.Lock()
-        self._met: dict[str, Trouble] = {}
+        self._errors: dict[str, BackgroundError] = {}
 
-    def met(self, what: str, error: Exception) -> None:
-        """On any thread. Told once for each `what`."""
-        words = printable(f"{type(error).__name__}: {' '.join(str(error).split())}")[:_LINE_MOST]
+    def record(self, task: str, error: Exception) -> None:
+        """Record an error of a task, on any thread. The first of each task is printed."""
+        message = printable(f"{type(error).__name__}: {' '.join(str(error).split())}")[:_MAX_LINE]
         trace = "".join(traceback.format_exception(error)).rstrip().split("\n")
         with self._lock:
-            before = self._met.get(what)
-            times = before.times + 1 if before else 1
-            self._met[what] = Trouble(what, words, datetime.now(), tuple(trace), times)
-        if before is None:
-            self._tell(f"{what} failed, and is tried again: {words}. All about it: .errors")
+            previous = self._errors.get(task)
+            times = previous.count + 1 if previous else 1
+            self._errors[task] = BackgroundError(task, message, datetime.now(), tuple(trace), times)
+        if previous is None:
+            self._notify(f"{task} failed, and is tried again: {message}. All about it: .errors")
 
     def details(self) -> list[str]:
-        """All of them, in lines."""
+        """Return everything known about all errors, in lines."""
         with self._lock:
-            return [line for trouble in self._met.values() for line in ["", *trouble.details()]]
+            return [line for error in self._errors.values() for line in ["", *error.details()]]
 
 
-Failed = Callable[[Exception], None]
+FailureHandler = Callable[[Exception], None]
 
 
-def go_on(turn: Callable[[], None], over: threading.Event, failed: Failed, pause: float = PAUSE_SECONDS) -> None:
-    """Do it again and again until it is over."""
-    while not over.is_set():
+def run_until_stopped(
+    action: Callable[[], None], stopped: threading.Event, on_failure: FailureHandler, pause: float = PAUSE_SECONDS
+) -> None:
+    """Repeat the action until `stopped` is set; pause after an error."""
+    while not stopped.is_set():
         try:
-            turn()
-        except Exception as error:  # the outermost frame of a thread that somebody relies on
-            failed(error)
-            over.wait(pause)
+            action()
+        except Exception as error:  # the outermost frame of a thread that must not end
+            on_failure(error)
+            stopped.wait(pause)

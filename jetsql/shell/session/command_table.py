@@ -1,4 +1,4 @@
-"""The shell's own commands as data: `.help` shows them, completion offers them, the loop looks them up."""
+"""The shell's own commands as data for `.help`, completion and the loop."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final
 
 
-class Argument(Enum):
-    """What stands behind a command's word."""
+class ArgumentKind(Enum):
+    """The kinds of arguments of commands."""
 
     NONE = "nothing"
     COMMAND = "a command"
@@ -22,7 +22,7 @@ class Argument(Enum):
     PATTERN = "a pattern"
 
 
-class StatementAt(Enum):
+class StatementPosition(Enum):
     """Where a command takes a statement, which may have several lines."""
 
     NONE = "nowhere"
@@ -31,121 +31,124 @@ class StatementAt(Enum):
 
 
 @dataclass(frozen=True)
-class Command:
-    """word: with its dot. usage: of its argument. summary: one line. more: all there is to say. others: words that
-    mean the same."""
+class CommandSpec:
+    """The description of a command."""
 
-    word: str
-    argument: Argument
-    usage: str
-    summary: str
-    more: str = ""
-    others: tuple[str, ...] = ()
-    statement: StatementAt = StatementAt.NONE
+    word: str  # with its dot
+    argument: ArgumentKind
+    usage: str  # of its argument
+    summary: str  # one line
+    details: str = ""
+    aliases: tuple[str, ...] = ()
+    statement: StatementPosition = StatementPosition.NONE
 
 
-COMMANDS: Final[tuple[Command, ...]] = (
-    Command(
+COMMANDS: Final[tuple[CommandSpec, ...]] = (
+    CommandSpec(
         ".help",
-        Argument.COMMAND,
+        ArgumentKind.COMMAND,
         "[COMMAND]",
         "the commands, or all about one",
         "Statements of SQL need no dot and end with a semicolon.",
         (".h",),
     ),
-    Command(
+    CommandSpec(
         ".jobs",
-        Argument.PATTERN,
+        ArgumentKind.PATTERN,
         "[PATTERN]",
         "the jobs, also those that have ended",
         "The same as SHOW ALL JOBS [LIKE 'PATTERN']; * stands for anything.",
     ),
-    Command(
+    CommandSpec(
         ".read",
-        Argument.FILE,
+        ArgumentKind.FILE,
         "FILE",
         "run the statements in a file",
         "As `jetsql run FILE` does: the first that fails ends it, and nothing is asked before a DROP.",
     ),
-    Command(
+    CommandSpec(
         ".edit",
-        Argument.NONE,
+        ArgumentKind.NONE,
         "",
         "edit the last statement in an editor",
         "The editor is that of $VISUAL or $EDITOR. What it leaves is put at the prompt, to be run with Enter. While a "
         "statement is being typed, Ctrl-X Ctrl-E (with the keys of vi: Esc v) opens the editor on it.",
         (".e",),
     ),
-    Command(
+    CommandSpec(
         ".save",
-        Argument.FAVOURITE,
+        ArgumentKind.FAVOURITE,
         "NAME [STATEMENT]",
         "keep a statement, else the last one, under a name",
         "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it. Further "
         "lines of the statement are indented.",
-        statement=StatementAt.SECOND,
+        statement=StatementPosition.SECOND,
     ),
-    Command(".run", Argument.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."),
-    Command(".favourites", Argument.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
-    Command(
+    CommandSpec(
+        ".run", ArgumentKind.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."
+    ),
+    CommandSpec(".favourites", ArgumentKind.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
+    CommandSpec(
         ".mode",
-        Argument.MODE,
+        ArgumentKind.MODE,
         "[MODE]",
         "how results are shown",
         "Without a mode it tells which ones there are. The same as `.set mode MODE`.",
     ),
-    Command(
+    CommandSpec(
         ".output",
-        Argument.FILE,
+        ArgumentKind.FILE,
         "[FILE | >>FILE | |COMMAND]",
         "send results to a file or a command; alone, back to the screen",
         "FILE is written anew, >>FILE is appended to. A name that ends in .csv, .json, .jsonl or .md says the form; "
         "else results have that of .mode.",
     ),
-    Command(
+    CommandSpec(
         ".watch",
-        Argument.STATEMENT,
+        ArgumentKind.STATEMENT,
         "[SECONDS] STATEMENT",
         "run a statement again and again, its rows in the same place",
         "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched. Further "
         "lines of the statement are indented.",
-        statement=StatementAt.FIRST,
+        statement=StatementPosition.FIRST,
     ),
-    Command(
+    CommandSpec(
         ".top",
-        Argument.NONE,
+        ArgumentKind.NONE,
         "",
         "the jobs live, on the whole screen",
         "Rates, lag, batch time, state and the last error; its keys suspend, resume, restart and drop jobs. There, ? "
         "tells all of them.",
     ),
-    Command(".timing", Argument.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."),
-    Command(
+    CommandSpec(
+        ".timing", ArgumentKind.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."
+    ),
+    CommandSpec(
         ".set",
-        Argument.SETTING,
+        ArgumentKind.SETTING,
         "[NAME [VALUE]]",
         "the shell's settings, or set one until the shell ends",
         "To keep a value, write it under [shell] in config.toml (`.config` tells where). SET without a dot is Spark's.",
     ),
-    Command(
+    CommandSpec(
         ".config",
-        Argument.NONE,
+        ArgumentKind.NONE,
         "",
         "where settings are kept; writes a commented file when there is none",
         "It never changes what stands in the file: where there is no table [shell], a commented one is put at the end.",
     ),
-    Command(
+    CommandSpec(
         ".errors",
-        Argument.NONE,
+        ArgumentKind.NONE,
         "",
         "all about the last error",
         "Its condition, SQLSTATE and the whole statement; with `jetsql -v` also where in the engine it came from.",
         (".error",),
     ),
-    Command(".clear", Argument.NONE, "", "clear the screen", "Ctrl-L does the same while you type.", (".cls",)),
-    Command(
+    CommandSpec(".clear", ArgumentKind.NONE, "", "clear the screen", "Ctrl-L does the same while you type.", (".cls",)),
+    CommandSpec(
         ".quit",
-        Argument.NONE,
+        ArgumentKind.NONE,
         "",
         "leave; jobs go on in the engine",
         "Ctrl-D does the same. `jetsql stop` stops the engine and its jobs.",
@@ -153,8 +156,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     ),
 )
 
-# What people who come from other shells type, and what does it here.
-_ELSEWHERE: Final = {
+# Commands of other shells, and what replaces them here.
+_FOREIGN_COMMANDS: Final = {
     r"\q": ".quit",
     r"\?": ".help",
     r"\h": ".help",
@@ -184,34 +187,38 @@ _ELSEWHERE: Final = {
 }
 
 
-def command_of(word: str) -> Command | None:
-    """The command of a word, or of the only one that it begins."""
+def find_command(word: str) -> CommandSpec | None:
+    """Return the command of a word, or the only one that begins with it."""
     word = word.lower()
     for command in COMMANDS:
-        if word == command.word or word in command.others:
+        if word == command.word or word in command.aliases:
             return command
-    begun = [command for command in COMMANDS if len(word) > 2 and command.word.startswith(word)]
-    return begun[0] if len(begun) == 1 else None
+    matches = [command for command in COMMANDS if len(word) > 2 and command.word.startswith(word)]
+    return matches[0] if len(matches) == 1 else None
 
 
-def advice(word: str) -> str:
-    """What to enter instead of a word that is no command."""
-    known = _ELSEWHERE.get(word.lower())
+def suggest_command(word: str) -> str:
+    """Return what to enter instead of an unknown command."""
+    known = _FOREIGN_COMMANDS.get(word.lower())
     if known is not None:
         return f"Enter {known}"
     near = get_close_matches("." + word.lower().lstrip(".\\"), [command.word for command in COMMANDS], n=1)
     return f"Did you mean {near[0]}?" if near else ".help lists the commands."
 
 
-def summary() -> list[str]:
-    """The commands, one a line."""
+def command_summaries() -> list[str]:
+    """Return the commands, one per line."""
     shown = [(f"{command.word} {command.usage}".strip(), command.summary) for command in COMMANDS]
     size = max(len(usage) for usage, _ in shown)
-    return [f"{usage:<{size}}  {told}" for usage, told in shown]
+    return [f"{usage:<{size}}  {text}" for usage, text in shown]
 
 
-def help_of(command: Command) -> list[str]:
-    """All about a command."""
-    others = [f"Also: {', '.join(command.others)}"] if command.others else []
-    more = [command.more] if command.more else []
-    return [f"{command.word} {command.usage}".strip(), f"  {command.summary}", *(f"  {line}" for line in more + others)]
+def help_lines(command: CommandSpec) -> list[str]:
+    """Return the whole help of a command."""
+    aliases = [f"Also: {', '.join(command.aliases)}"] if command.aliases else []
+    more = [command.details] if command.details else []
+    return [
+        f"{command.word} {command.usage}".strip(),
+        f"  {command.summary}",
+        *(f"  {line}" for line in more + aliases),
+    ]

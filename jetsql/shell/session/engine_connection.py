@@ -1,7 +1,8 @@
-"""The shell's way to its engine, which is found or started on a thread of its own: the prompt waits for nothing.
+"""The shell's connection to its engine, which is found or started on a background thread.
 
-The link knows what became of it (`State`), and who needs the engine waits in `engine`. A link that broke is made anew
-by the next statement, not at once: whoever ran `jetsql stop` did not want the engine back.
+The connection publishes its `ConnectionState`; code that needs the engine waits in `wait_for_engine`. A broken
+connection is restored by the next statement and not immediately: after `jetsql stop` the user does not want the engine
+back.
 """
 
 from __future__ import annotations
@@ -18,85 +19,95 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.terminal_text import printable
 
-_KEEP_SECONDS: Final = 20.0
+_KEEP_ALIVE_SECONDS: Final = 20.0
 
 _GONE: Final = "engine gone"
-_NONE: Final = "no engine"
+_NO_ENGINE: Final = "no engine"
 
 
-class Phase(Enum):
+class ConnectionPhase(Enum):
+    """The phases of the connection."""
+
     STARTING = "starting"
     UP = "up"
     GONE = "gone"
 
 
 @dataclass(frozen=True)
-class State:
-    """doing: what is under way, or how it is, in words. schema: the session's current one, as far as is known."""
+class ConnectionState:
+    """The state of the connection."""
 
-    phase: Phase
-    doing: str = ""
-    schema: str = "default"
+    phase: ConnectionPhase
+    activity: str = ""  # what is happening, or why there is no engine
+    schema: str = "default"  # the session's current one, as far as known
 
 
-class Talk:
-    """What `jetsql.cli.connect` tells of its way to an engine. terminal: a person waits, and is told at once.
+class ShellStartupReporter:
+    """Receive the progress of `jetsql.cli.connect` for the shell.
 
-    starts: whether an engine is to be started where none runs."""
+    start_engine: whether to start an engine if none runs.
+    """
 
-    terminal = True
+    is_terminal = True
 
-    def __init__(self, link: EngineConnection, starts: bool = True) -> None:
-        self._link = link
-        self.starts = starts
+    def __init__(self, connection: EngineConnection, start_engine: bool = True) -> None:
+        self._connection = connection
+        self.start_engine = start_engine
 
-    def say(self, text: str) -> None:
-        self._link.tell(text)
+    def print_message(self, text: str) -> None:
+        self._connection.notify(text)
 
     @contextmanager
-    def busy(self, what: str, after: float) -> Iterator[None]:
-        self._link.doing(what)
+    def report_if_slow(self, what: str, after: float) -> Iterator[None]:
+        self._connection.set_activity(what)
         yield
 
 
-Reach = Callable[[Talk], RemoteEngine]
-"""A session on the engine, which is found or started. Raises EngineError."""
+Connect = Callable[[ShellStartupReporter], RemoteEngine]
+"""Opens a session on the engine, which is found or started. Raises EngineError."""
 
 
 class BackgroundConnection:
-    """A connection of its own to whatever engine the shell has: for one thread, which asks now and then."""
+    """A connection to the shell's session for one background thread."""
 
     def __init__(self) -> None:
         self.source: RemoteEngine | None = None
         self._engine: RemoteEngine | None = None
-        self._kept = 0.0
+        self._last_kept_alive = 0.0
 
-    def of(self, source: RemoteEngine) -> RemoteEngine:
-        """The connection beside this engine's, made anew when it was beside another's. Raises as `RemoteEngine.ask`."""
+    def open_for(self, source: RemoteEngine) -> RemoteEngine:
+        """Return the connection parallel to this engine's; reopen it for another engine. Raises as
+        `RemoteEngine.request`."""
         if self._engine is None or self.source is not source:
-            self.leave()
-            self._engine, self.source, self._kept = source.beside(), source, monotonic()
+            self.close()
+            self._engine, self.source, self._last_kept_alive = source.open_parallel(), source, monotonic()
         return self._engine
 
-    def keep_session(self) -> None:
-        """A session that nobody uses is closed after a while: be its user now and then. Raises as `of`."""
-        if self._engine is not None and monotonic() - self._kept > _KEEP_SECONDS:
-            self._engine.schema()
-            self._kept = monotonic()
+    def keep_session_alive(self) -> None:
+        """Use the session now and then, because the engine closes unused ones. Raises as `open_for`."""
+        if self._engine is not None and monotonic() - self._last_kept_alive > _KEEP_ALIVE_SECONDS:
+            self._engine.current_schema()
+            self._last_kept_alive = monotonic()
 
-    def leave(self) -> None:
+    def close(self) -> None:
+        """Close the connection, but not the session."""
         if self._engine is not None:
-            self._engine.leave()
+            self._engine.abandon_response()
         self.source = self._engine = None
 
 
 class EngineConnection:
-    """changed: called on any thread when the state has changed. tell: takes a line for the user, on any thread."""
+    """The connection of the shell to its engine."""
 
-    def __init__(self, reach: Reach, changed: Callable[[], None], tell: Callable[[str], None]) -> None:
-        self._reach = reach
-        self._changed = changed
-        self.tell = tell
+    def __init__(self, connect: Connect, on_change: Callable[[], None], notify: Callable[[str], None]) -> None:
+        """Create the connection; `start` searches the engine.
+
+        connect: opens a session. on_change: called after each change of the state, on any thread. notify: prints a line
+        for the user, on any thread.
+        """
+        self._connect_engine = connect
+        self._on_change = on_change
+        self.notify = notify
         self._lock = threading.Lock()
         self._engine: RemoteEngine | None = None
         self._failure: JetSQLError | None = None
@@ -104,32 +115,32 @@ class EngineConnection:
         self._settled.set()
         self._had_one = False
         self._waiting = False
-        self.state = State(Phase.GONE, _NONE)
+        self.state = ConnectionState(ConnectionPhase.GONE, _NO_ENGINE)
 
-    def begin(self, starts: bool = True) -> None:
-        """Look for the engine, unless that is under way or done. starts: one, where none runs."""
+    def start(self, start_engine: bool = True) -> None:
+        """Search the engine, unless it is connected or being searched. start_engine: if none runs."""
         with self._lock:
             if self._engine is not None or not self._settled.is_set():
                 return
             self._settled.clear()
             self._failure = None
-        self._set(State(Phase.STARTING, "looking for the engine", self.state.schema))
-        threading.Thread(target=self._connect, args=(starts,), name="link", daemon=True).start()
+        self._set_state(ConnectionState(ConnectionPhase.STARTING, "looking for the engine", self.state.schema))
+        threading.Thread(target=self._search, args=(start_engine,), name="connect", daemon=True).start()
 
-    def engine(self, starts: bool = True) -> RemoteEngine:
-        """The engine, waited for. starts: one, where none runs.
+    def wait_for_engine(self, start_engine: bool = True) -> RemoteEngine:
+        """Wait for the engine and return it. start_engine: if none runs.
 
-        Raises EngineError, whatever kept it from being reached, and KeyboardInterrupt; then the search goes on.
+        Raises EngineError with the reason why it cannot be reached, and KeyboardInterrupt; then the search goes on.
         """
-        with self._awaited():
-            self.begin(starts)
+        with self._marked_waiting():
+            self.start(start_engine)
             self._settled.wait()
         if self._engine is None:
             raise self._failure or EngineError("ENGINE_NOT_REACHABLE", "The engine is gone.")
         return self._engine
 
     @contextmanager
-    def _awaited(self) -> Iterator[None]:
+    def _marked_waiting(self) -> Iterator[None]:
         self._waiting = True
         try:
             yield
@@ -137,67 +148,71 @@ class EngineConnection:
             self._waiting = False
 
     @property
-    def now(self) -> RemoteEngine | None:
-        """The engine when it is up."""
+    def current(self) -> RemoteEngine | None:
+        """Return the engine if it is connected, otherwise None."""
         return self._engine
 
-    def doing(self, what: str) -> None:
-        self._set(State(Phase.STARTING, what, self.state.schema))
+    def set_activity(self, what: str) -> None:
+        """Publish what is happening while the engine starts."""
+        self._set_state(ConnectionState(ConnectionPhase.STARTING, what, self.state.schema))
 
-    def in_schema(self, schema: str) -> None:
-        self._set(State(self.state.phase, self.state.doing, schema))
+    def set_schema(self, schema: str) -> None:
+        """Publish the session's current schema."""
+        self._set_state(ConnectionState(self.state.phase, self.state.activity, schema))
 
-    def lost(self, engine: RemoteEngine) -> None:
-        """The engine does not answer any more, or has forgotten the session. On any thread; again is fine."""
+    def mark_lost(self, engine: RemoteEngine) -> None:
+        """Mark the engine as gone, or its session as closed. On any thread; may be repeated."""
         with self._lock:
             if self._engine is not engine:
                 return
             self._engine = None
-        self._set(State(Phase.GONE, _GONE, self.state.schema))
+        self._set_state(ConnectionState(ConnectionPhase.GONE, _GONE, self.state.schema))
 
     def close(self) -> None:
-        """Close the session, should there be one."""
+        """Close the session, if there is one."""
         with self._lock:
             engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
-    def _connect(self, starts: bool) -> None:
+    def _search(self, start_engine: bool) -> None:
         try:
-            engine = self._reach(Talk(self, starts))
-            schema = self._in_schema(engine)
+            engine = self._connect_engine(ShellStartupReporter(self, start_engine))
+            schema = self._restore_schema(engine)
             self._engine = engine
-            self._set(State(Phase.UP, "", schema))
+            self._set_state(ConnectionState(ConnectionPhase.UP, "", schema))
         except Exception as error:
-            # The outermost frame of this thread: whoever waits for the engine is told, whatever it was.
-            self._failure = _as_ours(error)
-            self._set(State(Phase.GONE, _GONE if self._had_one else _NONE, self.state.schema))
+            # The outermost frame of this thread: code that waits for the engine raises the error.
+            self._failure = _to_jetsql_error(error)
+            self._set_state(
+                ConnectionState(ConnectionPhase.GONE, _GONE if self._had_one else _NO_ENGINE, self.state.schema)
+            )
             if not self._waiting:
-                self.tell(str(self._failure))
+                self.notify(str(self._failure))
         finally:
             self._settled.set()
 
-    def _in_schema(self, engine: RemoteEngine) -> str:
-        """The new session's schema, which is that of the session before it where that can be."""
-        wanted, schema = self.state.schema, engine.schema()
-        if not self._had_one or wanted == schema:
+    def _restore_schema(self, engine: RemoteEngine) -> str:
+        """Select the schema of the previous session, if it exists, and return the current one."""
+        previous, schema = self.state.schema, engine.current_schema()
+        if not self._had_one or previous == schema:
             self._had_one = True
             return schema
         try:
-            for _ in engine.run(f"USE `{wanted.replace('`', '``')}`").rows:
+            for _ in engine.run(f"USE `{previous.replace('`', '``')}`").rows:
                 continue
         except ReportedError:
-            self.tell(f"There is no schema {printable(wanted)} any more; the current one is {printable(schema)}.")
-        return engine.schema()
+            self.notify(f"There is no schema {printable(previous)} any more; the current one is {printable(schema)}.")
+        return engine.current_schema()
 
-    def _set(self, state: State) -> None:
+    def _set_state(self, state: ConnectionState) -> None:
         self.state = state
-        self._changed()
+        self._on_change()
 
 
-def _as_ours(error: Exception) -> JetSQLError:
-    """Who waits for the engine knows our errors alone."""
+def _to_jetsql_error(error: Exception) -> JetSQLError:
+    """Return the error as a JetSQLError, the only kind that callers of `wait_for_engine` handle."""
     if isinstance(error, JetSQLError):
         return error
-    told = error.report.message if isinstance(error, ReportedError) else f"{type(error).__name__}: {error}"
-    return EngineError("ENGINE_NOT_REACHABLE", f"The engine could not be reached: {told}")
+    message = error.report.message if isinstance(error, ReportedError) else f"{type(error).__name__}: {error}"
+    return EngineError("ENGINE_NOT_REACHABLE", f"The engine could not be reached: {message}")

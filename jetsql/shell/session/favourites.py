@@ -1,4 +1,4 @@
-"""Statements kept under names: files in a folder beside the settings, private because statements may hold secrets."""
+"""Statements saved under names: private files in a folder next to the settings, because statements may hold secrets."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 
 
 class Favourites:
-    """folder: made at the first `save`."""
+    """The saved statements. The folder is created by the first `save`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def names(self) -> list[str]:
-        """Sorted; other things may lie in the folder."""
+        """Return the names in order; other files in the folder are ignored."""
         files = (file for file in self._folder.glob("*.sql") if _NAME.fullmatch(file.stem) and file.is_file())
         return sorted(file.stem for file in files)
 
     def save(self, name: str, text: str) -> None:
-        """Raises ValueError for what is no name, OSError."""
+        """Save a statement. Raises ValueError for an invalid name, OSError."""
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name for a favourite: letters, digits, and _ - . within.")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(self._file(name), text.rstrip() + "\n")
 
-    def text(self, name: str) -> str:
-        """Raises ValueError when there is none of this name, OSError."""
+    def load(self, name: str) -> str:
+        """Return a saved statement. Raises ValueError if there is none of this name, OSError."""
         if not _NAME.fullmatch(name) or not self._file(name).exists():
             near = get_close_matches(name, self.names(), n=1)
-            told = f"Did you mean {near[0]}?" if near else ".favourites lists them."
-            raise ValueError(f"There is no favourite {name!r}. {told}")
+            advice = f"Did you mean {near[0]}?" if near else ".favourites lists them."
+            raise ValueError(f"There is no favourite {name!r}. {advice}")
         try:
             return self._file(name).read_text(encoding="utf-8")
         except UnicodeDecodeError:

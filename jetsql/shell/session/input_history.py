@@ -1,11 +1,9 @@
-"""What was entered, statement by statement, for all shells of a user: one private file that they all append to.
+"""The input history, one private file that all shells of a user append to.
 
-Of a script that was pasted each statement is an entry, those of several lines whole; a long one is an entry itself.
-
-An entry is a line with the time and then the entry's own lines, each behind a `+`. One write at the file's end adds
-it, under a lock, so that shells that run at the same time don't mix theirs. What is written has its secrets hidden
-(`'password' = '***'`); the shell it was typed in still has them, as long as it runs. A file that has grown is cut when
-a shell starts.
+Each statement of a pasted script becomes an entry, including those of several lines; a script with many is one entry.
+An entry is a line with the time and then the entry's lines, each prefixed by `+`. One write under a lock appends it, so
+parallel shells do not mix their entries. Secrets are redacted in the file (`'password' = '***'`); the shell in which
+they were typed keeps them until it ends. A file that has grown is shortened when a shell starts.
 """
 
 from __future__ import annotations
@@ -21,83 +19,86 @@ from typing import BinaryIO, Final
 from prompt_toolkit.history import History
 
 from jetsql.home.private_files import append_private, write_private
-from jetsql.shell.session.entries import pieces
-from jetsql.shell.session.redact_statements import hide_secrets
+from jetsql.shell.session.entries import split_entries
+from jetsql.shell.session.redact_statements import redact_statements
 
-MOST: Final = 5000
-"""So many entries are kept."""
+MAX_ENTRIES: Final = 5000
+"""Entries that are kept."""
 
-_GROWN: Final = 2 * MOST
-# What has more statements was never typed; each by itself would push everything else out.
-_SCRIPT: Final = 100
+_SHORTEN_ABOVE: Final = 2 * MAX_ENTRIES
+# A text with more statements was pasted; as entries they would push everything else out.
+_MAX_STATEMENTS: Final = 100
 
 
 class FileHistory(History):
-    """file: made with its folder at the first entry. wanted: whether it is to be used; asked at each entry, since the
-    setting may change. trouble: what keeps it from being used."""
+    """The history in a file, which is created with its folder at the first entry.
 
-    def __init__(self, file: Path, wanted: Callable[[], bool] = lambda: True) -> None:
+    is_enabled: called for each entry, because the setting may change.
+    """
+
+    def __init__(self, file: Path, is_enabled: Callable[[], bool] = lambda: True) -> None:
         super().__init__()
         self._file = file
-        self._wanted = wanted
-        self.trouble: OSError | None = None
+        self._is_enabled = is_enabled
+        self.error: OSError | None = None
 
     def load_history_strings(self) -> Iterator[str]:
-        """Newest first."""
-        if not self._wanted():
+        """Yield the entries, newest first."""
+        if not self._is_enabled():
             return
         try:
-            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
-            if len(found) > _GROWN:
-                self._cut()
+            entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
+            if len(entries) > _SHORTEN_ABOVE:
+                self._shorten()
         except FileNotFoundError:
             return
         except OSError as error:
-            self.trouble = error
+            self.error = error
             return
-        yield from reversed(found[-MOST:])
+        yield from reversed(entries[-MAX_ENTRIES:])
 
     def append_string(self, string: str) -> None:
-        """What was entered, each statement and each command of it by itself."""
-        found = pieces(string)
-        for piece in found if 1 < len(found) <= _SCRIPT else [string]:
-            self.keep(piece)
+        """Add each statement and command of the entered text as an entry."""
+        statements = split_entries(string)
+        for piece in statements if 1 < len(statements) <= _MAX_STATEMENTS else [string]:
+            self.add_entry(piece)
 
-    def keep(self, string: str) -> None:
-        """To be had back as it stands."""
+    def add_entry(self, string: str) -> None:
+        """Add a text as one entry."""
         if [string] != self.get_strings()[-1:]:
             super().append_string(string)
 
     def store_string(self, string: str) -> None:
-        if not self._wanted():
+        """Write an entry to the file."""
+        if not self._is_enabled():
             return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _locked(self._file) as file:
-                file.write(_record(hide_secrets(string.rstrip())))
+            with _open_locked(self._file) as file:
+                file.write(_record(redact_statements(string.rstrip())))
         except OSError as error:
-            self.trouble = error
+            self.error = error
 
-    def _cut(self) -> None:
-        """At once: a process that is killed meanwhile leaves the file as it was."""
-        with _locked(self._file):
-            found = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
-            write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in found[-MOST:]))
+    def _shorten(self) -> None:
+        """Drop old entries atomically: a process killed meanwhile leaves the file as it was."""
+        with _open_locked(self._file):
+            entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
+            write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in entries[-MAX_ENTRIES:]))
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO]:
-    """The file, to write at its end while nobody else does."""
+def _open_locked(path: Path) -> Iterator[BinaryIO]:
+    """Open the file for appending, under an exclusive lock."""
     while True:
         with append_private(path) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # let go when it is closed
-            if _stands_at(path, file):
+            fcntl.flock(file, fcntl.LOCK_EX)  # released by close
+            if _is_current(path, file):
                 yield file
                 return
 
 
-def _stands_at(path: Path, file: BinaryIO) -> bool:
-    """False when another shell has cut the history, or somebody removed it, while the lock was waited for."""
+def _is_current(path: Path, file: BinaryIO) -> bool:
+    """Return whether the open file is still at its path: another shell may have replaced it."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The shell's settings in words: for `.set`, and as a commented file for those who want to keep some."""
+"""The shell's settings as text: for `.set`, and as a commented configuration file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jetsql.home.private_files import write_private
 from jetsql.settings import SHELL
 from jetsql.shell.settings.shell_settings import ShellSettings
 
-EXPLAINED: Final = {
+DESCRIPTIONS: Final = {
     "mode": "how results are shown: table, vertical, csv, json or markdown",
     "keys": "the editing keys: emacs or vi",
     "submit_key": "runs what was typed as it is: alt-enter, f5 or ctrl-o",
@@ -27,38 +27,38 @@ EXPLAINED: Final = {
 }
 
 
-def shown(settings: ShellSettings, name: str) -> str:
-    """A setting's value as it is written in the file."""
+def format_value(settings: ShellSettings, name: str) -> str:
+    """Return a setting's value as the file has it."""
     value = getattr(settings, name)
     return str(value).lower() if isinstance(value, bool) else f'"{value}"'
 
 
-def listed(settings: ShellSettings) -> list[str]:
-    """All settings, one a line."""
+def format_all(settings: ShellSettings) -> list[str]:
+    """Return all settings, one per line."""
     names = [each.name for each in fields(ShellSettings)]
     size = max(map(len, names))
-    values = {name: shown(settings, name) for name in names}
-    wide = max(map(len, values.values()))
-    return [f"{name:<{size}} = {values[name]:<{wide}}  {EXPLAINED[name]}" for name in names]
+    values = {name: format_value(settings, name) for name in names}
+    value_size = max(map(len, values.values()))
+    return [f"{name:<{size}} = {values[name]:<{value_size}}  {DESCRIPTIONS[name]}" for name in names]
 
 
-def table() -> str:
-    """The table [shell] with every setting in a comment, at its default."""
+def default_table() -> str:
+    """Return the table [shell] with every setting in a comment, at its default."""
     default = ShellSettings()
     lines = ["# The shell. Take the # away from what is to be different.", f"[{SHELL}]"]
     for each in fields(ShellSettings):
-        lines += [f"# {EXPLAINED[each.name]}", f"#{each.name} = {shown(default, each.name)}"]
+        lines += [f"# {DESCRIPTIONS[each.name]}", f"#{each.name} = {format_value(default, each.name)}"]
     return "\n".join(lines) + "\n"
 
 
 def add_table(file: Path) -> bool:
-    """Put the commented table into the file, unless it has one. Whether it was done. Raises OSError, ValueError."""
+    """Append the commented table to the file, unless it has one. Return whether it did. Raises OSError, ValueError."""
     file = file.resolve()  # a link stays one: what it leads to is written
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     if SHELL in tomllib.loads(before):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
     gap = "\n" if before and not before.endswith("\n\n") else ""
-    ended = "" if not before or before.endswith("\n") else "\n"
-    write_private(file, f"{before}{ended}{gap}{table()}")
+    line_end = "" if not before or before.endswith("\n") else "\n"
+    write_private(file, f"{before}{line_end}{gap}{default_table()}")
     return True

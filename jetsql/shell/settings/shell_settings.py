@@ -1,6 +1,6 @@
-"""The shell's own settings: the table [shell] of the file that the engine's stand in, and JETSQL_SHELL_... variables.
+"""The shell's own settings: the table [shell] of the engine's configuration file, and JETSQL_SHELL_... variables.
 
-A bad value is told as those of the engine are, see `jetsql.settings`.
+An invalid value is reported as those of the engine are, see `jetsql.settings`.
 """
 
 from __future__ import annotations
@@ -14,44 +14,37 @@ from typing import Any, Final
 
 from jetsql.settings import SHELL, GivenSetting, config_file, file_table, read, refusal, truth
 
-SHELL_WORDS: Final = {
+SHELL_CHOICES: Final = {
     "mode": ("table", "vertical", "csv", "json", "markdown"),
     "keys": ("emacs", "vi"),
     "submit_key": ("alt-enter", "f5", "ctrl-o"),
     "completion": ("typing", "tab"),
 }
-"""The settings of the shell that are one of a few words."""
+"""The settings of the shell that take one of a few words."""
 
 
 @dataclass(frozen=True)
 class ShellSettings:
-    """How the shell (`jetsql` without arguments) looks and acts; the table `[shell]` of the file.
+    """The settings of the shell (`jetsql` without arguments); the table `[shell]` of the file."""
 
-    mode: how results are shown. keys: of which editor. submit_key: runs what was typed as it is, wherever the cursor
-    stands. pager: `auto` for what is longer than the screen, `off`, or a command. timing: tell how long a statement
-    took. ask_before_drop: ask before DROP JOB, TABLE, VIEW and SCHEMA. colours: `auto`, `off`, or the name of a style
-    of Pygments. null_text: what NULL is shown as. suggest: offer what the history has. history: write what was entered
-    to the history's file. status_bar: the last line of the screen. completion: the menu while typing, or at Tab alone.
-    """
-
-    mode: str = "table"
-    keys: str = "emacs"
-    submit_key: str = "alt-enter"
-    pager: str = "auto"
-    timing: bool = True
-    ask_before_drop: bool = True
-    colours: str = "auto"
-    null_text: str = "NULL"
-    suggest: bool = True
-    history: bool = True
-    status_bar: bool = True
-    completion: str = "typing"
+    mode: str = "table"  # how results are shown
+    keys: str = "emacs"  # the editing keys: emacs or vi
+    submit_key: str = "alt-enter"  # runs what was typed, wherever the cursor is
+    pager: str = "auto"  # `auto` for results longer than the screen, `off`, or a command
+    timing: bool = True  # show how long a statement took
+    ask_before_drop: bool = True  # DROP JOB, TABLE, VIEW and SCHEMA
+    colours: str = "auto"  # `auto`, `off`, or the name of a style of Pygments
+    null_text: str = "NULL"  # what NULL is shown as
+    suggest: bool = True  # suggest entries of the history
+    history: bool = True  # write what is entered to the history's file
+    status_bar: bool = True  # the last line of the screen
+    completion: str = "typing"  # the menu: while `typing`, or at `tab` only
 
 
-def load_shell(environ: Mapping[str, str] = os.environ) -> ShellSettings:
-    """The settings of the shell: JETSQL_SHELL_... in the environment over the table [shell] of the file over defaults.
+def load_shell_settings(environ: Mapping[str, str] = os.environ) -> ShellSettings:
+    """Load the shell's settings: JETSQL_SHELL_... variables over the table [shell] over defaults.
 
-    Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
+    Raises EngineError (INVALID_SETTING) that names the source of the invalid value.
     """
     path = config_file(environ)
     table = file_table(environ).get(SHELL, {})
@@ -59,24 +52,26 @@ def load_shell(environ: Mapping[str, str] = os.environ) -> ShellSettings:
         raise refusal(f"{path}: {SHELL} is {table!r}.", f"Write a table: [{SHELL}].")
     values: dict[str, Any] = {}
     for name, value in table.items():
-        values[name] = shell_value(name, value, f"{name} of [{SHELL}] in {path}")
-    for name in SHELL_READERS:
+        values[name] = parse_shell_value(name, value, f"{name} of [{SHELL}] in {path}")
+    for name in SHELL_PARSERS:
         variable = f"JETSQL_SHELL_{name.upper()}"
         if environ.get(variable):
-            values[name] = shell_value(name, environ[variable], f"{variable} in the environment")
+            values[name] = parse_shell_value(name, environ[variable], f"{variable} in the environment")
     return ShellSettings(**values)
 
 
-def shell_value(name: str, value: object, origin: str) -> Any:
-    """A setting of the shell as it is kept. Raises EngineError INVALID_SETTING."""
-    if name not in SHELL_READERS:
-        near = get_close_matches(name, SHELL_READERS, n=1)
-        known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_READERS)}."
+def parse_shell_value(name: str, value: object, origin: str) -> Any:
+    """Parse the value of a shell setting. Raises EngineError INVALID_SETTING."""
+    if name not in SHELL_PARSERS:
+        near = get_close_matches(name, SHELL_PARSERS, n=1)
+        known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_PARSERS)}."
         raise refusal(f"{origin}: the shell has no setting {name!r}.", known)
-    return read(GivenSetting(name, value, origin), SHELL_READERS)
+    return read(GivenSetting(name, value, origin), SHELL_PARSERS)
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
+    """Return a parser for one of these words."""
+
     def read(value: object) -> str:
         word = str(value).strip().lower()
         if word not in words:
@@ -86,43 +81,43 @@ def _one_of(*words: str) -> Callable[[object], str]:
     return read
 
 
-def _words(value: object) -> str:
+def _parse_nonempty(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value.strip()
 
 
-def _colours(value: object) -> str:
-    """Names of styles are looked up where they are used: Pygments takes its time to load."""
+def _parse_colours(value: object) -> str:
+    """Parse `colours`. Names of styles are checked when they are used, because Pygments is slow to import."""
     if not isinstance(value, str) or not re.fullmatch(r"[\w-]+", value.strip()):
         raise ValueError("auto, off, or a style of Pygments such as monokai")
     return value.strip().lower()
 
 
-def _text(value: object) -> str:
+def _parse_line(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError("a text on one line")
     return value
 
 
-def _switch(value: object) -> bool:
-    """Also on and off: what people write in the shell and in the environment."""
+def _parse_switch(value: object) -> bool:
+    """Parse a boolean; on and off are accepted too."""
     word = str(value).strip().lower()
     return truth({"on": "true", "off": "false"}.get(word, word))
 
 
 # How each is read; a ValueError's text completes "It must be ...".
-SHELL_READERS: Mapping[str, Callable[[object], object]] = {
-    "mode": _one_of(*SHELL_WORDS["mode"]),
-    "keys": _one_of(*SHELL_WORDS["keys"]),
-    "submit_key": _one_of(*SHELL_WORDS["submit_key"]),
-    "pager": _words,
-    "timing": _switch,
-    "ask_before_drop": _switch,
-    "colours": _colours,
-    "null_text": _text,
-    "suggest": _switch,
-    "history": _switch,
-    "status_bar": _switch,
-    "completion": _one_of(*SHELL_WORDS["completion"]),
+SHELL_PARSERS: Mapping[str, Callable[[object], object]] = {
+    "mode": _one_of(*SHELL_CHOICES["mode"]),
+    "keys": _one_of(*SHELL_CHOICES["keys"]),
+    "submit_key": _one_of(*SHELL_CHOICES["submit_key"]),
+    "pager": _parse_nonempty,
+    "timing": _parse_switch,
+    "ask_before_drop": _parse_switch,
+    "colours": _parse_colours,
+    "null_text": _parse_line,
+    "suggest": _parse_switch,
+    "history": _parse_switch,
+    "status_bar": _parse_switch,
+    "completion": _one_of(*SHELL_CHOICES["completion"]),
 }

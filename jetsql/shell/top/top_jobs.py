@@ -1,4 +1,4 @@
-"""The jobs of `.top` as `GET /v1/metrics` tells them, and numbers as people read them at a glance."""
+"""The jobs of `.top` from `GET /v1/metrics`, and numbers in a short form."""
 
 from __future__ import annotations
 
@@ -13,61 +13,57 @@ _BYTES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @dataclass(frozen=True)
 class TopJob:
-    """A job at one moment; None: not known, or there is no such thing in it.
-
-    rates: rows a second of the last minute, the newest last. lag: what lies behind the newest batch, in the sources'
-    units; lag_seconds: how long the oldest of that had waited. event_lag, batch_seconds: seconds.
-    """
+    """A job at one moment; None means unknown or not applicable."""
 
     id: str
     name: str
     status: str
     rate: float | None = None
-    rates: tuple[float, ...] = ()
+    rates: tuple[float, ...] = ()  # rows per second of the last minute, the newest last
     batch: int | None = None
-    batch_seconds: float | None = None
-    lag: int | None = None
-    event_lag: float | None = None
+    batch_seconds: float | None = None  # the duration of the newest batch
+    lag: int | None = None  # input after the newest batch, in the sources' units
+    event_lag: float | None = None  # seconds
     state_rows: int | None = None
     state_bytes: int | None = None
     error: str = ""
-    lag_seconds: float | None = None
+    lag_seconds: float | None = None  # how long the oldest of the lag has waited
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.status in ("FAILED", "COMPLETED")
 
 
-def top_job(told: Mapping[str, Any]) -> TopJob:
-    """A job of `GET /v1/metrics`."""
-    lag = told["lag"]
+def parse_job(metrics: Mapping[str, Any]) -> TopJob:
+    """Parse a job of `GET /v1/metrics`."""
+    lag = metrics["lag"]
     return TopJob(
-        id=told["id"],
-        name=told["name"],
-        status=told["status"],
-        rate=told["rows_per_second"],
-        rates=tuple(told["rates"]),
-        batch=told["batch"],
-        batch_seconds=told["batch_seconds"],
+        id=metrics["id"],
+        name=metrics["name"],
+        status=metrics["status"],
+        rate=metrics["rows_per_second"],
+        rates=tuple(metrics["rates"]),
+        batch=metrics["batch"],
+        batch_seconds=metrics["batch_seconds"],
         lag=sum(lag.values()) if lag else None,
-        lag_seconds=max(told["lag_seconds"].values(), default=None),
-        event_lag=told["event_time_lag"],
-        state_rows=told["state_rows"],
-        state_bytes=told["state_bytes"],
-        error=" ".join((told["last_error"] or "").split()),
+        lag_seconds=max(metrics["lag_seconds"].values(), default=None),
+        event_lag=metrics["event_time_lag"],
+        state_rows=metrics["state_rows"],
+        state_bytes=metrics["state_bytes"],
+        error=" ".join((metrics["last_error"] or "").split()),
     )
 
 
-def short(number: float | None) -> str:
-    """Three digits and a unit: 12, 3.4k, 120k, 5.6M."""
-    return "" if number is None else _scaled(number, 1000, _THOUSANDS)
+def format_count(number: float | None) -> str:
+    """Return three digits and a unit: 12, 3.4k, 120k, 5.6M."""
+    return "" if number is None else _format_scaled(number, 1000, _THOUSANDS)
 
 
-def short_bytes(number: float | None) -> str:
-    return "" if number is None else _scaled(number, 1024, _BYTES, " ")
+def format_bytes(number: float | None) -> str:
+    return "" if number is None else _format_scaled(number, 1024, _BYTES, " ")
 
 
-def short_seconds(seconds: float | None) -> str:
+def format_seconds(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 1:
@@ -79,16 +75,16 @@ def short_seconds(seconds: float | None) -> str:
 
 
 def sparkline(rates: Sequence[float], size: int) -> str:
-    """The newest rates as bars, the highest as high as the line; nothing where nothing came."""
-    shown = _merged(rates, size)
+    """Return the newest rates as bars, relative to the highest."""
+    shown = _downsample(rates, size)
     highest = max(shown, default=0.0)
     if highest <= 0:
         return _BARS[0] * len(shown)
     return "".join(_BARS[min(round(rate / highest * (len(_BARS) - 1)), len(_BARS) - 1)] for rate in shown)
 
 
-def _merged(rates: Sequence[float], size: int) -> list[float]:
-    """No more than so many: each the mean of as many as it takes."""
+def _downsample(rates: Sequence[float], size: int) -> list[float]:
+    """Return `size` rates at most, each the mean of several."""
     if not rates or size < 1:
         return []
     step = -(-len(rates) // size)
@@ -98,7 +94,7 @@ def _merged(rates: Sequence[float], size: int) -> list[float]:
     return [sum(part) / len(part) for part in parts][-size:]
 
 
-def _scaled(number: float, base: int, units: Sequence[str], gap: str = "") -> str:
+def _format_scaled(number: float, base: int, units: Sequence[str], gap: str = "") -> str:
     power = 0
     while abs(number) >= base - 0.5 and power < len(units) - 1:
         number, power = number / base, power + 1

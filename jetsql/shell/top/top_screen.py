@@ -1,7 +1,7 @@
-"""`.top`: the jobs on the whole screen, asked for once a second while it is open.
+"""`.top`: the jobs on the whole screen, polled once a second.
 
-The screen waits for nothing: jobs are asked for on one thread, what keys want done is done on others, each with a
-connection of its own. When the engine is gone, what was seen last stays, and it goes on when an engine is back.
+The screen never waits: one thread polls the jobs, others carry out what keys request, each with a connection of its
+own. When the engine is gone, the last state stays on the screen until an engine is back.
 """
 
 from __future__ import annotations
@@ -23,95 +23,109 @@ from prompt_toolkit.styles import Style
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
-from jetsql.shell.output.screen import Size
-from jetsql.shell.output.watch import error_words, loses_session
+from jetsql.shell.output.screen import ScreenSize
+from jetsql.shell.output.watch import error_line, is_session_lost
 from jetsql.shell.session.engine_connection import BackgroundConnection
-from jetsql.shell.top.top_jobs import TopJob, top_job
-from jetsql.shell.top.top_state import Act, Doing, TopState, answered, detailed, lost, press, told
-from jetsql.shell.top.top_view import STYLE, draw, facts, page_lines
+from jetsql.shell.top.top_jobs import TopJob, parse_job
+from jetsql.shell.top.top_state import (
+    Action,
+    ActionKind,
+    TopState,
+    handle_key,
+    with_connection_error,
+    with_detail,
+    with_jobs,
+    with_message,
+)
+from jetsql.shell.top.top_view import STYLE, field_lines, page_lines, render
 
-EVERY_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 
 
-class Jobs(Protocol):
-    """What `.top` asks of an engine; each raises EngineError when there is none, ReportedError for what it refuses."""
+class JobSource(Protocol):
+    """The jobs of an engine. Each method raises EngineError without an engine, ReportedError if it refuses."""
 
     def jobs(self) -> tuple[TopJob, ...]:
-        """Those that have not ended, and of each other name the newest."""
+        """Return the live jobs, and the newest ended one of each other name."""
 
     def run(self, text: str) -> str:
-        """Run a statement about a job; the message that it answers."""
+        """Run a statement about a job and return its message."""
 
     def detail(self, job: str, columns: int) -> tuple[str, ...]:
-        """Everything known of a job and all that happened to it, in lines of so many cells."""
+        """Return the description and the history of a job, in lines of `columns` cells."""
 
 
-class JobsOf:
-    """connect: the engine when one runs; raises EngineError. lost: told the engine that does not answer any more."""
+class EngineJobSource:
+    """The jobs of the shell's engine.
 
-    def __init__(self, connect: Callable[[], RemoteEngine], lost: Callable[[RemoteEngine], None]) -> None:
+    connect: returns the running engine or raises EngineError. on_lost: called with an engine that no longer answers.
+    """
+
+    def __init__(self, connect: Callable[[], RemoteEngine], on_lost: Callable[[RemoteEngine], None]) -> None:
         self._connect = connect
-        self._lost = lost
-        self._asking = BackgroundConnection()
+        self._on_lost = on_lost
+        self._polling = BackgroundConnection()
 
     def jobs(self) -> tuple[TopJob, ...]:
         engine = self._connect()
-        with self._telling_loss(engine):
-            jobs = self._asking.of(engine).ask("GET", "/v1/metrics")["jobs"]
-            self._asking.keep_session()
-        return tuple(top_job(job) for job in jobs)
+        with self._reporting_loss(engine):
+            jobs = self._polling.open_for(engine).request("GET", "/v1/metrics")["jobs"]
+            self._polling.keep_session_alive()
+        return tuple(parse_job(job) for job in jobs)
 
     def run(self, text: str) -> str:
-        with self._beside() as engine:
+        with self._open_parallel() as engine:
             return " ".join(str(row.get("message") or "done") for row in engine.run(text).records)
 
     def detail(self, job: str, columns: int) -> tuple[str, ...]:
-        with self._beside() as engine:
-            described = tuple(facts(engine.run(f"DESCRIBE JOB EXTENDED '{job}'").rows, columns))
+        with self._open_parallel() as engine:
+            described = tuple(field_lines(engine.run(f"DESCRIBE JOB EXTENDED '{job}'").rows, columns))
             history = engine.run(f"SHOW JOB HISTORY '{job}'").records
-            events = tuple(facts(map(_event, history), columns))
+            events = tuple(field_lines(map(_format_event, history), columns))
         return (*described, "", *events)
 
     @contextmanager
-    def _beside(self) -> Iterator[RemoteEngine]:
-        """A connection of its own: what a key wants done may take long, and the screen goes on."""
+    def _open_parallel(self) -> Iterator[RemoteEngine]:
+        """Open a connection of its own, because a statement may take long and polling goes on."""
         engine = self._connect()
-        with self._telling_loss(engine), closing(engine.beside()) as beside:
+        with self._reporting_loss(engine), closing(engine.open_parallel()) as beside:
             yield beside
 
     @contextmanager
-    def _telling_loss(self, engine: RemoteEngine) -> Iterator[None]:
+    def _reporting_loss(self, engine: RemoteEngine) -> Iterator[None]:
         try:
             yield
         except (EngineError, ReportedError) as error:
-            if loses_session(error):
-                self._lost(engine)
+            if is_session_lost(error):
+                self._on_lost(engine)
             raise
 
 
-def _event(row: Mapping[str, Any]) -> tuple[str, str]:
-    """What happened to a job: when, and what."""
+def _format_event(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the time of a history event and its text."""
     time = row["time"]
     when = f"{time:%Y-%m-%d %H:%M:%S}" if isinstance(time, datetime) else str(time)
     return when, f"{row['event']}, {row['to_status']}. {row['message'] or ''}".rstrip()
 
 
-class Top:
-    """The screen. jobs: asked on a thread, every so many seconds. keys, screen: of a test; else the terminal's."""
+class TopScreen:
+    """The screen."""
 
     def __init__(
         self,
-        jobs: Jobs,
-        seconds: float = EVERY_SECONDS,
+        jobs: JobSource,
+        seconds: float = POLL_SECONDS,
         coloured: bool = True,
         keys: Input | None = None,
         screen: Output | None = None,
     ) -> None:
+        """Create the screen. jobs: polled on a thread every `seconds`. keys, screen: for tests; the terminal by
+        default."""
         self._jobs = jobs
         self._seconds = seconds
         self._lock = Lock()
-        self._over = Event()
-        self._ask = Event()
+        self._stopped = Event()
+        self._poll_now = Event()
         self.state = TopState()
         self._app: Application[None] = Application(
             layout=Layout(Window(FormattedTextControl(self._text, show_cursor=False), always_hide_cursor=True)),
@@ -122,76 +136,76 @@ class Top:
             input=keys,
             output=screen,
         )
-        self._app.ttimeoutlen = 0.05  # Esc alone is told from the keys that begin with it by how long nothing follows
+        self._app.ttimeoutlen = 0.05  # Esc alone differs from keys that begin with it only by the pause after it
         self._app.timeoutlen = 0.05
 
     def run(self) -> None:
-        """Until q or Ctrl-C. Statements that are under way then go on in the engine."""
-        Thread(target=self._watch, name="top", daemon=True).start()
+        """Show the screen until q or Ctrl-C. Statements in progress continue in the engine."""
+        Thread(target=self._poll_repeatedly, name="top", daemon=True).start()
         try:
             self._app.run()
         finally:
-            self._over.set()
-            self._ask.set()
+            self._stopped.set()
+            self._poll_now.set()
 
-    def _change(self, change: Callable[[TopState], TopState]) -> None:
-        """On any thread."""
+    def _update(self, change: Callable[[TopState], TopState]) -> None:
+        """Change the state, on any thread."""
         with self._lock:
             self.state = change(self.state)
         self._app.invalidate()
 
-    def _watch(self) -> None:
-        while not self._over.is_set():
-            self._look()
-            self._ask.wait(self._seconds)
-            self._ask.clear()
+    def _poll_repeatedly(self) -> None:
+        while not self._stopped.is_set():
+            self._poll()
+            self._poll_now.wait(self._seconds)
+            self._poll_now.clear()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         try:
             jobs = self._jobs.jobs()
         except Exception as error:  # the outermost frame of this thread, which goes on
-            words = _words(error)
-            self._change(lambda state: lost(state, words))
+            message = _error_text(error)
+            self._update(lambda state: with_connection_error(state, message))
         else:
             now = f"{datetime.now():%H:%M:%S}"
-            self._change(lambda state: told(state, jobs, now))
+            self._update(lambda state: with_jobs(state, jobs, now))
 
-    def _press(self, key: str) -> None:
+    def _handle_key(self, key: str) -> None:
         with self._lock:
-            self.state, act = press(self.state, key, page_lines(self._size))
+            self.state, act = handle_key(self.state, key, page_lines(self._size))
         if act is None:
             return
-        if act.doing is Doing.QUIT:
+        if act.kind is ActionKind.QUIT:
             self._app.exit()
         else:
-            Thread(target=self._do, args=(act,), name="top-act", daemon=True).start()
+            Thread(target=self._run_action, args=(act,), name="top-act", daemon=True).start()
 
-    def _do(self, act: Act) -> None:
+    def _run_action(self, action: Action) -> None:
         try:
-            change = self._done(act)
-        except Exception as error:  # the outermost frame of this thread: who pressed the key is told
-            words = _words(error)
-            self._change(lambda state: answered(state, words, bad=True))
+            change = self._result_of(action)
+        except Exception as error:  # the outermost frame of this thread: the user gets the message
+            message = _error_text(error)
+            self._update(lambda state: with_message(state, message, is_error=True))
         else:
-            self._change(change)
-        self._ask.set()
+            self._update(change)
+        self._poll_now.set()
 
-    def _done(self, act: Act) -> Callable[[TopState], TopState]:
-        """Raises EngineError, ReportedError."""
-        if act.doing is Doing.DETAIL:
-            found = self._jobs.detail(act.job, self._size.columns)
-            return lambda state: detailed(state, act.words, found)
-        message = self._jobs.run(act.text)
-        return lambda state: answered(state, f"{act.words}: {message}")
+    def _result_of(self, action: Action) -> Callable[[TopState], TopState]:
+        """Carry out the action and return the change of the state. Raises EngineError, ReportedError."""
+        if action.kind is ActionKind.DETAIL:
+            lines = self._jobs.detail(action.job, self._size.columns)
+            return lambda state: with_detail(state, action.description, lines)
+        message = self._jobs.run(action.text)
+        return lambda state: with_message(state, f"{action.description}: {message}")
 
     @property
-    def _size(self) -> Size:
+    def _size(self) -> ScreenSize:
         size = self._app.output.get_size()
-        return Size(size.columns, size.rows)
+        return ScreenSize(size.columns, size.rows)
 
     def _text(self) -> StyleAndTextTuples:
         text: StyleAndTextTuples = []
-        for line in draw(self.state, self._size):
+        for line in render(self.state, self._size):
             text += [*((f"class:{style}" if style else "", part) for style, part in line), ("", "\n")]
         return text[:-1]
 
@@ -200,21 +214,21 @@ class Top:
 
         @keys.add(Keys.Any)
         def _(event: KeyPressEvent) -> None:
-            self._press(event.key_sequence[0].key)
+            self._handle_key(event.key_sequence[0].key)
 
-        for key, name in _NAMES.items():
-            keys.add(key)(lambda event, name=name: self._press(name))
+        for key, name in _KEY_NAMES.items():
+            keys.add(key)(lambda event, name=name: self._handle_key(name))
         return keys
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, JetSQLError | ReportedError):
-        return error_words(error)
+        return error_line(error)
     return f"This failed. {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 # Keys that prompt_toolkit would not hand to the binding of any key, by how the state knows them.
-_NAMES: Final = {
+_KEY_NAMES: Final = {
     "c-c": "c-c",
     "escape": "escape",
     "enter": "enter",

@@ -1,7 +1,7 @@
-"""What `.top` shows and what its keys do: a pure table, `(state, key) -> (state, what is to be done)`.
+"""The state of `.top` and what its keys do: a pure table, `(state, key) -> (state, action)`.
 
-No terminal, no engine, no clock. What a key wants done is an `Act`, which somebody else does on a thread of its own and
-then tells by another state.
+No terminal, no engine, no clock. The caller carries out an `Action` on a thread and reports its result by another
+state.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 from jetsql.shell.top.top_jobs import TopJob
 
 
-class Order(Enum):
-    """What the jobs are sorted by."""
+class SortOrder(Enum):
+    """The columns by which jobs can be sorted."""
 
     STATUS = "status"
     NAME = "name"
@@ -25,8 +25,8 @@ class Order(Enum):
     STATE = "state"
 
 
-class Mode(Enum):
-    """What takes the keys."""
+class ScreenMode(Enum):
+    """The modes of the screen; each handles keys in its own way."""
 
     LIST = "list"
     FILTER = "filter"
@@ -35,8 +35,8 @@ class Mode(Enum):
     HELP = "help"
 
 
-class Doing(Enum):
-    """What is to be done."""
+class ActionKind(Enum):
+    """The kinds of actions."""
 
     STATEMENT = "statement"
     DETAIL = "detail"
@@ -44,39 +44,38 @@ class Doing(Enum):
 
 
 @dataclass(frozen=True)
-class Act:
-    """text: the statement. words: what it does, for people. job: whose detail is wanted."""
+class Action:
+    """A request of a key that the caller carries out."""
 
-    doing: Doing
-    text: str = ""
-    words: str = ""
-    job: str = ""
+    kind: ActionKind
+    text: str = ""  # the statement
+    description: str = ""  # for the user
+    job: str = ""  # the id of the job
 
 
 @dataclass(frozen=True)
 class TopState:
-    """selected: the id of a job. gone: why there is nothing new, empty while the engine answers. message: what came of
-    the last key; bad: an error. seen: what was last told of the jobs, and when. first: of the lines that are shown."""
+    """Everything that the screen shows."""
 
     jobs: tuple[TopJob, ...] = ()
-    seen: str = ""
-    gone: str = ""
-    selected: str = ""
-    order: Order = Order.STATUS
-    ended: bool = True
+    updated_at: str = ""  # time of the newest jobs
+    connection_error: str = ""  # empty while the engine answers
+    selected: str = ""  # the id of a job
+    sort_order: SortOrder = SortOrder.STATUS
+    shows_ended: bool = True
     filter: str = ""
-    mode: Mode = Mode.LIST
-    question: Act | None = None
-    message: str = ""
-    bad: bool = False
+    mode: ScreenMode = ScreenMode.LIST
+    question: Action | None = None
+    message: str = ""  # the result of the last key
+    is_error: bool = False  # the message is an error
     detail: tuple[str, ...] = ()
     title: str = ""
-    first: int = 0
+    first_line: int = 0  # of the detail that is shown
 
     @property
     def job(self) -> TopJob | None:
-        """The one that is selected, if it is shown."""
-        return next((job for job in visible(self) if job.id == self.selected), None)
+        """Return the selected job if it is shown, otherwise None."""
+        return next((job for job in visible_jobs(self) if job.id == self.selected), None)
 
 
 _RANK: Final = {
@@ -85,128 +84,133 @@ _RANK: Final = {
         ("FAILED", "SUSPENDED", "SUSPENDED_EXPORTING_SNAPSHOT", "NOT_RUNNING", "COMPLETING", "STARTING", "RUNNING")
     )
 }
-_KEYS: Final[Mapping[Order, Callable[[TopJob], tuple[float, str]]]] = {
-    Order.STATUS: lambda job: (_RANK.get(job.status, len(_RANK)), job.name.lower()),
-    Order.NAME: lambda job: (0, job.name.lower()),
-    Order.RATE: lambda job: (-(job.rate or 0), job.name.lower()),
-    Order.LAG: lambda job: (-(job.lag or job.event_lag or 0), job.name.lower()),
-    Order.BATCH: lambda job: (-(job.batch_seconds or 0), job.name.lower()),
-    Order.STATE: lambda job: (-(job.state_bytes or 0), job.name.lower()),
+_KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[float, str]]]] = {
+    SortOrder.STATUS: lambda job: (_RANK.get(job.status, len(_RANK)), job.name.lower()),
+    SortOrder.NAME: lambda job: (0, job.name.lower()),
+    SortOrder.RATE: lambda job: (-(job.rate or 0), job.name.lower()),
+    SortOrder.LAG: lambda job: (-(job.lag or job.event_lag or 0), job.name.lower()),
+    SortOrder.BATCH: lambda job: (-(job.batch_seconds or 0), job.name.lower()),
+    SortOrder.STATE: lambda job: (-(job.state_bytes or 0), job.name.lower()),
 }
 
 
-def visible(state: TopState) -> tuple[TopJob, ...]:
-    """The jobs in their order: by status, what needs somebody comes first."""
-    wanted = state.filter.lower()
-    shown = (job for job in state.jobs if (state.ended or not job.ended) and _matches(job, wanted))
-    return tuple(sorted(shown, key=_KEYS[state.order]))
+def visible_jobs(state: TopState) -> tuple[TopJob, ...]:
+    """Return the jobs in their order; by status, those that need attention come first."""
+    filter_text = state.filter.lower()
+    shown = (job for job in state.jobs if (state.shows_ended or not job.has_ended) and _matches(job, filter_text))
+    return tuple(sorted(shown, key=_KEYS[state.sort_order]))
 
 
-def _matches(job: TopJob, wanted: str) -> bool:
-    return not wanted or any(wanted in text.lower() for text in (job.name, job.status, job.id, job.error))
+def _matches(job: TopJob, filter_text: str) -> bool:
+    return not filter_text or any(filter_text in text.lower() for text in (job.name, job.status, job.id, job.error))
 
 
-def told(state: TopState, jobs: tuple[TopJob, ...], time: str) -> TopState:
-    """News of the jobs. The selected one stays so wherever it moves."""
-    return _selecting(replace(state, jobs=jobs, seen=time, gone=""))
+def with_jobs(state: TopState, jobs: tuple[TopJob, ...], time: str) -> TopState:
+    """Return the state with new jobs; the selected job stays selected."""
+    return _ensure_selection(replace(state, jobs=jobs, updated_at=time, connection_error=""))
 
 
-def lost(state: TopState, why: str) -> TopState:
-    """The engine does not answer; what was seen last stays."""
-    return replace(state, gone=why)
+def with_connection_error(state: TopState, error: str) -> TopState:
+    """Return the state without an engine; the last jobs stay."""
+    return replace(state, connection_error=error)
 
 
-def answered(state: TopState, message: str, bad: bool = False) -> TopState:
-    """What came of a statement."""
-    return replace(state, message=message, bad=bad)
+def with_message(state: TopState, message: str, is_error: bool = False) -> TopState:
+    """Return the state with the result of a statement."""
+    return replace(state, message=message, is_error=is_error)
 
 
-def detailed(state: TopState, title: str, lines: tuple[str, ...]) -> TopState:
-    """All about a job, to be read."""
-    return replace(state, mode=Mode.DETAIL, title=title, detail=lines, first=0, message="", bad=False)
+def with_detail(state: TopState, title: str, lines: tuple[str, ...]) -> TopState:
+    """Return the state that shows the details of a job."""
+    return replace(state, mode=ScreenMode.DETAIL, title=title, detail=lines, first_line=0, message="", is_error=False)
 
 
-def press(state: TopState, key: str, page: int) -> tuple[TopState, Act | None]:
-    """key: a character, or a key's name as prompt_toolkit has it. page: how many lines are shown at once."""
+def handle_key(state: TopState, key: str, page: int) -> tuple[TopState, Action | None]:
+    """Return the state after a key, and the action that it requests.
+
+    key: a character, or the name of a key in prompt_toolkit. page: the number of lines shown at a time.
+    """
     if key == "c-c":
-        return state, Act(Doing.QUIT)
+        return state, Action(ActionKind.QUIT)
     return _MODES[state.mode](state, key, max(page, 1))
 
 
-def _press_list(state: TopState, key: str, page: int) -> tuple[TopState, Act | None]:
-    state = replace(state, message="", bad=False)
+def _press_list(state: TopState, key: str, page: int) -> tuple[TopState, Action | None]:
+    state = replace(state, message="", is_error=False)
     if key in _MOVES:
-        return _moved(state, _MOVES[key](page)), None
+        return _move_selection(state, _MOVES[key](page)), None
     if key == "q":
-        return state, Act(Doing.QUIT)
-    if key in _SWITCHES:
-        return _SWITCHES[key](state), None
+        return state, Action(ActionKind.QUIT)
+    if key in _TOGGLES:
+        return _TOGGLES[key](state), None
     job = state.job
     if key not in (*_VERBS, "d", "enter"):
         return state, None
     if job is None:
-        return answered(state, "No job is selected.", bad=True), None
+        return with_message(state, "No job is selected.", is_error=True), None
     if key == "enter":
-        return answered(state, f"reading {job.name} ..."), Act(Doing.DETAIL, job=job.id, words=job.name)
+        return with_message(state, f"reading {job.name} ..."), Action(
+            ActionKind.DETAIL, job=job.id, description=job.name
+        )
     if key == "d":
-        act = Act(Doing.STATEMENT, f"DROP JOB '{job.id}'", f"dropping {job.name}", job.id)
-        return replace(state, mode=Mode.QUESTION, question=act), None
-    verb, words = _VERBS[key]
-    act = Act(Doing.STATEMENT, f"{verb} JOB '{job.id}'", f"{words} {job.name}", job.id)
-    return answered(state, f"{act.words} ..."), act
+        action = Action(ActionKind.STATEMENT, f"DROP JOB '{job.id}'", f"dropping {job.name}", job.id)
+        return replace(state, mode=ScreenMode.QUESTION, question=action), None
+    verb, participle = _VERBS[key]
+    action = Action(ActionKind.STATEMENT, f"{verb} JOB '{job.id}'", f"{participle} {job.name}", job.id)
+    return with_message(state, f"{action.description} ..."), action
 
 
-def _press_filter(state: TopState, key: str, page: int) -> tuple[TopState, Act | None]:
+def _press_filter(state: TopState, key: str, page: int) -> tuple[TopState, Action | None]:
     if key == "enter":
-        return replace(state, mode=Mode.LIST), None
+        return replace(state, mode=ScreenMode.LIST), None
     if key == "escape":
-        return _selecting(replace(state, mode=Mode.LIST, filter="")), None
+        return _ensure_selection(replace(state, mode=ScreenMode.LIST, filter="")), None
     if key in ("backspace", "c-h"):
-        return _selecting(replace(state, filter=state.filter[:-1])), None
+        return _ensure_selection(replace(state, filter=state.filter[:-1])), None
     if len(key) == 1 and key.isprintable():
-        return _selecting(replace(state, filter=state.filter + key)), None
+        return _ensure_selection(replace(state, filter=state.filter + key)), None
     if key in ("up", "down"):
-        return _moved(state, _MOVES[key](page)), None
+        return _move_selection(state, _MOVES[key](page)), None
     return state, None
 
 
-def _press_question(state: TopState, key: str, page: int) -> tuple[TopState, Act | None]:
-    """Only y is yes; no other key must take a job away."""
-    act = state.question
-    state = replace(state, mode=Mode.LIST, question=None)
-    if key in ("y", "Y") and act is not None:
-        return answered(state, f"{act.words} ..."), act
-    return answered(state, "Not dropped."), None
+def _press_question(state: TopState, key: str, page: int) -> tuple[TopState, Action | None]:
+    """Handle a key at the question: only y drops the job."""
+    action = state.question
+    state = replace(state, mode=ScreenMode.LIST, question=None)
+    if key in ("y", "Y") and action is not None:
+        return with_message(state, f"{action.description} ..."), action
+    return with_message(state, "Not dropped."), None
 
 
-def _press_reading(state: TopState, key: str, page: int) -> tuple[TopState, Act | None]:
-    """In a text that is read: details, help."""
-    if key in _MOVES and state.mode is Mode.DETAIL:
+def _press_text(state: TopState, key: str, page: int) -> tuple[TopState, Action | None]:
+    """Handle a key in the details or the help."""
+    if key in _MOVES and state.mode is ScreenMode.DETAIL:
         last = max(len(state.detail) - page, 0)
-        return replace(state, first=min(max(state.first + _MOVES[key](page), 0), last)), None
+        return replace(state, first_line=min(max(state.first_line + _MOVES[key](page), 0), last)), None
     if key in ("q", "escape", "enter", "?"):
-        return replace(state, mode=Mode.LIST, detail=(), first=0), None
+        return replace(state, mode=ScreenMode.LIST, detail=(), first_line=0), None
     return state, None
 
 
-def _moved(state: TopState, by: int) -> TopState:
-    jobs = visible(state)
+def _move_selection(state: TopState, by: int) -> TopState:
+    jobs = visible_jobs(state)
     ids = [job.id for job in jobs]
     at = ids.index(state.selected) if state.selected in ids else 0
     return replace(state, selected=ids[min(max(at + by, 0), len(ids) - 1)]) if ids else state
 
 
-def _selecting(state: TopState) -> TopState:
-    """With a job selected, if there is one to select."""
-    jobs = visible(state)
+def _ensure_selection(state: TopState) -> TopState:
+    """Return the state with a job selected, if there is one."""
+    jobs = visible_jobs(state)
     if any(job.id == state.selected for job in jobs) or not jobs:
         return state
     return replace(state, selected=jobs[0].id)
 
 
 def _next_order(state: TopState) -> TopState:
-    orders = list(Order)
-    return replace(state, order=orders[(orders.index(state.order) + 1) % len(orders)])
+    orders = list(SortOrder)
+    return replace(state, sort_order=orders[(orders.index(state.sort_order) + 1) % len(orders)])
 
 
 _MOVES: Final[Mapping[str, Callable[[int], int]]] = {
@@ -221,17 +225,17 @@ _MOVES: Final[Mapping[str, Callable[[int], int]]] = {
     "end": lambda page: 1_000_000,
 }
 _VERBS: Final = {"s": ("SUSPEND", "suspending"), "r": ("RESUME", "resuming"), "R": ("RESTART", "restarting")}
-_SWITCHES: Final[Mapping[str, Callable[[TopState], TopState]]] = {
-    "?": lambda state: replace(state, mode=Mode.HELP),
-    "/": lambda state: replace(state, mode=Mode.FILTER),
-    "escape": lambda state: _selecting(replace(state, filter="")),
+_TOGGLES: Final[Mapping[str, Callable[[TopState], TopState]]] = {
+    "?": lambda state: replace(state, mode=ScreenMode.HELP),
+    "/": lambda state: replace(state, mode=ScreenMode.FILTER),
+    "escape": lambda state: _ensure_selection(replace(state, filter="")),
     "o": _next_order,
-    "a": lambda state: _selecting(replace(state, ended=not state.ended)),
+    "a": lambda state: _ensure_selection(replace(state, shows_ended=not state.shows_ended)),
 }
-_MODES: Final[Mapping[Mode, Callable[[TopState, str, int], tuple[TopState, Act | None]]]] = {
-    Mode.LIST: _press_list,
-    Mode.FILTER: _press_filter,
-    Mode.QUESTION: _press_question,
-    Mode.DETAIL: _press_reading,
-    Mode.HELP: _press_reading,
+_MODES: Final[Mapping[ScreenMode, Callable[[TopState, str, int], tuple[TopState, Action | None]]]] = {
+    ScreenMode.LIST: _press_list,
+    ScreenMode.FILTER: _press_filter,
+    ScreenMode.QUESTION: _press_question,
+    ScreenMode.DETAIL: _press_text,
+    ScreenMode.HELP: _press_text,
 }

@@ -1,4 +1,4 @@
-"""How `.top` looks: a state and a size give lines of styled text. Every line is as wide as the screen or narrower."""
+"""Render `.top`: a state and a size give lines of styled text, none wider than the screen."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jetsql.output.terminal_text import cut, padded, printable, width, wrapped
-from jetsql.shell.output.screen import Size
-from jetsql.shell.top.top_jobs import TopJob, short, short_bytes, short_seconds, sparkline
-from jetsql.shell.top.top_state import Mode, TopState, visible
+from jetsql.output.terminal_text import pad, printable, truncate, width, wrap
+from jetsql.shell.output.screen import ScreenSize
+from jetsql.shell.top.top_jobs import TopJob, format_bytes, format_count, format_seconds, sparkline
+from jetsql.shell.top.top_state import ScreenMode, TopState, visible_jobs
 
-Line = list[tuple[str, str]]
-"""Stretches of a line: a style's class and the text."""
+StyledLine = list[tuple[str, str]]
+"""The parts of a line: a style's class and the text."""
 
 STYLE: Final = {
     "title": "bold",
@@ -29,13 +29,13 @@ STYLE: Final = {
 
 _STATUS_STYLE: Final = {"RUNNING": "good", "FAILED": "bad", "SUSPENDED": "bad", "COMPLETED": "quiet"}
 _STATUS_WORDS: Final = {"SUSPENDED_EXPORTING_SNAPSHOT": "EXPORTING"}
-_SPARK: Final = 15
-_NAME_MOST: Final = 40
-_ERROR_LEAST: Final = 16
-_FACT_MOST: Final = 28
-_VALUE_LEAST: Final = 20
-_AROUND: Final = 4
-"""Lines that are no job: title, heads, message, keys."""
+_SPARKLINE_SIZE: Final = 15
+_MAX_NAME: Final = 40
+_MIN_ERROR: Final = 16
+_MAX_FACT_NAME: Final = 28
+_MIN_VALUE: Final = 20
+_FRAME_LINES: Final = 4
+"""Lines that show no job: title, header, message, keys."""
 
 HELP: Final = (
     "up, down, k, j, page up, page down, home, end   select a job",
@@ -54,14 +54,14 @@ HELP: Final = (
 
 @dataclass(frozen=True)
 class _Column:
-    """size: cells. need: columns are left out by it where the screen is narrow, the highest first."""
+    """A column of the table."""
 
     title: str
-    size: int
-    need: int
+    size: int  # in cells
+    priority: int  # columns with the highest value are left out first on a narrow screen
     text: Callable[[TopJob], str]
     style: Callable[[TopJob], str] = lambda job: ""
-    right: bool = True
+    right_aligned: bool = True
 
 
 def _status_style(job: TopJob) -> str:
@@ -72,30 +72,43 @@ def _status_style(job: TopJob) -> str:
 
 def _lag(job: TopJob) -> str:
     if job.lag is None:
-        return short_seconds(job.event_lag)
-    return f"{short(job.lag)} {short_seconds(job.lag_seconds)}" if job.lag and job.lag_seconds else short(job.lag)
+        return format_seconds(job.event_lag)
+    return (
+        f"{format_count(job.lag)} {format_seconds(job.lag_seconds)}"
+        if job.lag and job.lag_seconds
+        else format_count(job.lag)
+    )
 
 
 def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
-    name = min(max((width(printable(job.name)) for job in jobs), default=4), _NAME_MOST)
+    name = min(max((width(printable(job.name)) for job in jobs), default=4), _MAX_NAME)
     return [
-        _Column("STATUS", 11, 0, lambda job: _STATUS_WORDS.get(job.status, job.status), _status_style, right=False),
-        _Column("NAME", max(name, 4), 0, lambda job: printable(job.name), right=False),
-        _Column("ROWS/S", 6, 1, lambda job: short(job.rate)),
-        _Column("LAST MINUTE", _SPARK, 4, lambda job: sparkline(job.rates, _SPARK), lambda job: "spark", right=False),
+        _Column(
+            "STATUS", 11, 0, lambda job: _STATUS_WORDS.get(job.status, job.status), _status_style, right_aligned=False
+        ),
+        _Column("NAME", max(name, 4), 0, lambda job: printable(job.name), right_aligned=False),
+        _Column("ROWS/S", 6, 1, lambda job: format_count(job.rate)),
+        _Column(
+            "LAST MINUTE",
+            _SPARKLINE_SIZE,
+            4,
+            lambda job: sparkline(job.rates, _SPARKLINE_SIZE),
+            lambda job: "spark",
+            right_aligned=False,
+        ),
         _Column("LAG", 11, 2, _lag),
-        _Column("BATCH", 6, 3, lambda job: short_seconds(job.batch_seconds)),
-        _Column("STATE", 6, 5, lambda job: short(job.state_rows)),
-        _Column("MEMORY", 8, 6, lambda job: short_bytes(job.state_bytes)),
+        _Column("BATCH", 6, 3, lambda job: format_seconds(job.batch_seconds)),
+        _Column("STATE", 6, 5, lambda job: format_count(job.state_rows)),
+        _Column("MEMORY", 8, 6, lambda job: format_bytes(job.state_bytes)),
     ]
 
 
-def draw(state: TopState, size: Size) -> list[Line]:
-    """The whole screen."""
-    middle = max(size.lines - _AROUND, 1)
-    if state.mode is Mode.DETAIL:
-        body = [[("", line)] for line in state.detail[state.first : state.first + middle + 1]]
-    elif state.mode is Mode.HELP:
+def render(state: TopState, size: ScreenSize) -> list[StyledLine]:
+    """Return the lines of the whole screen."""
+    middle = max(size.lines - _FRAME_LINES, 1)
+    if state.mode is ScreenMode.DETAIL:
+        body = [[("", line)] for line in state.detail[state.first_line : state.first_line + middle + 1]]
+    elif state.mode is ScreenMode.HELP:
         body = [[("", line)] for line in HELP[: middle + 1]]
     else:
         body = _table(state, size.columns, middle)
@@ -104,98 +117,99 @@ def draw(state: TopState, size: Size) -> list[Line]:
     return [_cut_line(line, size.columns) for line in lines[: size.lines]]
 
 
-def facts(told: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
-    """Rows of a name and a value as lines of so many cells, the values beside the names; NULL is left out."""
-    shown = [(printable(str(name)), str(value)) for name, value in told if value is not None]
-    size = min(max((width(name) for name, _ in shown), default=0), _FACT_MOST)
-    room = max(columns - size - 2, _VALUE_LEAST)
-    for name, value in shown:
-        lines = [line for part in value.split("\n") for line in wrapped(printable(part), room)]
+def field_lines(rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
+    """Render rows of name and value as lines of `columns` cells; NULL is left out."""
+    fields = [(printable(str(name)), str(value)) for name, value in rows if value is not None]
+    size = min(max((width(name) for name, _ in fields), default=0), _MAX_FACT_NAME)
+    room = max(columns - size - 2, _MIN_VALUE)
+    for name, value in fields:
+        lines = [line for part in value.split("\n") for line in wrap(printable(part), room)]
         if width(name) > size:
             yield name
         for index, line in enumerate(lines):
-            yield f"{padded(name if index == 0 and width(name) <= size else '', size)}  {line}".rstrip()
+            yield f"{pad(name if index == 0 and width(name) <= size else '', size)}  {line}".rstrip()
 
 
-def page_lines(size: Size) -> int:
-    """How many jobs are shown at once."""
-    return max(size.lines - _AROUND, 1)
+def page_lines(size: ScreenSize) -> int:
+    """Return how many jobs are shown at a time."""
+    return max(size.lines - _FRAME_LINES, 1)
 
 
-def _title(state: TopState, columns: int) -> Line:
-    if state.mode is Mode.DETAIL:
+def _title(state: TopState, columns: int) -> StyledLine:
+    if state.mode is ScreenMode.DETAIL:
         return [("title", printable(state.title))]
     counts = Counter(_STATUS_WORDS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no jobs"
-    shown = f", with {state.filter!r}" if state.filter and state.mode is not Mode.FILTER else ""
-    left = f"{told}; by {state.order.value}{shown}"
-    room = columns - len(state.seen) - 1
-    return [("title", padded(cut(left, room), max(room, 0))), ("quiet", f" {state.seen}")]
+    counts_text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no jobs"
+    filter_text = f", with {state.filter!r}" if state.filter and state.mode is not ScreenMode.FILTER else ""
+    left = f"{counts_text}; by {state.sort_order.value}{filter_text}"
+    room = columns - len(state.updated_at) - 1
+    return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.updated_at}")]
 
 
-def _table(state: TopState, columns: int, lines: int) -> list[Line]:
-    jobs = visible(state)
-    shown = _fitting(_columns(jobs), columns)
-    rest = columns - sum(column.size + 2 for column in shown)
-    titles = [padded(column.title, column.size, column.right) for column in shown]
-    head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _ERROR_LEAST else [])])
+def _table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
+    jobs = visible_jobs(state)
+    columns_shown = _fit_columns(_columns(jobs), columns)
+    rest = columns - sum(column.size + 2 for column in columns_shown)
+    titles = [pad(column.title, column.size, column.right_aligned) for column in columns_shown]
+    head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _MIN_ERROR else [])])
     ids = [job.id for job in jobs]
-    at = ids.index(state.selected) if state.selected in ids else 0
-    first = max(min(at - lines // 2, len(jobs) - lines), 0)
-    rows = [_job(job, shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
+    selected_index = ids.index(state.selected) if state.selected in ids else 0
+    first = max(min(selected_index - lines // 2, len(jobs) - lines), 0)
+    rows = [_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
     if not jobs:
         rows = [[("quiet", "no job has these letters; Esc shows all" if state.filter else "there are no jobs")]]
     return [[("head", head)], *rows]
 
 
-def _fitting(columns: list[_Column], room: int) -> list[_Column]:
-    """Those that the screen has room for, the most needed first."""
+def _fit_columns(columns: list[_Column], room: int) -> list[_Column]:
+    """Return the columns for which the screen has room, the most important first."""
     while len(columns) > 1 and sum(column.size + 2 for column in columns) - 2 > room:
-        least = max(columns, key=lambda column: column.need)
-        if least.need == 0:
+        least_important = max(columns, key=lambda column: column.priority)
+        if least_important.priority == 0:
             break
-        columns = [column for column in columns if column is not least]
+        columns = [column for column in columns if column is not least_important]
     return columns
 
 
-def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> Line:
-    parts: Line = []
+def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> StyledLine:
+    parts: StyledLine = []
     for column in columns:
-        text = padded(cut(column.text(job), column.size), column.size, column.right)
+        text = pad(truncate(column.text(job), column.size), column.size, column.right_aligned)
         parts += [(column.style(job), text), ("", "  ")]
-    if rest >= _ERROR_LEAST:
-        parts.append(("bad" if job.status != "RUNNING" else "quiet", cut(printable(job.error), rest)))
+    if rest >= _MIN_ERROR:
+        parts.append(("bad" if job.status != "RUNNING" else "quiet", truncate(printable(job.error), rest)))
     used = sum(width(text) for _, text in parts)
     if selected:
         return [("selected", "".join(text for _, text in parts) + " " * (room - used))]
     return parts
 
 
-def _cut_line(line: Line, room: int) -> Line:
-    shown: Line = []
+def _cut_line(line: StyledLine, room: int) -> StyledLine:
+    parts: StyledLine = []
     for style, text in line:
-        shown.append((style, cut(text, max(room, 0))))
-        room -= width(shown[-1][1])
-    return shown
+        parts.append((style, truncate(text, max(room, 0))))
+        room -= width(parts[-1][1])
+    return parts
 
 
-def _message(state: TopState) -> Line:
-    if state.mode is Mode.FILTER:
+def _message(state: TopState) -> StyledLine:
+    if state.mode is ScreenMode.FILTER:
         return [("question", f"show jobs with: {state.filter}_")]
-    if state.mode is Mode.QUESTION and state.question is not None:
+    if state.mode is ScreenMode.QUESTION and state.question is not None:
         name = next((job.name for job in state.jobs if job.id == state.question.job), "")
         return [("question", f"Drop the job {printable(name)}? Its state is lost, its table stays. [y/N]")]
-    if state.gone:
-        return [("bad", printable(state.gone))]
-    return [("bad" if state.bad else "", printable(state.message))]
+    if state.connection_error:
+        return [("bad", printable(state.connection_error))]
+    return [("bad" if state.is_error else "", printable(state.message))]
 
 
-def _keys(state: TopState) -> Line:
+def _keys(state: TopState) -> StyledLine:
     words = {
-        Mode.LIST: "s suspend  r resume  R restart  d drop  Enter more  / filter  o sort  a ended  ? help  q quit",
-        Mode.FILTER: "Enter keeps it, Esc shows all",
-        Mode.QUESTION: "y drops it, any other key does not",
-        Mode.DETAIL: "up, down, page up, page down; q back",
-        Mode.HELP: "q back",
+        ScreenMode.LIST: "s suspend  r resume  R restart  d drop  Enter more  / filter  o sort  a ended"
+        "  ? help  q quit",
+        ScreenMode.FILTER: "Enter keeps it, Esc shows all",
+        ScreenMode.QUESTION: "y drops it, any other key does not",
+        ScreenMode.DETAIL: "up, down, page up, page down; q back",
+        ScreenMode.HELP: "q back",
     }
     return [("quiet", words[state.mode])]

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from jetsql.engine.jvm import launch
 from jetsql.engine.jvm.launch import SparkStart, launch_jvm, properties, socket_folder
 from jetsql.errors import EngineError
-from jetsql.home.private_files import open_to_others
+from jetsql.home.private_files import is_open_to_others
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def launched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., d
         def gateway(popen_kwargs: dict[str, Any]) -> object:
             [arguments] = [os.environ["PYSPARK_SUBMIT_ARGS"]]
             file = home / "spark.properties"
-            found.update(arguments=arguments, text=file.read_text(encoding="ascii"), open=open_to_others(file))
+            found.update(arguments=arguments, text=file.read_text(encoding="ascii"), open=is_open_to_others(file))
             found.update(address=os.environ.get("SPARK_LOCAL_IP"), popen=popen_kwargs)
             return "the gateway"
 
@@ -75,7 +75,7 @@ def test_what_a_killed_engine_left_is_deleted(launched: Any, tmp_path: Path) -> 
     (tmp_path / "tmp" / "blockmgr").mkdir(parents=True)
     (tmp_path / "tmp" / "blockmgr" / "rows").touch()
     launched({})
-    assert list((tmp_path / "tmp").iterdir()) == [] and not open_to_others(tmp_path / "tmp")
+    assert list((tmp_path / "tmp").iterdir()) == [] and not is_open_to_others(tmp_path / "tmp")
 
 
 def test_a_link_in_its_place_is_not_followed(launched: Any, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_file_in_its_place_is_refused(launched: Any, tmp_path: Path) -> None:
 def test_paths_of_sockets_are_short_enough(tmp_path: Path) -> None:
     assert socket_folder(SparkStart(Path("/short"), "", "local[1]")) == Path("/short/tmp")
     long = socket_folder(SparkStart(tmp_path / ("long" * 30), "", "local[1]"))
-    assert len(str(long)) + launch._SOCKET_NAME <= 103 and not open_to_others(long)
+    assert len(str(long)) + launch._SOCKET_NAME <= 103 and not is_open_to_others(long)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=5))

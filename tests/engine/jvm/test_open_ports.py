@@ -20,9 +20,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jetsql.home.private_files import open_to_others
-from tests.external_clients.engine import ROOT, RunningEngine
-from tests.external_clients.engine import jetsql as command
+from jetsql.home.private_files import is_open_to_others
+from tests.external_clients.engine import ROOT, ClientTestEngine
+from tests.external_clients.engine import run_jetsql as command
 from tests.support.ports import kind, listeners, unix_sockets
 from tools.cluster import Cluster, cluster
 
@@ -50,18 +50,18 @@ print(builder.getOrCreate().range(5).count())
 
 
 @contextmanager
-def running(home: Path, *flags: str) -> Iterator[RunningEngine]:
+def running(home: Path, *flags: str) -> Iterator[ClientTestEngine]:
     started = command(home, "start", *flags)
     assert started.returncode == 0, started.stderr
     try:
         note = json.loads((home / "engine.json").read_text(encoding="utf-8"))
-        yield RunningEngine(home, *(note[name] for name in ("pid", "url", "connect", "thrift", "token")))
+        yield ClientTestEngine(home, *(note[name] for name in ("pid", "url", "connect", "thrift", "token")))
     finally:
         assert command(home, "stop").returncode == 0
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngine]:
     """Every port open that a setting can open."""
     conf = ("--conf", "spark.ui.enabled=true", "--conf", "spark.ui.port=0", "--conf", f"spark.my.password={SECRET}")
     with running(tmp_path_factory.mktemp("ports"), "--thrift", *conf) as engine:
@@ -72,7 +72,7 @@ def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
 
 
-def inventory(process: psutil.Process, engine: RunningEngine) -> dict[str, int]:
+def inventory(process: psutil.Process, engine: ClientTestEngine) -> dict[str, int]:
     """Return what the sockets of a process tree are, by how they refuse a stranger; all are on loopback."""
     known = {port_of(engine.connect): "Spark Connect: UNAUTHENTICATED"}  # by the test of it
     found = list(listeners(process))
@@ -80,7 +80,7 @@ def inventory(process: psutil.Process, engine: RunningEngine) -> dict[str, int]:
     return dict(Counter(known.get(each.port) or kind(each) for each in found))
 
 
-def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: RunningEngine) -> None:
+def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: ClientTestEngine) -> None:
     remote = f"{engine.connect}/;token={engine.token}"
     called = python(PYTHON_FUNCTION, remote)
     assert called.stdout == "55\n", called.stderr
@@ -89,16 +89,16 @@ def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: Runnin
     assert inventory(process, engine) == expected
     sockets = {Path(path) for path in unix_sockets(process)}
     assert sockets and {path.parent for path in sockets} == {engine.home / "tmp"}
-    assert not open_to_others(engine.home / "tmp")
+    assert not is_open_to_others(engine.home / "tmp")
 
 
-def test_spark_connect_refuses_strangers(engine: RunningEngine) -> None:
+def test_spark_connect_refuses_strangers(engine: ClientTestEngine) -> None:
     for token in ("", ";token=wrong"):
         refused = python(PYTHON_FUNCTION, f"{engine.connect}/{token}")
         assert refused.returncode != 0 and "UNAUTHENTICATED" in refused.stderr
 
 
-def test_the_web_ui_of_spark_takes_the_token_as_password(engine: RunningEngine) -> None:
+def test_the_web_ui_of_spark_takes_the_token_as_password(engine: ClientTestEngine) -> None:
     [port] = [each.port for each in listeners(psutil.Process(engine.pid)) if kind(each) == "Spark web UI: 401"]
     login = base64.b64encode(f"anybody:{engine.token}".encode()).decode()
     assert page(port, f"Basic {login}") == 200
@@ -116,7 +116,7 @@ def page(port: int, authorization: str) -> int:
         return error.code
 
 
-def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: RunningEngine) -> None:
+def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngine) -> None:
     process = psutil.Process(engine.pid)
     lines = command_lines(process)
     assert sum(str(engine.home) in line for line in lines) >= 2  # the engine, and its Java
@@ -199,8 +199,8 @@ def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret:
 
 def test_the_files_of_a_cluster_are_private(members: Cluster) -> None:
     secret = members.folder / "cluster.secret"
-    assert not open_to_others(secret)
-    assert not open_to_others(members.folder / "master") and not open_to_others(members.folder / "member-0")
+    assert not is_open_to_others(secret)
+    assert not is_open_to_others(members.folder / "master") and not is_open_to_others(members.folder / "member-0")
 
 
 def environment() -> dict[str, str]:

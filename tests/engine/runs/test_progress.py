@@ -10,7 +10,7 @@ import pytest
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import measure_batch, measure_batch_job
 from jetsql.jobs.model.job import RunId
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.store.metrics import BatchMetrics
 
 RUN = RunId("0001-0000-0000-0001", 3)
 PROGRESS: dict[str, Any] = {
@@ -29,13 +29,13 @@ PROGRESS: dict[str, Any] = {
 }
 
 
-def with_source(end: object, latest: object) -> Measure:
+def with_source(end: object, latest: object) -> BatchMetrics:
     source = {"description": "d", "endOffset": end, "latestOffset": latest}
     return measure_batch(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",), LagTracker())
 
 
 def test_everything_that_is_told_is_taken() -> None:
-    assert measure_batch(RUN, PROGRESS, 9, ("a.t",), LagTracker()) == Measure(
+    assert measure_batch(RUN, PROGRESS, 9, ("a.t",), LagTracker()) == BatchMetrics(
         run=3,
         batch=7,
         time=1704067210.5,
@@ -57,10 +57,10 @@ def test_everything_that_is_told_is_taken() -> None:
 
 def test_what_is_not_told_is_not_known() -> None:
     least = {"timestamp": "2024-01-01T00:00:10.500Z", "batchId": 7}
-    assert measure_batch(RUN, least, None, (), LagTracker()) == Measure(3, 7, 1704067210.5, input_rows=0)
+    assert measure_batch(RUN, least, None, (), LagTracker()) == BatchMetrics(3, 7, 1704067210.5, input_rows=0)
     assert measure_batch(
         RUN, {**least, "processedRowsPerSecond": json.loads("NaN")}, None, (), LagTracker()
-    ) == Measure(3, 7, 1704067210.5, input_rows=0)
+    ) == BatchMetrics(3, 7, 1704067210.5, input_rows=0)
 
 
 def test_before_the_first_event_there_is_no_watermark() -> None:
@@ -110,5 +110,5 @@ def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_gre
 
 
 def test_a_batch_job_is_one_batch() -> None:
-    assert measure_batch_job(RUN, 10.0, 12.0, 8) == Measure(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
+    assert measure_batch_job(RUN, 10.0, 12.0, 8) == BatchMetrics(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
     assert measure_batch_job(RUN, 10.0, 12.0, None).input_rows is None

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def joined(sql: Sql, numbers: Source) -> Callable[[str], list[tuple[Any, ...]]]:
+def join_sentences(sql: Sql, numbers: Source) -> Callable[[str], list[tuple[Any, ...]]]:
     """Run a job over the numbers and the side table `replaced`, change the table, and return the job's history."""
     sql("CREATE TABLE replaced (id BIGINT) USING parquet")
     sql("INSERT INTO replaced SELECT id FROM range(100)")
@@ -37,8 +37,8 @@ def joined(sql: Sql, numbers: Source) -> Callable[[str], list[tuple[Any, ...]]]:
     return change
 
 
-def test_a_dropped_side_table_fails_its_job(joined: Callable[[str], list[tuple[Any, ...]]], sql: Sql) -> None:
-    history = joined("DROP TABLE replaced")
+def test_a_dropped_side_table_fails_its_job(join_sentences: Callable[[str], list[tuple[Any, ...]]], sql: Sql) -> None:
+    history = join_sentences("DROP TABLE replaced")
     assert dict(sql("DESCRIBE JOB j"))["status"] == "SUSPENDED"
     assert "[JETSQL.JOB_CHANGED]" in str(dict(sql("DESCRIBE JOB j"))["last error"])
     assert not any(row[1] == "restart wanted" or "restarted" in str(row[1]) for row in history), history
@@ -52,8 +52,8 @@ def test_a_dropped_side_table_fails_its_job(joined: Callable[[str], list[tuple[A
     ],
 )
 def test_a_replaced_side_table_is_read_anew(
-    joined: Callable[[str], list[tuple[Any, ...]]], statement: str, sql: Sql
+    join_sentences: Callable[[str], list[tuple[Any, ...]]], statement: str, sql: Sql
 ) -> None:
-    joined(statement)
+    join_sentences(statement)
     assert sql.status("j") == "RUNNING"
     assert sql.value("SELECT count(*) FROM plain") == sql.value("SELECT count(*) FROM numbers")

@@ -29,7 +29,7 @@ BEGINNINGS = [b"", PREFACE[:9], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS 
 
 @pytest.fixture(scope="module")
 def address(engine: EmbeddedEngine) -> Iterator[str]:
-    with engine.doors(EndpointSettings(), TOKEN) as addresses:
+    with engine.open_endpoints(EndpointSettings(), TOKEN) as addresses:
         yield addresses.connect
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.jobs.statements.system_tables import RELATIONS
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ def home_schema(sql: Sql) -> str:
 
 def test_the_catalogue_knows_them_as_spark_asks(sql: Sql) -> None:
     assert ("jetsql",) in sql("SHOW SCHEMAS")
-    assert {relation.name for relation in RELATIONS} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
+    assert {relation.name for relation in SYSTEM_TABLES} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
     described = {name: (kind, comment) for name, kind, comment in sql("DESCRIBE jetsql.jobs")}
     assert described["submission_time"] == ("timestamp", "when CREATE JOB made it")
     assert described["sources"][0] == "array<string>"

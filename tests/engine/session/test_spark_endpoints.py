@@ -13,17 +13,17 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.external_clients.__main__ import tried
+from tests.external_clients.__main__ import try_client
 from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, janino
-from tests.external_clients.engine import RunningEngine, jetsql, running
+from tests.external_clients.engine import ClientTestEngine, run_engine, run_jetsql
 from tests.support.strangers import half_open
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngine]:
     with ExitStack() as stack:
         with soft_limit_of_files(1024):  # what most systems start programs with
-            engine = stack.enter_context(running(tmp_path_factory.mktemp("doors")))
+            engine = stack.enter_context(run_engine(tmp_path_factory.mktemp("doors")))
         yield engine
 
 
@@ -44,36 +44,36 @@ def steps(name: str) -> set[str]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["spark-connect", "jdbc", "beeline"])
-def test_clients_of_spark_speak_jetsql(engine: RunningEngine, name: str) -> None:
+def test_clients_of_spark_speak_jetsql(engine: ClientTestEngine, name: str) -> None:
     [known] = [client for client in CLIENTS if client.name == name]
-    found = tried(Client(name, known.program), engine)
+    found = try_client(Client(name, known.program), engine)
     assert [step for step in found if not step.ok] == []
     assert steps(name) <= {step.name for step in found}
 
 
 @pytest.mark.spark
-def test_status_tells_where_the_doors_are_and_nobody_sees_the_token(engine: RunningEngine) -> None:
-    shown = jetsql(engine.home, "status").stdout
+def test_status_tells_where_the_doors_are_and_nobody_sees_the_token(engine: ClientTestEngine) -> None:
+    shown = run_jetsql(engine.home, "status").stdout
     assert engine.connect in shown and engine.thrift in shown and engine.token not in shown
     commands = command_lines(psutil.Process(engine.pid))
     assert sum(str(engine.home) in command for command in commands) >= 2  # the engine, and its Java
     assert not any(engine.token in command for command in commands)
-    settings = jetsql(engine.home, "-e", "SET").stdout
+    settings = run_jetsql(engine.home, "-e", "SET").stdout
     assert "spark.master" in settings and engine.token not in settings
 
 
 @pytest.mark.spark
-def test_connections_without_the_token_lock_nobody_out(engine: RunningEngine) -> None:
+def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine) -> None:
     """At every endpoint at once, from the address that the honest client has."""
     with ExitStack() as stack:
         for address, count in ((engine.url, 1500), (engine.thrift.removeprefix("jdbc:"), 600), (engine.connect, 1500)):
             port = urlsplit(address).port
             assert port is not None
             stack.enter_context(half_open(port, count))
-        shown = jetsql(engine.home, "-e", "SELECT 'honest'")
+        shown = run_jetsql(engine.home, "-e", "SELECT 'honest'")
         assert "honest" in shown.stdout, shown.stderr
         for name, program in (("beeline-crowded", "beeline.py"), ("connect-crowded", "spark_connect.py")):
-            assert [step for step in tried(Client(name, program), engine) if not step.ok] == []
+            assert [step for step in try_client(Client(name, program), engine) if not step.ok] == []
         files, _ = psutil.Process(engine.pid).rlimit(psutil.RLIMIT_NOFILE)
         assert files > 1024  # 256 statements at once need more
 
@@ -88,17 +88,17 @@ def command_lines(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.spark
-def test_a_flag_that_would_do_nothing_is_refused(engine: RunningEngine) -> None:
-    again = jetsql(engine.home, "start", "--thrift", "--thrift-port", "1")
+def test_a_flag_that_would_do_nothing_is_refused(engine: ClientTestEngine) -> None:
+    again = run_jetsql(engine.home, "start", "--thrift", "--thrift-port", "1")
     assert again.returncode == 2
     assert "was started without --thrift-port 1" in again.stderr
 
 
 @pytest.mark.spark
-def test_the_engine_ends_while_clients_wait(engine: RunningEngine) -> None:
+def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
     """The last one here: both clients hear of it, and neither holds the engine up."""
-    jetsql(engine.home, "-e", "CREATE TABLE t (id BIGINT) USING parquet; CREATE TABLE s (id BIGINT) USING json;")
-    jetsql(engine.home, "-e", "CREATE JOB waits AS INSERT INTO t SELECT * FROM STREAM s")
+    run_jetsql(engine.home, "-e", "CREATE TABLE t (id BIGINT) USING parquet; CREATE TABLE s (id BIGINT) USING json;")
+    run_jetsql(engine.home, "-e", "CREATE JOB waits AS INSERT INTO t SELECT * FROM STREAM s")
     environment = engine.environment("none")
     waiting = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -109,7 +109,7 @@ def test_the_engine_ends_while_clients_wait(engine: RunningEngine) -> None:
     ]
     for client in waiting:
         assert client.stdout is not None and client.stdout.readline() == "waiting\n"
-    assert jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
+    assert run_jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
     told = [client.communicate(timeout=60)[0] for client in waiting]
     assert [said[:7] for said in told] == ["ended: ", "ended: "], told
 
@@ -118,7 +118,7 @@ def test_a_port_that_is_taken_is_told_before_spark_starts(tmp_path: Path) -> Non
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         without_java = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}
-        started = jetsql(tmp_path / "home", "start", "--thrift", "--thrift-port", port, environ=without_java)
+        started = run_jetsql(tmp_path / "home", "start", "--thrift", "--thrift-port", port, environ=without_java)
     assert started.returncode == 3
     assert f"The Thrift door can't open at 127.0.0.1:{port}: Address already in use." in started.stderr
     assert "Set thrift_port to one that is free" in started.stderr

@@ -16,9 +16,9 @@ import pytest
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.output.diagnostics import Script
-from jetsql.script import Step, prepare
+from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
-from tests.support.http_server import TOKEN, Server
+from tests.support.http_server import TOKEN, RunningServer
 
 pytestmark = pytest.mark.spark
 
@@ -69,7 +69,7 @@ def test_values_that_cannot_be_shown_are_told_with_the_way_out(sql: Sql, value: 
 
 def test_a_dollar_of_a_script_is_written_twice(sql: Sql) -> None:
     [step] = prepare([Script("dollars.sql", "SELECT '$${day} ${day} $${spark.app.name}' AS text")], {"day": "Monday"})
-    assert isinstance(step, Step)
+    assert isinstance(step, PreparedStatement)
     assert sql(step.text) == [("${day} Monday ${spark.app.name}",)]
     assert list(sql.engine.session().run(step.text).rows) == [("${day} Monday ${spark.app.name}",)]
 
@@ -183,7 +183,7 @@ def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text:
 
 
 @pytest.mark.parametrize("levels", [10, 95])
-def test_parameters_within_each_other(server: Server, levels: int) -> None:
+def test_parameters_within_each_other(server: RunningServer, levels: int) -> None:
     remote = RemoteEngine(server.url, TOKEN)
     value: Any = 1
     for _ in range(levels):

@@ -22,7 +22,7 @@ from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
 from jetsql.live_rows import Live, LiveMode
 from tests.conftest import Sql, until
-from tests.support.http_server import TOKEN, serving
+from tests.support.http_server import TOKEN, run_server
 
 pytestmark = pytest.mark.spark
 
@@ -206,7 +206,7 @@ def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine
 
 def test_parameters_over_the_dbapi(stream: Sql) -> None:
     schema = stream.value("SELECT current_schema()")
-    with serving(stream.engine) as server, jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
+    with run_server(stream.engine) as server, jetsql.connect(server.url, token=TOKEN, schema=schema) as connection:
         cursor = connection.cursor()
         cursor.execute("SELECT id, at FROM STREAM numbers WHERE id > ? LIMIT ?", [5, 2])
         assert [row[0] for row in cursor.fetchall()] == [6, 7]
@@ -215,14 +215,14 @@ def test_parameters_over_the_dbapi(stream: Sql) -> None:
 
 
 def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
-    with serving(stream.engine) as server:
+    with run_server(stream.engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         remote.run(f"USE {stream.value('SELECT current_schema()')}")
         answer = remote.run("SELECT id FROM STREAM numbers", live=True)
         assert len(list(next(answer.batches).rows)) == 9
         assert len(left(stream.engine)) == 1
-        remote.leave()
-        until(lambda: left(stream.engine) == [] and len(server.door.running) == 0)
+        remote.abandon_response()
+        until(lambda: left(stream.engine) == [] and len(server.http_server.running) == 0)
         remote.close()
 
 

@@ -80,7 +80,7 @@ class Client:
 
 @contextmanager
 def thrift(engine: EmbeddedEngine, settings: EndpointSettings) -> Iterator[Endpoint]:
-    with engine.doors(settings, TOKEN) as addresses:
+    with engine.open_endpoints(settings, TOKEN) as addresses:
         yield Endpoint(engine.spark.sparkContext._jvm, int(addresses.thrift.rpartition(":")[2]))
 
 

@@ -448,7 +448,7 @@ def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
     finally:
         shop.server.start()
     assert dropped[2] == "FAILED" and "Its files could not be deleted" in str(dropped[3])
-    [failed] = [words for _, event, _, _, _, words in history if event == "clean-up failed"]
+    [failed] = [words for _, event, _, _, _, words in history if event == "cleanup failed"]
     assert "can't be reached" in failed
 
 

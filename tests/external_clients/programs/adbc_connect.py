@@ -3,7 +3,7 @@
 import os
 
 import adbc_driver_spark.dbapi
-from story import Story, said
+from story import Story, run_step
 
 address = os.environ["JETSQL_TEST_CONNECT"]
 token = os.environ["JETSQL_TEST_TOKEN"]
@@ -41,7 +41,7 @@ def wrong_token():
     raise AssertionError("came in with a wrong token")
 
 
-Story(run, explain, lambda: last).tell()
-said("arrow", arrow)
-said("wrong token", wrong_token)
+Story(run, explain, lambda: last).run_all()
+run_step("arrow", arrow)
+run_step("wrong token", wrong_token)
 connection.close()

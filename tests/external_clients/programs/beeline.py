@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pyspark
-from story import said
+from story import run_step
 
 schema = os.environ["JETSQL_TEST_SCHEMA"]
 job = f"job_{schema}"
@@ -65,7 +65,7 @@ def story() -> None:
     told = beeline(script, "-w", os.environ["JETSQL_HOME"] + "/engine.token")
     for name, (_, expected) in STEPS.items():
         part = told.partition(f"step {name}\n")[2].partition("step ")[0] if f"step {name}\n" in told else ""
-        said(name, lambda part=part, expected=expected: found(part, expected, told))
+        run_step(name, lambda part=part, expected=expected: found(part, expected, told))
 
 
 def found(part: str, expected: list[str], told: str) -> str:
@@ -81,4 +81,4 @@ def wrong_token() -> str:
 
 
 story()
-said("wrong token", wrong_token)
+run_step("wrong token", wrong_token)

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pyhive.hive as hive
-from story import said
+from story import run_step
 
 schema = os.environ["JETSQL_TEST_SCHEMA"]
 token = os.environ["JETSQL_TEST_TOKEN"]
@@ -114,4 +114,4 @@ def drop():
 
 
 for step in (table, create, models, drop):
-    said(step.__name__, step)
+    run_step(step.__name__, step)

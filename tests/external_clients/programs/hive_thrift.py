@@ -3,7 +3,7 @@
 import os
 
 import pyhive.hive as hive
-from story import Story, said
+from story import Story, run_step
 
 host, port = os.environ["JETSQL_TEST_THRIFT"].removeprefix("jdbc:hive2://").split(":")
 
@@ -36,6 +36,6 @@ def wrong_token():
     raise AssertionError("came in with a wrong token")
 
 
-Story(run, explain, lambda: last).tell()
-said("wrong token", wrong_token)
+Story(run, explain, lambda: last).run_all()
+run_step("wrong token", wrong_token)
 connection.close()

@@ -3,7 +3,7 @@
 import os
 
 from IPython.core.interactiveshell import InteractiveShell
-from story import Story, said
+from story import Story, run_step
 
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "sql")
@@ -27,5 +27,5 @@ def frame():
 
 
 story = Story(run, str, lambda: last, more=(frame,), expected=("JETSQL.JOB_NOT_FOUND",))
-story.tell()
-said("end", lambda: "")
+story.run_all()
+run_step("end", lambda: "")

@@ -4,7 +4,7 @@ import os
 
 import pandas
 import sqlalchemy
-from story import Story, said
+from story import Story, run_step
 
 engine = sqlalchemy.create_engine(os.environ["JETSQL_TEST_SQLALCHEMY"])
 connection = engine.connect()
@@ -37,6 +37,6 @@ def tables():
 
 
 story = Story(run, explain, lambda: last, more=(read_sql, tables))
-story.tell()
+story.run_all()
 connection.close()
-said("close", lambda: engine.dispose() or "")
+run_step("close", lambda: engine.dispose() or "")

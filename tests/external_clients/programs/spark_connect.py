@@ -4,7 +4,7 @@ import os
 import threading
 
 from pyspark.sql.connect.session import SparkSession
-from story import Story, said
+from story import Story, run_step
 
 address = os.environ["JETSQL_TEST_CONNECT"]
 token = os.environ["JETSQL_TEST_TOKEN"]
@@ -75,7 +75,7 @@ def stream():
 
 
 story = Story(run, explain, lambda: last, more=(cancel, isolation, stream))
-story.tell()
-said("pandas", frame)
-said("wrong token", wrong_token)
+story.run_all()
+run_step("pandas", frame)
+run_step("wrong token", wrong_token)
 session.stop()

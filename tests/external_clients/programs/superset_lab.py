@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 
-from story import said
+from story import run_step
 
 logging.disable(logging.WARNING)
 folder = tempfile.mkdtemp()
@@ -158,4 +158,4 @@ with app.test_request_context():
     db.session.commit()
     steps = (connect, table, table_in_lab, create, show, chart, suspend_resume, suspend_word, error, drop)
     for step in steps:
-        said(step.__name__, step)
+        run_step(step.__name__, step)

@@ -24,7 +24,9 @@ FULL = Cause(
     hint="Free some space there.",
 )
 UNKNOWN = Cause("something broke", batch=1)
-DAMAGED = replace(FULL, message="offsets/3 is missing", condition="JETSQL.CHECKPOINT_DAMAGED", heals=False, batch=None)
+DAMAGED = replace(
+    FULL, message="offsets/3 is missing", condition="JETSQL.CHECKPOINT_DAMAGED", retryable=False, batch=None
+)
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def failed(w: World, cause: Cause, options: dict[str, str] | None = None) -> str
     job_id = w.make("j", options or {"restartAttempts": "0"})
     w.engine.fail(job_id, cause)
     w.wait_status(job_id, Status.SUSPENDED, Status.FAILED)
-    return w.store.history(job_id)[-1].words
+    return w.store.history(job_id)[-1].message
 
 
 def test_the_history_says_what_where_and_what_to_do(w: World) -> None:
@@ -54,7 +56,7 @@ def test_the_history_says_that_a_job_failed_and_why_it_was_not_tried_again(w: Wo
     w.engine.fail(job_id, FULL)
     w.wait_status(job_id, Status.FAILED)
     newest = w.store.history(job_id)[-1]
-    assert (newest.title, newest.words) == (
+    assert (newest.event, newest.message) == (
         "failed",
         "Batch 7 failed at file:/tables/out: There is no space left: No space left on device. No restarts are allowed."
         " So the job failed. Free some space there.",
@@ -65,7 +67,7 @@ def test_the_history_tells_each_restart_until_it_recovers(w: World) -> None:
     job_id = w.make("j", {"restartAttempts": "2"})
     w.engine.fail(job_id, FULL)
     w.wait_run(job_id, 2)
-    story = [(row.title, row.words) for row in w.store.history(job_id)]
+    story = [(row.event, row.message) for row in w.store.history(job_id)]
     [error] = [words for title, words in story if title == "error"]
     assert error.endswith("No space left on device. Trying again in 0 s (restart 1 of 2).")
     assert ("retry", "Restart 1 of 2 after the error.") in story
@@ -162,15 +164,15 @@ def test_a_batch_that_succeeds_during_suspend_ends_the_error_before_it(w: World)
 def test_a_batch_of_an_earlier_run_does_not_end_a_wait_for_what_is_new(w: World) -> None:
     """WAIT FOR JOB ... UNTIL IDLE goes by these facts."""
     job_id = w.make()
-    before = w.manager.caught_up(w.job(job_id)).facts
+    before = w.manager.view_after_pending_events(w.job(job_id)).stats
     later = w.manager.clock() + 3600.0
     w.engine.tell(job_id, BatchCommitted(w.engine.run_id(job_id), 1, later, 1, 1.0, again=True))
-    again = w.manager.caught_up(w.job(job_id)).facts
-    assert (again.batch_trigger, again.batch_told) == (before.batch_trigger, before.batch_told)
-    assert again.triggers_told == before.triggers_told + 1
+    again = w.manager.view_after_pending_events(w.job(job_id)).stats
+    assert (again.batch_trigger, again.batch_trigger_number) == (before.batch_trigger, before.batch_trigger_number)
+    assert again.trigger_count == before.trigger_count + 1
     w.engine.commit(job_id, trigger_time=later)
-    newer = w.manager.caught_up(w.job(job_id)).facts
-    assert (newer.batch_trigger, newer.batch_told) == (later, before.triggers_told + 2)
+    newer = w.manager.view_after_pending_events(w.job(job_id)).stats
+    assert (newer.batch_trigger, newer.batch_trigger_number) == (later, before.trigger_count + 2)
 
 
 def test_settings_are_tried_before_anything_is_made_or_changed(w: World) -> None:
@@ -196,7 +198,7 @@ def test_a_clock_that_is_set_back_does_not_hold_up_a_restart(tmp_path: Path) -> 
         job_id = w.make()
         w.engine.fail(job_id, UNKNOWN)
         made = w.manager.view(w.job(job_id))
-        w.manager.board.wait(made, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
+        w.manager.registry.wait(made, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
         set_back.set()
         w.wait_run(job_id, 2)
         first = w.job(job_id)

@@ -15,19 +15,16 @@ from jetsql.jobs.lifecycle.engine_api import (
     RunFailed,
     RunIdle,
     RunProgressed,
-    SinkNoticed,
+    SinkNotice,
 )
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     CleanupFailed,
     DiscardVersion,
-    EngineDown,
-    EngineUp,
+    EngineStarted,
+    EngineStopping,
     Event,
-    Exported,
-    ExportFailed,
-    ExportState,
     FilesDiscarded,
     MembersChanged,
     MembersSettled,
@@ -37,6 +34,8 @@ from jetsql.jobs.lifecycle.events import (
     RetryDue,
     RunEvent,
     ScheduleRetry,
+    SnapshotFailed,
+    SnapshotFinished,
     SnapshotWritten,
     Started,
     StartFailed,
@@ -47,27 +46,28 @@ from jetsql.jobs.lifecycle.events import (
     Submit,
     Superseded,
     Suspend,
-    TrialJudged,
+    TakeSnapshot,
+    TrialProbed,
     Update,
     UpdateFailed,
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
-from jetsql.jobs.lifecycle.transitions import TABLE, step
-from jetsql.jobs.lifecycle.update import try_version
-from jetsql.jobs.model.job import Analysis, Cause, Export, Job, RunId, Status, StopGoal, Version
+from jetsql.jobs.lifecycle.transitions import TABLE, apply_event
+from jetsql.jobs.lifecycle.update import start_trial
+from jetsql.jobs.model.job import Analysis, Cause, Job, RunId, SnapshotRequest, Status, StopGoal, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import body
+from tests.support.jobs_world import body, changed
 
 NOW = StepContext(1000.0)
 RUN = RunId("1", 3)
-HURT = Cause("the disk is full", "DISK", heals=True)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+HURT = Cause("the disk is full", "DISK", retryable=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
 
 
-EXPORT = Export("9", "s")
+EXPORT = SnapshotRequest("9", "s")
 
 
 def version(checkpoint: int = 1) -> Version:
@@ -85,16 +85,17 @@ def job(
 ) -> Job:
     made = body()
     plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
-    plain = Job("1", "j", "", made, plan, 0.0, status=status, stop_goal=goal, run=3, established=True, files=True)
+    begun = Version("", made, plan, first_trigger_done=True)
+    plain = Job("1", "j", begun, 0.0, status=status, stop_goal=goal, run=3, has_files=True)
     if goal is StopGoal.EXPORT or status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
-        plain = replace(plain, export=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))
+        plain = replace(plain, snapshot_request=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))
     if goal is StopGoal.UPDATE:
-        plain = replace(plain, proposed=version())
-    return replace(plain, **changes)
+        plain = replace(plain, pending_version=version())
+    return changed(plain, **changes)
 
 
-def after(event: Event, before: Job, moment: StepContext = NOW) -> Step:
-    return step(before, event, moment)
+def after(event: Event, before: Job, context: StepContext = NOW) -> Step:
+    return apply_event(before, event, context)
 
 
 def kinds(taken: Step) -> list[str]:
@@ -108,14 +109,14 @@ EVENTS: dict[type, Event] = {
     Restart: Restart(),
     Cancel: Cancel(),
     AlterOptions: AlterOptions(job().plan, job().plan, ("restartAttempts",)),
-    ExportState: ExportState(EXPORT),
+    TakeSnapshot: TakeSnapshot(EXPORT),
     Update: Update(version(), job().plan),
     SnapshotWritten: SnapshotWritten(EXPORT, version(0), 7, 1000),
-    Exported: Exported(RUN, SnapshotWritten(EXPORT, version(0), 7, 1000)),
-    ExportFailed: ExportFailed(RUN, HURT),
+    SnapshotFinished: SnapshotFinished(RUN, SnapshotWritten(EXPORT, version(0), 7, 1000)),
+    SnapshotFailed: SnapshotFailed(RUN, HURT),
     UpdatePrepared: UpdatePrepared(RUN),
     UpdateFailed: UpdateFailed(RUN, HURT),
-    TrialJudged: TrialJudged(RUN, False),
+    TrialProbed: TrialProbed(RUN, False),
     Started: Started(RUN),
     StartFailed: StartFailed(RUN, HURT),
     Stopped: Stopped(RUN, True),
@@ -127,12 +128,12 @@ EVENTS: dict[type, Event] = {
     RunCompleted: RunCompleted(RUN),
     RunFailed: RunFailed(RUN, HURT),
     RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
-    SinkNoticed: SinkNoticed(RUN, "staged files were gone"),
+    SinkNotice: SinkNotice(RUN, "staged files were gone"),
     FilesDiscarded: FilesDiscarded(RUN),
     CleanupFailed: CleanupFailed(RUN, "Deleting", HURT),
     RetryDue: RetryDue(RUN),
-    EngineUp: EngineUp(),
-    EngineDown: EngineDown(),
+    EngineStarted: EngineStarted(),
+    EngineStopping: EngineStopping(),
     MembersChanged: MembersChanged(),
     MembersSettled: MembersSettled(),
     Superseded: Superseded(),
@@ -159,14 +160,14 @@ CELLS = {
     Restart: "S . X X . - - . - - - -",
     Cancel: "F X X X X . . X F - . .",
     AlterOptions: "- - - - - - - - P - - -",
-    ExportState: ". . . . . . . . E - - .",
+    TakeSnapshot: ". . . . . . . . E - - .",
     Update: "X X X - - - - - X - - -",
     SnapshotWritten: ". . . . . . . . . . . .",
-    Exported: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
-    ExportFailed: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    SnapshotFinished: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
+    SnapshotFailed: "~ ~ ~ ~ ~ ~ ~ ~ ~ P ~ ~",
     UpdatePrepared: "~ ~ ~ P S F E S ~ ~ ~ ~",
     UpdateFailed: "~ ~ ~ P S F E S ~ ~ ~ ~",
-    TrialJudged: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
+    TrialProbed: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
     Started: ". R . . . . . . ~ ~ ~ ~",
     StartFailed: ". N N X X X X X ~ ~ ~ ~",
     Stopped: ". ~ ~ P S F E X ~ ~ ~ ~",
@@ -178,12 +179,12 @@ CELLS = {
     RunCompleted: "C C C C C . . . ~ ~ ~ ~",
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
     RestartRequested: ". S S . . . . . ~ ~ ~ ~",
-    SinkNoticed: ". . . . . . . . . . . .",
+    SinkNotice: ". . . . . . . . . . . .",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
     CleanupFailed: ". . . . . . . . . . . .",
     RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
-    EngineUp: "S S S P S F E S . P . .",
-    EngineDown: ". N N . N . . N . . . .",
+    EngineStarted: "S S S P S F E S . P . .",
+    EngineStopping: ". N N . N . . N . . . .",
     MembersChanged: ". . . . . . . . . . . .",
     MembersSettled: ". X X . . . . . . . . .",
     Superseded: ". . . . . . . . . . . .",
@@ -206,7 +207,12 @@ STATES = [
 
 
 def shown(taken: Step) -> str:
-    letters = {Outcome.MOVED: LETTERS[taken.job.status], Outcome.KEPT: ".", Outcome.REFUSED: "-", Outcome.LATE: "~"}
+    letters = {
+        Outcome.CHANGED: LETTERS[taken.job.status],
+        Outcome.UNCHANGED: ".",
+        Outcome.REFUSED: "-",
+        Outcome.STALE: "~",
+    }
     return letters[taken.outcome]
 
 
@@ -226,7 +232,7 @@ def test_the_table_knows_every_event_and_every_status() -> None:
 @pytest.mark.parametrize("kind", get_args(RunEvent), ids=lambda kind: kind.__name__)
 def test_events_of_older_runs_are_late_everywhere(kind: type, status: Status) -> None:
     before = job(status, run=4)
-    assert after(EVENTS[kind], before) == Step(before, Outcome.LATE)
+    assert after(EVENTS[kind], before) == Step(before, Outcome.STALE)
 
 
 @pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
@@ -234,19 +240,19 @@ def test_what_is_refused_says_why_and_what_moves_is_in_the_history(kind: type) -
     for status, goal in STATES:
         taken = after(EVENTS[kind], job(status, goal))
         if taken.outcome is Outcome.REFUSED:
-            assert taken.message and not taken.actions and not taken.title
-        if taken.outcome is Outcome.MOVED:
-            assert taken.title and taken.words
-        if taken.outcome is Outcome.LATE:
+            assert taken.message and not taken.actions and not taken.history_event
+        if taken.outcome is Outcome.CHANGED:
+            assert taken.history_event and taken.history_message
+        if taken.outcome is Outcome.STALE:
             assert taken.job == job(status, goal) and not taken.actions
 
 
 def test_an_error_before_the_first_trigger_is_final() -> None:
-    fresh = job(Status.STARTING, established=False)
+    fresh = job(Status.STARTING, first_trigger_done=False)
     for event in (StartFailed(RUN, HURT), RunFailed(RUN, HURT)):
         taken = after(event, fresh)
         assert taken.job.status is Status.FAILED
-        assert (taken.job.cause, taken.job.ended) == (HURT, 1000.0)
+        assert (taken.job.cause, taken.job.end_time) == (HURT, 1000.0)
         assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
 
 
@@ -262,39 +268,39 @@ def test_retries_wait_twice_as_long_each_time_up_to_a_minute(attempts: int, dela
 
 def test_progress_forgives_attempts_and_is_told_once() -> None:
     taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), job(attempts=2, cause=HURT))
-    assert (taken.job.attempts, taken.job.cause, taken.title) == (0, None, "recovered")
-    assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).title == ""
+    assert (taken.job.attempts, taken.job.cause, taken.history_event) == (0, None, "recovered")
+    assert after(BatchCommitted(RUN, 9, 999.0, 1, 1.0), taken.job).history_event == ""
     assert after(RunIdle(RUN, 999.0), job(attempts=2, cause=HURT)).job.attempts == 2
     flowing = after(RunProgressed(RUN, 10, 5.0), job(attempts=2, cause=HURT))
-    assert (flowing.job.attempts, flowing.job.cause, flowing.title) == (2, None, "recovered")
+    assert (flowing.job.attempts, flowing.job.cause, flowing.history_event) == (2, None, "recovered")
     assert after(RunProgressed(RUN, 0, 0.0), job(attempts=2, cause=HURT)).job.cause == HURT
 
 
 def test_a_run_that_is_hindered_says_why_once_and_goes_on() -> None:
     waiting = after(RunBlocked(RUN, HURT), job())
-    assert (waiting.job.status, waiting.job.cause, waiting.title) == (Status.RUNNING, HURT, "waiting")
-    assert after(RunBlocked(RUN, HURT), waiting.job).title == ""
+    assert (waiting.job.status, waiting.job.cause, waiting.history_event) == (Status.RUNNING, HURT, "blocked")
+    assert after(RunBlocked(RUN, HURT), waiting.job).history_event == ""
     over = after(RunBlocked(RUN, None), waiting.job)
-    assert (over.job.cause, over.title) == (None, "recovered")
-    assert after(RunBlocked(RUN, None), over.job).title == ""
+    assert (over.job.cause, over.history_event) == (None, "recovered")
+    assert after(RunBlocked(RUN, None), over.job).history_event == ""
 
 
 def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
-    away = Cause("the broker can't be reached", away=True)
+    away = Cause("the broker can't be reached", external_outage=True)
     taken = after(RunFailed(RUN, away), job(attempts=3))
     assert (taken.job.status, taken.job.attempts) == (Status.NOT_RUNNING, 3)
-    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.words
-    assert "Restart" not in after(RetryDue(RUN), taken.job).words
-    assert after(RunFailed(RUN, away), job(established=False)).job.status is Status.NOT_RUNNING
+    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.history_message
+    assert "Restart" not in after(RetryDue(RUN), taken.job).history_message
+    assert after(RunFailed(RUN, away), job(first_trigger_done=False)).job.status is Status.NOT_RUNNING
     none_allowed = job(chosen={"restartAttempts": "0"})
     assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
 
 
 def test_progress_told_late_counts_and_hides_no_error() -> None:
-    suspended = job(Status.SUSPENDED, established=False, cause=HURT)
+    suspended = job(Status.SUSPENDED, first_trigger_done=False, cause=HURT)
     taken = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), suspended)
-    assert (taken.job.status, taken.job.established, taken.job.batch) == (Status.SUSPENDED, True, 8)
-    assert taken.job.cause == HURT and taken.title == "first trigger"
+    assert (taken.job.status, taken.job.version.first_trigger_done, taken.job.batch) == (Status.SUSPENDED, True, 8)
+    assert taken.job.cause == HURT and taken.history_event == "first trigger"
 
 
 @pytest.mark.parametrize(("chosen", "status"), [({}, Status.SUSPENDED), ({"suspendOnFailure": "false"}, Status.FAILED)])
@@ -315,10 +321,10 @@ def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Sta
     ],
 )
 def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:
-    changed = Cause("the view is another one", condition, heals=False)
+    changed = Cause("the view is another one", condition, retryable=False)
     taken = after(StartFailed(RUN, changed), job(Status.STARTING, chosen={"suspendOnFailure": "false"}))
     assert (taken.job.status, taken.job.cause) == (Status.SUSPENDED, changed)
-    fresh = job(Status.STARTING, established=False)
+    fresh = job(Status.STARTING, first_trigger_done=False)
     assert after(StartFailed(RUN, changed), fresh).job.status is Status.FAILED
 
 
@@ -333,7 +339,7 @@ def test_a_forced_stop_finishes_what_is_half_in_the_sink() -> None:
     assert kinds(after(Stopped(RUN, True), stopping)) == []
     forced = after(Stopped(RUN, False), stopping)
     assert kinds(forced) == ["RecoverSink"]
-    assert "by force" in forced.words
+    assert "by force" in forced.history_message
 
 
 def test_restart_and_resume_make_the_next_run() -> None:
@@ -349,13 +355,13 @@ def test_a_dropped_job_ends_as_failed_and_loses_its_files() -> None:
         (job(Status.COMPLETING, StopGoal.CANCEL), Stopped(RUN, True)),
         (job(Status.SUSPENDED), Cancel()),
         (job(Status.NOT_RUNNING), Cancel()),
-        (job(Status.COMPLETING, StopGoal.CANCEL), EngineUp()),
+        (job(Status.COMPLETING, StopGoal.CANCEL), EngineStarted()),
     ]:
         taken = after(event, before)
         assert taken.job.status is Status.FAILED
         assert taken.job.cause is not None and taken.job.cause.message == "cancelled by user"
         assert kinds(taken) == ["RecoverSink", "DiscardFiles"]
-    assert not after(FilesDiscarded(RUN), taken.job).job.files
+    assert not after(FilesDiscarded(RUN), taken.job).job.has_files
 
 
 AVAILABLE_NOW = {"trigger": "availableNow"}
@@ -363,14 +369,18 @@ AVAILABLE_NOW = {"trigger": "availableNow"}
 
 def test_jobs_that_read_what_is_there_run_again() -> None:
     done = after(RunCompleted(RUN, "2 rows wait for the watermark"), job(chosen=AVAILABLE_NOW))
-    assert (done.job.status, done.words, done.actions) == (Status.COMPLETED, "2 rows wait for the watermark", ())
+    assert (done.job.status, done.history_message, done.actions) == (
+        Status.COMPLETED,
+        "2 rows wait for the watermark",
+        (),
+    )
     for event in (Resume(), Restart()):
         again = after(event, done.job)
-        assert (again.job.status, again.job.run, again.job.ended) == (Status.STARTING, 4, None)
+        assert (again.job.status, again.job.run, again.job.end_time) == (Status.STARTING, 4, None)
     assert kinds(after(Cancel(), done.job)) == ["DiscardFiles"]
     assert kinds(after(Superseded(), done.job)) == ["DiscardFiles"]
-    assert after(Resume(), replace(done.job, files=False)).outcome is Outcome.REFUSED
-    assert after(EngineUp(), done.job).actions == ()
+    assert after(Resume(), replace(done.job, has_files=False)).outcome is Outcome.REFUSED
+    assert after(EngineStarted(), done.job).actions == ()
 
 
 def test_batch_jobs_run_once_and_start_over_when_resumed() -> None:
@@ -379,7 +389,7 @@ def test_batch_jobs_run_once_and_start_over_when_resumed() -> None:
     assert kinds(done) == ["DiscardFiles"]
     assert after(Resume(), done.job).outcome is Outcome.REFUSED
     stopped = after(Stopped(RUN, True), replace(batch, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND))
-    assert "starts over" in stopped.words
+    assert "starts over" in stopped.history_message
     assert "starts over" in after(Suspend(), stopped.job).message
 
 
@@ -395,30 +405,33 @@ def test_an_end_during_a_stop_stands_unless_the_goal_goes_beyond_it() -> None:
 
 def test_without_guarantee_suspend_and_resume_say_that_every_start_is_from_scratch() -> None:
     none = {"processingGuarantee": "none"}
-    assert "from scratch" in after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.SUSPEND, chosen=none)).words
-    assert "from scratch" in after(Resume(), job(Status.SUSPENDED, chosen=none)).words
+    assert (
+        "from scratch"
+        in after(Stopped(RUN, True), job(Status.COMPLETING, StopGoal.SUSPEND, chosen=none)).history_message
+    )
+    assert "from scratch" in after(Resume(), job(Status.SUSPENDED, chosen=none)).history_message
 
 
 def test_the_engine_comes_back() -> None:
-    taken = after(EngineUp(), job(Status.RUNNING, attempts=2))
+    taken = after(EngineStarted(), job(Status.RUNNING, attempts=2))
     assert kinds(taken) == ["RecoverSink", "StartRun"]
     assert (taken.job.run, taken.job.attempts) == (4, 0)
-    assert kinds(after(EngineUp(), job(Status.NOT_RUNNING, run=0))) == ["StartRun"]
-    assert kinds(after(EngineUp(), job(Status.FAILED))) == ["RecoverSink", "DiscardFiles"]
-    assert kinds(after(EngineUp(), job(Status.FAILED, files=False))) == []
+    assert kinds(after(EngineStarted(), job(Status.NOT_RUNNING, run=0))) == ["StartRun"]
+    assert kinds(after(EngineStarted(), job(Status.FAILED))) == ["RecoverSink", "DiscardFiles"]
+    assert kinds(after(EngineStarted(), job(Status.FAILED, has_files=False))) == []
 
 
 def test_the_engine_goes() -> None:
-    assert kinds(after(EngineDown(), job(Status.RUNNING))) == ["StopRun"]
-    assert kinds(after(EngineDown(), job(Status.COMPLETING, StopGoal.RESTART))) == []
-    assert "continues with its next start" in after(EngineDown(), job(Status.RUNNING)).words
+    assert kinds(after(EngineStopping(), job(Status.RUNNING))) == ["StopRun"]
+    assert kinds(after(EngineStopping(), job(Status.COMPLETING, StopGoal.RESTART))) == []
+    assert "continues with its next start" in after(EngineStopping(), job(Status.RUNNING)).history_message
     forced = after(Stopped(RUN, False), job(Status.NOT_RUNNING))
-    assert (forced.outcome, forced.title) == (Outcome.KEPT, "stopped")
+    assert (forced.outcome, forced.history_event) == (Outcome.UNCHANGED, "stopped")
 
 
 def on_trial(status: Status = Status.RUNNING, **changes: object) -> Job:
     """A job whose version of checkpoint 1 has not committed a batch; the one before it has checkpoint 0."""
-    return replace(try_version(replace(job(), proposed=version()), NOW).job, status=status, run=3, **changes)
+    return changed(start_trial(replace(job(), pending_version=version()), NOW).job, status=status, run=3, **changes)
 
 
 def test_an_update_runs_a_copy_until_it_has_committed() -> None:
@@ -427,12 +440,20 @@ def test_an_update_runs_a_copy_until_it_has_committed() -> None:
     copying = after(Stopped(RUN, True), asked.job)
     assert (copying.job.status, kinds(copying)) == (Status.COMPLETING, ["PrepareUpdate"])
     tried = after(UpdatePrepared(RUN), copying.job)
-    assert (tried.job.checkpoint, tried.job.body, tried.job.established) == (1, version().body, False)
-    assert tried.job.previous is not None and tried.job.previous.checkpoint == 0 and tried.job.proposed is None
+    assert (tried.job.version.checkpoint, tried.job.body, tried.job.version.first_trigger_done) == (
+        1,
+        version().body,
+        False,
+    )
+    assert (
+        tried.job.rollback_version is not None
+        and tried.job.rollback_version.checkpoint == 0
+        and tried.job.pending_version is None
+    )
     idle = after(RunIdle(RUN, 999.0), on_trial())
-    assert idle.job.previous is not None and idle.job.established
+    assert idle.job.rollback_version is not None and idle.job.version.first_trigger_done
     done = after(BatchCommitted(RUN, 8, 999.0, 1, 1.0), on_trial())
-    assert done.job.previous is None
+    assert done.job.rollback_version is None
     assert [action.version.checkpoint for action in done.actions if isinstance(action, DiscardVersion)] == [0]
 
 
@@ -444,28 +465,36 @@ def test_a_forced_stop_is_recovered_before_the_state_is_copied() -> None:
 @pytest.mark.parametrize("event", [RunFailed(RUN, HURT), StartFailed(RUN, HOPELESS)])
 def test_a_new_version_that_fails_is_undone_unless_its_batch_is_in_the_sink(event: Event) -> None:
     failed = after(event, on_trial())
-    assert (failed.job.status, kinds(failed)) == (Status.NOT_RUNNING, ["JudgeTrial"])
-    undone = after(TrialJudged(RUN, False), failed.job)
-    assert (undone.job.checkpoint, undone.job.body, undone.job.previous) == (0, job().body, None)
+    assert (failed.job.status, kinds(failed)) == (Status.NOT_RUNNING, ["ProbeTrial"])
+    undone = after(TrialProbed(RUN, False), failed.job)
+    assert (undone.job.version.checkpoint, undone.job.body, undone.job.rollback_version) == (0, job().body, None)
     assert kinds(undone) == ["DiscardVersion", "StartRun"]
-    held = after(TrialJudged(RUN, True), failed.job)
-    assert (held.job.checkpoint, held.job.previous, held.job.established) == (1, None, True)
+    held = after(TrialProbed(RUN, True), failed.job)
+    assert (held.job.version.checkpoint, held.job.rollback_version, held.job.version.first_trigger_done) == (
+        1,
+        None,
+        True,
+    )
     assert kinds(held)[0] == "DiscardVersion"
-    unknown = after(TrialJudged(RUN, None, HURT), failed.job)
-    assert unknown.job.status is Status.SUSPENDED and unknown.job.previous is not None
-    assert "can't be told" in unknown.words
+    unknown = after(TrialProbed(RUN, None, HURT), failed.job)
+    assert unknown.job.status is Status.SUSPENDED and unknown.job.rollback_version is not None
+    assert "It is unknown whether" in unknown.history_message
 
 
 def test_a_suspended_job_whose_update_fails_is_suspended_as_before() -> None:
     asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
     assert kinds(asked) == ["PrepareUpdate"]
     given_up = after(UpdateFailed(RUN, HURT), asked.job)
-    assert (given_up.job.status, given_up.job.checkpoint, kinds(given_up)) == (Status.SUSPENDED, 0, ["DiscardVersion"])
-    assert after(EngineUp(), asked.job).job.status is Status.SUSPENDED
-    assert after(EngineDown(), asked.job).job.status is Status.SUSPENDED
+    assert (given_up.job.status, given_up.job.version.checkpoint, kinds(given_up)) == (
+        Status.SUSPENDED,
+        0,
+        ["DiscardVersion"],
+    )
+    assert after(EngineStarted(), asked.job).job.status is Status.SUSPENDED
+    assert after(EngineStopping(), asked.job).job.status is Status.SUSPENDED
     tried = after(UpdatePrepared(RUN), asked.job).job
     failed = after(StartFailed(RunId("1", tried.run), HURT), tried).job
-    assert after(TrialJudged(RunId("1", tried.run), False), failed).job.status is Status.SUSPENDED
+    assert after(TrialProbed(RunId("1", tried.run), False), failed).job.status is Status.SUSPENDED
 
 
 def test_an_update_that_another_statement_overtakes_is_given_up() -> None:
@@ -473,24 +502,24 @@ def test_an_update_that_another_statement_overtakes_is_given_up() -> None:
     suspending = after(Suspend(), updating).job
     for event in (Stopped(RUN, True), UpdatePrepared(RUN), UpdateFailed(RUN, HURT)):
         taken = after(event, suspending)
-        assert (taken.job.status, taken.job.proposed) == (Status.SUSPENDED, None)
+        assert (taken.job.status, taken.job.pending_version) == (Status.SUSPENDED, None)
         assert kinds(taken) == ["DiscardVersion"]
 
 
 def test_a_new_version_goes_on_with_the_next_engine_and_keeps_the_way_back() -> None:
-    again = after(EngineUp(), on_trial())
-    assert again.job.status is Status.STARTING and again.job.previous is not None
+    again = after(EngineStarted(), on_trial())
+    assert again.job.status is Status.STARTING and again.job.rollback_version is not None
     assert after(Update(version(2), job().plan), on_trial(Status.NOT_RUNNING)).outcome is Outcome.REFUSED
 
 
 def test_when_a_version_on_trial_is_replaced_its_way_back_stays_until_the_next_one_starts() -> None:
     once_more = after(Update(version(), job().plan), on_trial())
-    assert once_more.job.previous is not None and kinds(once_more) == ["StopRun"]
+    assert once_more.job.rollback_version is not None and kinds(once_more) == ["StopRun"]
     given_up = after(UpdateFailed(RUN, HURT), after(Stopped(RUN, True), once_more.job).job)
-    assert (given_up.job.checkpoint, given_up.job.previous) == (1, once_more.job.previous)
+    assert (given_up.job.version.checkpoint, given_up.job.rollback_version) == (1, once_more.job.rollback_version)
     tried = after(UpdatePrepared(RUN), after(Stopped(RUN, True), once_more.job).job)
-    assert (tried.job.checkpoint, kinds(tried)) == (2, ["DiscardVersion", "StartRun"])
-    assert tried.job.previous is not None and tried.job.previous.checkpoint == 1
+    assert (tried.job.version.checkpoint, kinds(tried)) == (2, ["DiscardVersion", "StartRun"])
+    assert tried.job.rollback_version is not None and tried.job.rollback_version.checkpoint == 1
 
 
 def test_a_state_outlives_two_bad_versions_in_a_row() -> None:
@@ -498,8 +527,8 @@ def test_a_state_outlives_two_bad_versions_in_a_row() -> None:
     stopped = after(Stopped(RUN, True), after(Update(version(), job().plan), on_trial(batch=7)).job)
     tried = after(UpdatePrepared(RUN), stopped.job)
     failed = after(StartFailed(RunId("1", 4), HOPELESS), tried.job)
-    undone = after(TrialJudged(RunId("1", 4), False), failed.job)
-    assert (undone.job.checkpoint, undone.job.previous) == (1, None)
+    undone = after(TrialProbed(RunId("1", 4), False), failed.job)
+    assert (undone.job.version.checkpoint, undone.job.rollback_version) == (1, None)
     assert after(RunFailed(RunId("1", 5), HOPELESS), undone.job).job.status is Status.SUSPENDED
 
 
@@ -520,21 +549,21 @@ def test_no_checkpoint_gets_the_number_of_one_that_was_given_up() -> None:
     asked = after(Update(version(), job().plan), job(Status.SUSPENDED))
     given_up = after(UpdateFailed(RUN, HURT), asked.job)
     again = after(Update(version(), job().plan), given_up.job)
-    assert asked.job.proposed is not None and again.job.proposed is not None
-    assert (asked.job.proposed.checkpoint, again.job.proposed.checkpoint) == (1, 2)
+    assert asked.job.pending_version is not None and again.job.pending_version is not None
+    assert (asked.job.pending_version.checkpoint, again.job.pending_version.checkpoint) == (1, 2)
 
 
 def test_a_snapshot_is_of_what_ran_when_it_was_copied() -> None:
     """The job may have gone on to another version while it was."""
     copied = replace(version(), body=replace(version().body, text="the old one"))
     taken = after(SnapshotWritten(EXPORT, copied, 7, 1000), job())
-    assert taken.snapshot is not None and taken.snapshot.text == "the old one"
+    assert taken.snapshot is not None and taken.snapshot.statement == "the old one"
 
 
 def test_nothing_starts_while_the_engine_is_going() -> None:
     closing = StepContext(1000.0, closing=True)
     failed = after(RunFailed(RUN, HURT), on_trial()).job
-    assert after(TrialJudged(RUN, False), failed, closing) == Step(failed, Outcome.LATE)
+    assert after(TrialProbed(RUN, False), failed, closing) == Step(failed, Outcome.STALE)
     stuck = after(StopFailed(RUN, HURT), job(Status.COMPLETING, StopGoal.SUSPEND), closing)
     assert (stuck.job.status, stuck.actions) == (Status.NOT_RUNNING, ())
 
@@ -542,8 +571,8 @@ def test_nothing_starts_while_the_engine_is_going() -> None:
 def test_an_update_that_was_overtaken_leaves_nothing_behind() -> None:
     updating = job(Status.COMPLETING, StopGoal.UPDATE, chosen=AVAILABLE_NOW)
     ended = after(RunCompleted(RUN), after(Suspend(), updating).job)
-    assert (ended.job.proposed, kinds(ended)) == (None, ["DiscardVersion"])
-    assert after(EngineDown(), after(Restart(), after(Suspend(), updating).job).job).job.proposed is None
+    assert (ended.job.pending_version, kinds(ended)) == (None, ["DiscardVersion"])
+    assert after(EngineStopping(), after(Restart(), after(Suspend(), updating).job).job).job.pending_version is None
 
 
 def test_a_snapshot_of_a_running_job_changes_nothing_but_its_history() -> None:
@@ -557,11 +586,11 @@ def test_a_job_is_dropped_only_when_its_snapshot_is_whole() -> None:
     asked = after(Cancel(replace(EXPORT, then_cancel=True)), job())
     writing = after(Stopped(RUN, True), asked.job)
     assert (writing.job.status, kinds(writing)) == (Status.SUSPENDED_EXPORTING_SNAPSHOT, ["WriteSnapshot"])
-    failed = after(ExportFailed(RUN, HURT), writing.job)
-    assert (failed.job.status, failed.job.cause, failed.job.export) == (Status.SUSPENDED, HURT, None)
-    assert after(EngineUp(), writing.job).job.status is Status.SUSPENDED
-    assert writing.job.export is not None
-    done = after(Exported(RUN, SnapshotWritten(writing.job.export, version(0), 7, 1000)), writing.job)
+    failed = after(SnapshotFailed(RUN, HURT), writing.job)
+    assert (failed.job.status, failed.job.cause, failed.job.snapshot_request) == (Status.SUSPENDED, HURT, None)
+    assert after(EngineStarted(), writing.job).job.status is Status.SUSPENDED
+    assert writing.job.snapshot_request is not None
+    done = after(SnapshotFinished(RUN, SnapshotWritten(writing.job.snapshot_request, version(0), 7, 1000)), writing.job)
     assert (done.job.status, kinds(done)) == (Status.FAILED, ["RecoverSink", "DiscardFiles"])
     assert done.snapshot is not None and done.snapshot.name == "s"
     assert kinds(after(Cancel(EXPORT), job(Status.SUSPENDED))) == ["WriteSnapshot"]

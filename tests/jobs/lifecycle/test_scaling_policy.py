@@ -10,11 +10,11 @@ import pytest
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.events import (
+    AbandonUpdate,
     AlterOptions,
     Cancel,
-    EngineUp,
+    EngineStarted,
     Event,
-    GiveUpUpdate,
     MembersChanged,
     MembersSettled,
     Outcome,
@@ -29,15 +29,15 @@ from jetsql.jobs.lifecycle.events import (
     StopRun,
     Submit,
     Suspend,
-    TrialJudged,
+    TrialProbed,
     Update,
     UpdateFailed,
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle.scaling import Reaction
 from jetsql.jobs.lifecycle.step_context import StepContext
-from jetsql.jobs.lifecycle.transitions import step
-from jetsql.jobs.model.job import CANCELLED, Analysis, Export, Job, Operator, RunId, Status, StopGoal
+from jetsql.jobs.lifecycle.transitions import apply_event
+from jetsql.jobs.model.job import CANCELLED, Analysis, Job, Operator, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import HURT, RUN, STATES, job, shown, version
 from tests.support.in_memory_engine import analysis
 
@@ -53,8 +53,8 @@ def at(*members: str, closing: bool = False) -> StepContext:
     return StepContext(1000.0, closing=closing, members=frozenset(members))
 
 
-def after(event: Event, before: Job, moment: StepContext) -> Step:
-    return step(before, event, moment)
+def after(event: Event, before: Job, context: StepContext) -> Step:
+    return apply_event(before, event, context)
 
 
 def runs_on(*members: str, chosen: dict[str, str] | None = None, **changes: object) -> Job:
@@ -70,47 +70,49 @@ def runs_on(*members: str, chosen: dict[str, str] | None = None, **changes: obje
         ({}, analysis(), Reaction.RESTART, Reaction.RESTART),
         (NONE, analysis(), Reaction.RESTART, Reaction.RESTART),
         (AVAILABLE_NOW, analysis(), Reaction.RESTART, Reaction.RESTART),
-        (OFF, analysis(), Reaction.SUSPEND, Reaction.GO_ON),
-        ({**OFF, "processingGuarantee": "atLeastOnce"}, analysis(), Reaction.SUSPEND, Reaction.GO_ON),
-        ({**OFF, **NONE}, analysis(), Reaction.FAIL, Reaction.GO_ON),
-        ({}, BATCH, Reaction.GO_ON, Reaction.GO_ON),
-        (OFF, BATCH, Reaction.SUSPEND, Reaction.GO_ON),
+        (OFF, analysis(), Reaction.SUSPEND, Reaction.CONTINUE),
+        ({**OFF, "processingGuarantee": "atLeastOnce"}, analysis(), Reaction.SUSPEND, Reaction.CONTINUE),
+        ({**OFF, **NONE}, analysis(), Reaction.FAIL, Reaction.CONTINUE),
+        ({}, BATCH, Reaction.CONTINUE, Reaction.CONTINUE),
+        (OFF, BATCH, Reaction.SUSPEND, Reaction.CONTINUE),
     ],
 )
 def test_each_cell_of_the_table(chosen: dict[str, str], of: Analysis, lost: Reaction, joined: Reaction) -> None:
     made = job(of=of, chosen=chosen)
-    assert scaling.on_loss(made, 1) is lost
-    assert scaling.on_growth(made.plan) is joined
+    assert scaling.react_to_loss(made, 1) is lost
+    assert scaling.react_to_growth(made.plan) is joined
 
 
 def test_a_batch_job_does_not_go_on_without_the_members_that_it_needs() -> None:
-    assert scaling.on_loss(job(of=BATCH), 0) is Reaction.RESTART
+    assert scaling.react_to_loss(job(of=BATCH), 0) is Reaction.RESTART
     protected = job(of=BATCH, chosen=PROTECTED, quorum=2)
-    assert scaling.on_loss(protected, 2) is Reaction.GO_ON
-    assert scaling.on_loss(protected, 1) is Reaction.RESTART
+    assert scaling.react_to_loss(protected, 2) is Reaction.CONTINUE
+    assert scaling.react_to_loss(protected, 1) is Reaction.RESTART
 
 
 @pytest.mark.parametrize(("there", "quorum"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (10, 6)])
 def test_a_quorum_is_more_than_half(there: int, quorum: int) -> None:
-    assert scaling.quorum(job(chosen=PROTECTED).plan, there) == quorum
-    assert scaling.quorum(job().plan, there) == 0
+    assert scaling.initial_quorum(job(chosen=PROTECTED).plan, there) == quorum
+    assert scaling.initial_quorum(job().plan, there) == 0
 
 
 def test_what_is_missing_is_said() -> None:
     protected = job(chosen=PROTECTED, quorum=3)
-    assert scaling.waiting_words(protected, 3) == scaling.waiting_words(job(), 1) == ""
-    assert "1 is there and it needs 3 (splitBrainProtectionEnabled), so 2 are missing" in scaling.waiting_words(
-        protected, 1
+    assert scaling.describe_missing_members(protected, 3) == scaling.describe_missing_members(job(), 1) == ""
+    assert (
+        "1 is there and it needs 3 (splitBrainProtectionEnabled), so 2 are missing"
+        in scaling.describe_missing_members(protected, 1)
     )
-    assert "2 are there and it needs 3 (splitBrainProtectionEnabled), so 1 is missing" in scaling.waiting_words(
-        protected, 2
+    assert (
+        "2 are there and it needs 3 (splitBrainProtectionEnabled), so 1 is missing"
+        in scaling.describe_missing_members(protected, 2)
     )
-    assert "none is there" in scaling.waiting_words(job(), 0)
+    assert "none is there" in scaling.describe_missing_members(job(), 0)
 
 
 def test_members_are_named_in_their_order() -> None:
-    assert scaling.growth(["3"]).message.startswith("Member 3 is new")
-    assert scaling.growth(["10", "9", "2"]).message.startswith("Members 2, 9 and 10 are new")
+    assert scaling.growth_cause(["3"]).message.startswith("Member 3 is new")
+    assert scaling.growth_cause(["10", "9", "2"]).message.startswith("Members 2, 9 and 10 are new")
 
 
 # --- the cells -------------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_a_loss_in_every_status(reaction: str) -> None:
     assert " ".join(map(shown, steps)) == cells
     for taken in steps[1:3]:
         assert taken.job.stop_goal is GOALS[reaction] and taken.actions == (StopRun(taken.job),)
-        assert taken.job.stop_cause is not None and taken.words.startswith("Member 2 is gone")
+        assert taken.job.stop_cause is not None and taken.history_message.startswith("Member 2 is gone")
 
 
 @pytest.mark.parametrize(
@@ -146,21 +148,24 @@ def test_growth_in_every_status(chosen: dict[str, str], cells: str) -> None:
     assert " ".join(shown(grown(status, goal)) for status, goal in STATES) == cells
     for status, goal in STATES:
         before = job(status, goal, chosen=chosen, members=("1",))
-        assert after(MembersChanged(), before, at("1", "2")) == Step(before, Outcome.KEPT)
+        assert after(MembersChanged(), before, at("1", "2")) == Step(before, Outcome.UNCHANGED)
 
 
 def test_growth_raises_the_quorum_in_every_status_that_is_not_final() -> None:
     for status, goal in STATES:
         before = job(status, goal, chosen={**OFF, **PROTECTED}, members=("1",), quorum=1)
         taken = after(MembersSettled(), before, at("1", "2", "3"))
-        assert taken.job.quorum == (1 if status.final else 2)
-        assert bool(taken.title) is not status.final
+        assert taken.job.quorum == (1 if status.is_final else 2)
+        assert bool(taken.history_event) is not status.is_final
 
 
 def test_growth_that_restarts_a_job_tells_its_quorum_too() -> None:
     taken = after(MembersSettled(), runs_on("1", chosen=PROTECTED, quorum=1), at("1", "2", "3"))
     assert (taken.job.stop_goal, taken.job.quorum) == (StopGoal.RESTART, 2)
-    assert taken.words.startswith("Members 2 and 3 are new") and "needs 2 members from now on" in taken.words
+    assert (
+        taken.history_message.startswith("Members 2 and 3 are new")
+        and "needs 2 members from now on" in taken.history_message
+    )
 
 
 def test_a_quorum_is_never_lowered_but_by_alter() -> None:
@@ -176,21 +181,21 @@ def test_a_quorum_is_never_lowered_but_by_alter() -> None:
 
 
 def test_a_quorum_is_worked_out_when_the_job_is_made_or_first_started_with_it() -> None:
-    fresh = job(Status.NOT_RUNNING, chosen=PROTECTED, run=0, established=False, files=False)
+    fresh = job(Status.NOT_RUNNING, chosen=PROTECTED, run=0, first_trigger_done=False, has_files=False)
     made = after(Submit(), fresh, at("1", "2", "3"))
     assert (made.job.status, made.job.quorum, made.job.members) == (Status.STARTING, 2, ("1", "2", "3"))
     of_older_release = job(chosen=PROTECTED)
-    assert after(EngineUp(), of_older_release, at("1", "2")).job.quorum == 2
+    assert after(EngineStarted(), of_older_release, at("1", "2")).job.quorum == 2
 
 
 def test_several_losses_in_one_moment_are_one_restart() -> None:
     first = after(MembersChanged(), runs_on("1", "2", "3"), at("1", "2"))
     second = after(MembersChanged(), first.job, at("1"))
-    assert second == Step(first.job, Outcome.KEPT)
+    assert second == Step(first.job, Outcome.UNCHANGED)
     again = after(Stopped(RUN, True), second.job, at("1"))
     assert (again.job.status, again.job.members, again.job.stop_cause) == (Status.STARTING, ("1",), None)
     assert again.actions == (StartRun(again.job),)
-    assert after(MembersChanged(), again.job, at("1")).outcome is Outcome.KEPT
+    assert after(MembersChanged(), again.job, at("1")).outcome is Outcome.UNCHANGED
 
 
 def test_a_loss_that_is_told_after_the_failure_it_caused() -> None:
@@ -198,18 +203,18 @@ def test_a_loss_that_is_told_after_the_failure_it_caused() -> None:
     told = after(MembersChanged(), failed, at("1"))
     assert told.job.status is Status.SUSPENDED and told.job.cause is not None
     assert told.job.cause.condition == "JETSQL.MEMBER_LOST"
-    assert after(RetryDue(RUN), told.job, at("1")).outcome is Outcome.LATE
+    assert after(RetryDue(RUN), told.job, at("1")).outcome is Outcome.STALE
     restarting = after(RunFailed(RUN, HURT), runs_on("1", "2"), at("1")).job
-    assert after(MembersChanged(), restarting, at("1")) == Step(restarting, Outcome.KEPT)
+    assert after(MembersChanged(), restarting, at("1")) == Step(restarting, Outcome.UNCHANGED)
 
 
 def test_a_member_that_came_after_the_run_began_is_no_loss() -> None:
-    assert after(MembersChanged(), runs_on("1"), at("1", "2")).outcome is Outcome.KEPT
-    assert after(MembersChanged(), runs_on("1"), at("1")).outcome is Outcome.KEPT
+    assert after(MembersChanged(), runs_on("1"), at("1", "2")).outcome is Outcome.UNCHANGED
+    assert after(MembersChanged(), runs_on("1"), at("1")).outcome is Outcome.UNCHANGED
 
 
 def test_a_run_that_began_since_the_growth_is_not_restarted() -> None:
-    assert after(MembersSettled(), runs_on("1", "2"), at("1", "2")).outcome is Outcome.KEPT
+    assert after(MembersSettled(), runs_on("1", "2"), at("1", "2")).outcome is Outcome.UNCHANGED
 
 
 def test_a_lost_member_suspends_with_that_cause() -> None:
@@ -218,8 +223,8 @@ def test_a_lost_member_suspends_with_that_cause() -> None:
     done = after(Stopped(RUN, True), committed, at("1"))
     assert done.job.status is Status.SUSPENDED and done.job.cause is not None
     assert done.job.cause.condition == "JETSQL.MEMBER_LOST"
-    assert "Member 2 is gone" in done.words and "RESUME JOB" in done.words
-    assert after(EngineUp(), stopping, at("1")).job.cause == done.job.cause
+    assert "Member 2 is gone" in done.history_message and "RESUME JOB" in done.history_message
+    assert after(EngineStarted(), stopping, at("1")).job.cause == done.job.cause
     resumed = after(Resume(), done.job, at("1"))
     assert (resumed.job.status, resumed.job.cause, resumed.job.members) == (Status.STARTING, None, ("1",))
 
@@ -227,10 +232,10 @@ def test_a_lost_member_suspends_with_that_cause() -> None:
 def test_a_lost_member_fails_a_job_without_guarantee() -> None:
     stopping = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1")).job
     done = after(Stopped(RUN, True), stopping, at("1"))
-    assert done.job.status is Status.FAILED and done.job.ended == 1000.0
+    assert done.job.status is Status.FAILED and done.job.end_time == 1000.0
     assert done.job.cause is not None and done.job.cause.condition == "JETSQL.MEMBER_LOST"
     assert [type(action).__name__ for action in done.actions] == ["RecoverSink", "DiscardFiles"]
-    assert after(EngineUp(), stopping, at("1")).job.status is Status.FAILED
+    assert after(EngineStarted(), stopping, at("1")).job.status is Status.FAILED
 
 
 @pytest.mark.parametrize(
@@ -240,13 +245,13 @@ def test_a_lost_member_fails_a_job_without_guarantee() -> None:
         (Resume(), StopGoal.RESTART),
         (Restart(), StopGoal.RESTART),
         (Cancel(), StopGoal.CANCEL),
-        (Cancel(Export("9", "s")), StopGoal.EXPORT),
+        (Cancel(SnapshotRequest("9", "s")), StopGoal.EXPORT),
     ],
 )
 def test_users_come_between_a_stop_that_nobody_asked_for(event: Event, goal: StopGoal) -> None:
     stopping = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1")).job
     asked = after(event, stopping, at("1"))
-    assert asked.outcome is Outcome.MOVED
+    assert asked.outcome is Outcome.CHANGED
     assert (asked.job.stop_goal, asked.job.stop_cause) == (goal, None)
     done = after(Stopped(RUN, True), asked.job, at("1")).job
     assert done.cause is None or done.cause == CANCELLED
@@ -281,21 +286,21 @@ def test_a_run_that_can_not_be_stopped_goes_on() -> None:
 
 
 def test_a_version_on_trial_stays_on_trial() -> None:
-    trial = replace(runs_on("1", "2"), previous=version())
+    trial = replace(runs_on("1", "2"), rollback_version=version())
     again = after(Stopped(RUN, True), after(MembersChanged(), trial, at("1")).job, at("1")).job
-    assert (again.status, again.previous) == (Status.STARTING, trial.previous)
+    assert (again.status, again.rollback_version) == (Status.STARTING, trial.rollback_version)
 
 
 def test_nothing_happens_while_the_engine_closes() -> None:
-    waiting = job(Status.NOT_RUNNING, waiting=True)
+    waiting = job(Status.NOT_RUNNING, waiting_for_members=True)
     for event in (MembersChanged(), MembersSettled()):
         for before in (runs_on("1", "2"), waiting):
-            assert after(event, before, at("3", closing=True)) == Step(before, Outcome.KEPT)
+            assert after(event, before, at("3", closing=True)) == Step(before, Outcome.UNCHANGED)
 
 
 # --- waiting for members ---------------------------------------------------------------------------------------------
 
-WAITING = job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, waiting=True)
+WAITING = job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, waiting_for_members=True)
 SHORT = at("1")
 
 
@@ -306,52 +311,56 @@ SHORT = at("1")
         (Resume(), job(Status.SUSPENDED, chosen=PROTECTED, quorum=2)),
         (Resume(), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
         (Restart(), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
-        (Resume(), job(Status.COMPLETED, chosen={**PROTECTED, **AVAILABLE_NOW}, quorum=2, ended=1.0)),
+        (Resume(), job(Status.COMPLETED, chosen={**PROTECTED, **AVAILABLE_NOW}, quorum=2, end_time=1.0)),
         (RetryDue(RUN), job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, attempts=1)),
         (Stopped(RUN, True), job(Status.COMPLETING, StopGoal.RESTART, chosen=PROTECTED, quorum=2)),
-        (EngineUp(), job(Status.RUNNING, chosen=PROTECTED, quorum=2)),
-        (EngineUp(), WAITING),
+        (EngineStarted(), job(Status.RUNNING, chosen=PROTECTED, quorum=2)),
+        (EngineStarted(), WAITING),
         (UpdatePrepared(RUN), job(Status.COMPLETING, StopGoal.RESTART, chosen=PROTECTED, quorum=2)),
-        (TrialJudged(RUN, False), replace(WAITING, previous=version(), cause=HURT, waiting=False)),
+        (TrialProbed(RUN, False), replace(WAITING, rollback_version=version(), cause=HURT, waiting_for_members=False)),
     ],
     ids=lambda each: type(each).__name__ if not isinstance(each, Job) else each.status.value,
 )
 def test_no_start_below_the_quorum(event: Event, before: Job) -> None:
-    if isinstance(event, TrialJudged):  # its old version is the one that is protected
-        before = replace(before, previous=replace(version(), plan=before.plan))
+    if isinstance(event, TrialProbed):  # its old version is the one that is protected
+        before = replace(before, rollback_version=replace(version(), plan=before.plan))
     taken = after(event, before, SHORT)
-    assert (taken.job.status, taken.job.waiting, taken.job.run) == (Status.NOT_RUNNING, True, before.run)
+    assert (taken.job.status, taken.job.waiting_for_members, taken.job.run) == (Status.NOT_RUNNING, True, before.run)
     assert not any(isinstance(action, StartRun) for action in taken.actions)
-    assert taken.title and "1 is there and it needs 2" in taken.words
+    assert taken.history_event and "1 is available and the job needs 2" in taken.history_message
     started = after(MembersChanged(), taken.job, at("1", "2"))
-    assert (started.job.status, started.job.waiting, started.job.run) == (Status.STARTING, False, before.run + 1)
+    assert (started.job.status, started.job.waiting_for_members, started.job.run) == (
+        Status.STARTING,
+        False,
+        before.run + 1,
+    )
 
 
 def test_a_new_version_waits_too() -> None:
-    updating = job(Status.COMPLETING, StopGoal.UPDATE, proposed=replace(version(), plan=WAITING.plan), quorum=2)
+    updating = job(Status.COMPLETING, StopGoal.UPDATE, pending_version=replace(version(), plan=WAITING.plan), quorum=2)
     taken = after(UpdatePrepared(RUN), updating, SHORT)
-    assert (taken.job.status, taken.job.waiting) == (Status.NOT_RUNNING, True)
-    assert taken.job.previous is not None
+    assert (taken.job.status, taken.job.waiting_for_members) == (Status.NOT_RUNNING, True)
+    assert taken.job.rollback_version is not None
     again = after(Update(version(), taken.job.plan), taken.job, SHORT)
-    assert (again.job.stop_goal, again.job.waiting) == (StopGoal.UPDATE, False)
+    assert (again.job.stop_goal, again.job.waiting_for_members) == (StopGoal.UPDATE, False)
 
 
 def test_what_else_comes_to_a_job_that_waits() -> None:
-    assert after(MembersChanged(), WAITING, SHORT) == Step(WAITING, Outcome.KEPT)
-    assert after(RetryDue(RUN), WAITING, at("1", "2")) == Step(WAITING, Outcome.KEPT)
+    assert after(MembersChanged(), WAITING, SHORT) == Step(WAITING, Outcome.UNCHANGED)
+    assert after(RetryDue(RUN), WAITING, at("1", "2")) == Step(WAITING, Outcome.UNCHANGED)
     for event in (Resume(), Restart()):
         told = after(event, WAITING, SHORT)
-        assert told.outcome is Outcome.KEPT and "1 is missing" in told.message
+        assert told.outcome is Outcome.UNCHANGED and "1 is missing" in told.message
     suspended = after(Suspend(), WAITING, SHORT).job
-    assert (suspended.status, suspended.waiting) == (Status.SUSPENDED, False)
+    assert (suspended.status, suspended.waiting_for_members) == (Status.SUSPENDED, False)
     dropped = after(Cancel(), WAITING, SHORT).job
-    assert (dropped.status, dropped.waiting) == (Status.FAILED, False)
+    assert (dropped.status, dropped.waiting_for_members) == (Status.FAILED, False)
     assert after(RunFailed(RUN, HURT), WAITING, SHORT).job == WAITING
 
 
 def test_without_any_member_every_job_waits() -> None:
-    waiting = after(EngineUp(), job(), at()).job
-    assert (waiting.status, waiting.waiting) == (Status.NOT_RUNNING, True)
+    waiting = after(EngineStarted(), job(), at()).job
+    assert (waiting.status, waiting.waiting_for_members) == (Status.NOT_RUNNING, True)
     assert after(MembersChanged(), waiting, SHORT).job.status is Status.STARTING
 
 
@@ -380,84 +389,101 @@ CHOSEN = {"spark.sql.shuffle.partitions": "3"}
 def test_state_is_spread_over_more_cores_where_that_helps(
     of: Analysis, chosen: dict[str, str], cores: int, over: int | None
 ) -> None:
-    assert scaling.wider(job(of=of, chosen=chosen, defaults=CUT), cores) == over
-    assert scaling.wider(job(of=of, chosen=chosen), cores) is None
-    told = scaling.uncut_words(job(of=of, chosen=chosen, defaults=CUT), cores)
+    assert scaling.rescaled_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores) == over
+    assert scaling.rescaled_partitions(job(of=of, chosen=chosen), cores) is None
+    told = scaling.describe_fixed_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores)
     assert ("stays in 2 partitions" in told) is (of is LIMITED)
 
 
 @pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
 def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> None:
-    before = job(of=COUNTS, defaults=CUT, members=("1",), attempts=2)
-    moment = replace(at("1", "2"), cores=4)
-    taken = after(event, before, moment)
+    before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
+    context = replace(at("1", "2"), cores=4)
+    taken = after(event, before, context)
     assert (taken.job.status, taken.job.stop_goal) == (Status.COMPLETING, StopGoal.UPDATE)
     assert taken.actions == (StopRun(taken.job),)
-    assert "its state is spread over 4 partitions" in taken.words
-    assert taken.words.startswith("Member 2 is new") is isinstance(event, MembersSettled)
-    proposed = taken.job.proposed
-    assert proposed is not None and proposed.defaults == {"spark.sql.shuffle.partitions": "4"}
-    assert (proposed.plan, proposed.text, proposed.checkpoint) == (before.plan, before.text, 1)
+    assert "its state is spread over 4 partitions" in taken.history_message
+    assert taken.history_message.startswith("Member 2 is new") is isinstance(event, MembersSettled)
+    proposed = taken.job.pending_version
+    assert proposed is not None and proposed.session_defaults == {"spark.sql.shuffle.partitions": "4"}
+    assert (proposed.plan, proposed.statement, proposed.checkpoint) == (before.plan, before.version.statement, 1)
 
-    assert "replaced" not in after(Resume(), taken.job, moment).message
-    stopped = after(Stopped(RUN, True), taken.job, moment)
+    assert "replaced" not in after(Resume(), taken.job, context).message
+    stopped = after(Stopped(RUN, True), taken.job, context)
     assert isinstance(stopped.actions[-1], PrepareUpdate)
-    spread = after(UpdatePrepared(RUN), stopped.job, moment)
-    assert (spread.job.status, spread.title, spread.job.attempts) == (Status.STARTING, "restarted", 2)
-    assert (spread.job.defaults, spread.job.checkpoint) == ({"spark.sql.shuffle.partitions": "4"}, 1)
-    assert spread.job.previous is not None and spread.job.members == ("1", "2")
-    committed = after(BatchCommitted(RunId(spread.job.id, spread.job.run), 5, 0.0, 1, 1.0), spread.job, moment)
-    assert (committed.title, committed.job.previous) == ("state spread", None)
+    spread = after(UpdatePrepared(RUN), stopped.job, context)
+    assert (spread.job.status, spread.history_event, spread.job.attempts) == (Status.STARTING, "restarted", 2)
+    assert (spread.job.version.session_defaults, spread.job.version.checkpoint) == (
+        {"spark.sql.shuffle.partitions": "4"},
+        1,
+    )
+    assert spread.job.rollback_version is not None and spread.job.members == ("1", "2")
+    committed = after(BatchCommitted(RunId(spread.job.id, spread.job.run), 5, 0.0, 1, 1.0), spread.job, context)
+    assert (committed.history_event, committed.job.rollback_version) == ("state rescaled", None)
 
 
 def test_a_limit_stays_cut_and_that_is_said() -> None:
-    taken = after(MembersSettled(), job(of=LIMITED, defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4))
-    assert taken.job.stop_goal is StopGoal.RESTART and "can't be spread over others" in taken.words
+    taken = after(
+        MembersSettled(), job(of=LIMITED, session_defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4)
+    )
+    assert taken.job.stop_goal is StopGoal.RESTART and "can't be spread over others" in taken.history_message
 
 
 def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_the_same() -> None:
-    moment = replace(at("1", "2"), cores=4)
-    before = job(of=COUNTS, defaults=CUT, members=("1",))
-    stopped = after(Stopped(RUN, True), after(Restart(), before, moment).job, moment)
-    failed = after(UpdateFailed(RUN, HURT), stopped.job, moment)
-    assert (failed.job.status, failed.job.defaults, failed.job.checkpoint) == (Status.STARTING, CUT, 0)
-    assert failed.job.cause is None and "stays as it is" in failed.words
-    died = after(EngineUp(), stopped.job, moment)
-    assert (died.job.status, died.job.defaults, died.job.proposed) == (Status.STARTING, CUT, None)
+    context = replace(at("1", "2"), cores=4)
+    before = job(of=COUNTS, session_defaults=CUT, members=("1",))
+    stopped = after(Stopped(RUN, True), after(Restart(), before, context).job, context)
+    failed = after(UpdateFailed(RUN, HURT), stopped.job, context)
+    assert (failed.job.status, failed.job.version.session_defaults, failed.job.version.checkpoint) == (
+        Status.STARTING,
+        CUT,
+        0,
+    )
+    assert failed.job.cause is None and "stays as it is" in failed.history_message
+    died = after(EngineStarted(), stopped.job, context)
+    assert (died.job.status, died.job.version.session_defaults, died.job.pending_version) == (
+        Status.STARTING,
+        CUT,
+        None,
+    )
 
 
 def test_a_job_that_fails_with_its_spread_state_goes_on_with_the_old_one() -> None:
-    moment = replace(at("1", "2"), cores=4)
-    asked = after(Restart(), job(of=COUNTS, defaults=CUT, members=("1",)), moment)
-    spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, moment).job, moment).job
+    context = replace(at("1", "2"), cores=4)
+    asked = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context)
+    spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, context).job, context).job
     run = RunId(spread.id, spread.run)
-    failed = after(RunFailed(run, HURT), spread, moment)
-    assert "It failed with its spread state" in failed.words
-    back = after(TrialJudged(run, False), failed.job, moment)
-    assert (back.title, back.job.status, back.job.defaults, back.job.checkpoint) == (
+    failed = after(RunFailed(run, HURT), spread, context)
+    assert "It failed with its spread state" in failed.history_message
+    back = after(TrialProbed(run, False), failed.job, context)
+    assert (back.history_event, back.job.status, back.job.version.session_defaults, back.job.version.checkpoint) == (
         "restarted", Status.STARTING, CUT, 0,
     )  # fmt: skip
 
 
 def test_a_job_is_suspended_and_replaced_while_its_state_is_spread() -> None:
-    moment = replace(at("1", "2"), cores=4)
-    widening = after(Restart(), job(of=COUNTS, defaults=CUT, members=("1",)), moment).job
-    assert after(Suspend(), widening, moment).job.stop_goal is StopGoal.SUSPEND
-    refused = after(Update(version(), widening.plan), widening, moment)
+    context = replace(at("1", "2"), cores=4)
+    widening = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context).job
+    assert after(Suspend(), widening, context).job.stop_goal is StopGoal.SUSPEND
+    refused = after(Update(version(), widening.plan), widening, context)
     assert refused.outcome is Outcome.REFUSED and "its state spread over more cores" in refused.message
 
 
 def test_state_is_not_spread_when_nobody_is_left_to_do_it() -> None:
-    before = job(of=COUNTS, defaults=CUT, members=("1",), attempts=2)
-    moment = replace(at("1", "2"), cores=4)
-    stopping = after(Restart(), before, moment).job
-    copying = after(Stopped(RUN, True), stopping, moment).job
+    before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
+    context = replace(at("1", "2"), cores=4)
+    stopping = after(Restart(), before, context).job
+    copying = after(Stopped(RUN, True), stopping, context).job
     for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, HURT))):
-        assert after(MembersChanged(), widening, at("2")).outcome is Outcome.KEPT
+        assert after(MembersChanged(), widening, at("2")).outcome is Outcome.UNCHANGED
         alone = after(MembersChanged(), widening, at())
-        assert alone.title == "member lost" and "No member is left" in alone.words
-        assert alone.actions == (GiveUpUpdate(alone.job),)
+        assert alone.history_event == "member lost" and "No member is left" in alone.history_message
+        assert alone.actions == (AbandonUpdate(alone.job),)
         waiting = after(done, alone.job, at())
-        assert (waiting.job.status, waiting.job.waiting) == (Status.NOT_RUNNING, True)
-        assert (waiting.job.defaults, waiting.job.proposed, waiting.job.attempts) == (CUT, None, 2)
-        assert "It waits for a member" in waiting.words
+        assert (waiting.job.status, waiting.job.waiting_for_members) == (Status.NOT_RUNNING, True)
+        assert (waiting.job.version.session_defaults, waiting.job.pending_version, waiting.job.attempts) == (
+            CUT,
+            None,
+            2,
+        )
+        assert "Waiting for an executor" in waiting.history_message

@@ -10,7 +10,7 @@ import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.managed_engine import Managed
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
@@ -20,7 +20,7 @@ NEW = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT * FROM STREAM src WHERE
 @dataclass
 class Bench:
     engine: Managed
-    server: Server
+    server: RunningServer
     remote: RemoteEngine
 
     def cancelled(self, text: str, at: str) -> None:
@@ -52,7 +52,7 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     engine = Managed(tmp_path)
-    with serving(engine) as server:
+    with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         yield Bench(engine, server, remote)
         remote.close()

@@ -68,7 +68,7 @@ def test_who_loses_the_race_to_make_a_job_is_answered_as_if_it_had_been_there(
     else:
         assert w.said(other)[0] == "RUNNING"
     [job] = w.store.live_jobs()
-    assert ("SELECT a" in job.text, job.run) == ((True, 2) if "REPLACE" in beginning else (False, 1))
+    assert ("SELECT a" in job.version.statement, job.run) == ((True, 2) if "REPLACE" in beginning else (False, 1))
 
 
 def test_a_job_that_ends_before_it_is_replaced_is_made_anew(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,18 +101,18 @@ def test_a_snapshot_that_came_to_be_counts_though_it_is_dropped_since(
 ) -> None:
     w.make()
     w.sql("SUSPEND JOB j")
-    real = w.manager.board.wait
+    real = w.manager.registry.wait
 
     def wait(*args: Any) -> Any:
         after = real(*args)
-        monkeypatch.setattr(w.manager.board, "wait", real)
+        monkeypatch.setattr(w.manager.registry, "wait", real)
         w.sql("DROP SNAPSHOT s")
         if text.startswith("CREATE"):
             w.engine.copy_errors = [OSError("disk full")]
             w.refused("CREATE SNAPSHOT t FOR JOB j")
         return after
 
-    monkeypatch.setattr(w.manager.board, "wait", wait)
+    monkeypatch.setattr(w.manager.registry, "wait", wait)
     assert "Snapshot s holds the state as of batch 0" in str(w.said(text)[1])
 
 
@@ -120,16 +120,16 @@ def test_a_snapshot_that_failed_is_told_with_its_own_cause(w: World, monkeypatch
     w.make()
     w.sql("SUSPEND JOB j")
     w.engine.copy_errors = [OSError("disk full"), OSError("no rights")]
-    real = w.manager.board.wait
+    real = w.manager.registry.wait
 
     def wait(*args: Any) -> Any:
         after = real(*args)
-        monkeypatch.setattr(w.manager.board, "wait", real)
+        monkeypatch.setattr(w.manager.registry, "wait", real)
         assert "no rights" in w.refused("CREATE SNAPSHOT t FOR JOB j").message
         w.sql("RESUME JOB j")
         return after
 
-    monkeypatch.setattr(w.manager.board, "wait", wait)
+    monkeypatch.setattr(w.manager.registry, "wait", wait)
     assert "disk full" in w.refused("CREATE SNAPSHOT s FOR JOB j").message
 
 
@@ -195,8 +195,8 @@ def test_a_snapshot_that_goes_before_a_job_is_made_of_it(
 def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """What became of the snapshot is known a moment before the job is shown as it is then."""
     w.make()
-    board = w.manager.board
-    tell, wait = w.manager.snapshot_names.tell, board.wait
+    board = w.manager.registry
+    tell, wait = w.manager.snapshot_names.finish, board.wait
     told, looked = Event(), Event()
 
     def watched_wait(view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
@@ -215,5 +215,5 @@ def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: 
         assert looked.wait(20)
 
     monkeypatch.setattr(board, "wait", watched_wait)
-    monkeypatch.setattr(w.manager.snapshot_names, "tell", tell_and_let_look)
+    monkeypatch.setattr(w.manager.snapshot_names, "finish", tell_and_let_look)
     assert w.said("DROP JOB j WITH SNAPSHOT s")[0] == "FAILED"

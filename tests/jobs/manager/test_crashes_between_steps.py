@@ -1,7 +1,6 @@
 """Killed with -9 before a step is stored, and after it and before what it says is done: each step that has a place.
 
-Over the engine's twin in memory, so that each is a second's matter; with Spark some of them are in `test_crashes`, and
-all of them in `make faults`.
+The engine is in memory, so that each takes a second; `make faults` does the same with Spark.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "submitted": (MAKE,),
     "first-trigger": (MAKE,),
     "completed": ("batch", "quiet", f"&{MAKE}", "complete"),
-    "suspend-asked-for": (MAKE, "SUSPEND JOB j"),
+    "suspend-requested": (MAKE, "SUSPEND JOB j"),
     "suspended": (MAKE, "SUSPEND JOB j"),
     "resumed": (MAKE, "SUSPEND JOB j", "RESUME JOB j"),
-    "restart-asked-for": (MAKE, "RESTART JOB j"),
+    "restart-requested": (MAKE, "RESTART JOB j"),
     "restarted": (MAKE, "RESTART JOB j"),
     "options-changed": (MAKE, "SUSPEND JOB j", ALTER),
-    "drop-with-snapshot-asked-for": (MAKE, "DROP JOB j WITH SNAPSHOT s"),
+    "drop-with-snapshot-requested": (MAKE, "DROP JOB j WITH SNAPSHOT s"),
     "writing-snapshot": (MAKE, "SUSPEND JOB j", SNAPSHOT),
     "snapshot": (MAKE, SNAPSHOT),
-    "update-asked-for": (MAKE, UPDATE),
+    "update-requested": (MAKE, UPDATE),
     "old-version-stopped": (MAKE, UPDATE),
     "updated": (MAKE, UPDATE),
-    "updated-for-good": (MAKE, UPDATE),
-    "update-undone": (MAKE, "quiet", f"&{UPDATE}", "fail"),
-    "drop-asked-for": (MAKE, "DROP JOB j"),
+    "update-committed": (MAKE, UPDATE),
+    "update-rolled-back": (MAKE, "quiet", f"&{UPDATE}", "fail"),
+    "drop-requested": (MAKE, "DROP JOB j"),
     "dropped": (MAKE, "DROP JOB j"),
     "cleaned-up": (MAKE, "DROP JOB j"),
     "continued": (),

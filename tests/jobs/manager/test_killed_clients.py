@@ -16,7 +16,7 @@ import pytest
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.jobs.model.job_settings import JobSettings
 from tests.conftest import until
-from tests.support.http_server import TOKEN, Server, serving
+from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.in_memory_engine import InMemoryEngine
 from tests.support.managed_engine import Managed
 from tests.support.paths import PROGRAMS
@@ -51,7 +51,7 @@ def engine(tmp_path: Path, seed: int) -> Iterator[Managed]:
     engine.close()
 
 
-def kill_clients(server: Server, seed: int) -> None:
+def kill_clients(server: RunningServer, seed: int) -> None:
     chance = random.Random(seed)
     clients: list[subprocess.Popen[str]] = []
     for number in range(CLIENTS):
@@ -71,9 +71,9 @@ def kill_clients(server: Server, seed: int) -> None:
 
 
 def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
-    with serving(engine) as server:
+    with run_server(engine) as server:
         kill_clients(server, seed)
-        until(lambda: not len(server.door.running))
+        until(lambda: not len(server.http_server.running))
         remote = RemoteEngine(server.url, TOKEN)
 
         def status(text: str) -> object:

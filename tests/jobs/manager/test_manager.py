@@ -24,7 +24,7 @@ from tests.support.jobs_world import QUICK, World, create, world
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 HURT = Cause("the disk is full", "DISK_FULL")
-HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", heals=False)
+HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", retryable=False)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_job_that_fails_before_its_first_batch_is_the_statements_error(w: Worl
     assert error.message == "Job j failed before anything was committed: [RuntimeError] no such topic"
     (row,) = w.sql("SHOW ALL JOBS").rows
     assert row[2] == "FAILED" and row[7] == "[RuntimeError] no such topic"
-    assert w.manager.workers.wait_idle(str(row[0]), 20.0)
+    assert w.manager.workers.wait_for_job(str(row[0]), 20.0)
     assert w.engine.calls[-2:] == ["recover 1", "discard 1"]
     assert w.said(MAKE)[0] == "RUNNING"
 
@@ -133,7 +133,7 @@ def test_errors_that_may_heal_are_retried_until_there_is_progress(w: World) -> N
     job_id = w.make()
     w.engine.fail(job_id, HURT)
     job = w.wait_run(job_id, 2)
-    assert w.manager.board.wait(w.manager.view(job), lambda now: now.job.cause is None, 20.0).job.attempts == 0
+    assert w.manager.registry.wait(w.manager.view(job), lambda now: now.job.cause is None, 20.0).job.attempts == 0
     titles = w.titles(job_id)
     assert titles[titles.index("error") :][:2] == ["error", "retry"]
     assert titles[-1] in ("recovered", "running")
@@ -148,7 +148,7 @@ def test_a_job_that_does_not_heal_is_suspended_with_its_cause(w: World) -> None:
     w.engine.fail(job_id, HURT)
     job = w.wait_status(job_id, Status.SUSPENDED)
     assert job.cause == HURT
-    assert w.store.history(job_id)[-1].words == (
+    assert w.store.history(job_id)[-1].message == (
         "It failed: the disk is full. 3 restarts did not help. The job is suspended with its state."
         " When that is put right, start the job with RESUME JOB."
     )
@@ -190,7 +190,7 @@ def test_a_retry_comes_when_its_delay_is_over(tmp_path: Path) -> None:
         job_id = w.make()
         w.engine.fail(job_id, HURT)
         w.wait_status(job_id, Status.NOT_RUNNING)
-        assert "Trying again in 40 s" in w.store.history(job_id)[-1].words
+        assert "Trying again in 40 s" in w.store.history(job_id)[-1].message
         clock.now += 39.0
         w.engine.notice(job_id, "still waiting")
         w.sql("SHOW JOB HISTORY j")
@@ -220,7 +220,7 @@ def test_a_job_that_waits_for_its_retry_obeys_at_once(
         assert w.said(statement) == (status, message)
         run = w.job(job_id).run
         clock.now += 1000.0
-        if w.job(job_id).live:
+        if w.job(job_id).is_live:
             w.engine.notice(job_id, "late")
         assert w.said("CREATE JOB k AS INSERT INTO out SELECT 1")[0] == "RUNNING"
         assert w.job(job_id).run == run
@@ -231,7 +231,7 @@ def test_what_a_run_notices_and_wants(w: World) -> None:
     w.engine.notice(job_id, "staged files were removed")
     w.engine.want_restart(job_id, "airports was overwritten")
     w.wait_run(job_id, 2)
-    words = [row.words for row in w.store.history(job_id)]
+    words = [row.message for row in w.store.history(job_id)]
     assert "staged files were removed" in words and "airports was overwritten" in words
     assert w.job(job_id).attempts == 0
 
@@ -246,7 +246,7 @@ def test_events_of_an_older_run_change_nothing(w: World) -> None:
     w.engine.runs[job_id] = new
     w.engine.commit(job_id)
     view = w.manager.view(before)
-    after = w.manager.board.wait(view, lambda now: now.job.batch == new.batch, 20.0).job
+    after = w.manager.registry.wait(view, lambda now: now.job.batch == new.batch, 20.0).job
     assert (after.status, after.run, after.cause) == (Status.RUNNING, 2, None)
 
 
@@ -270,7 +270,7 @@ def test_a_stop_that_takes_long_goes_on_after_the_statement(tmp_path: Path) -> N
 
 
 def wait_goal(w: World, job_id: str, goal: StopGoal) -> None:
-    after = w.manager.board.wait(w.manager.view(w.job(job_id)), lambda now: now.job.stop_goal is goal, 20.0)
+    after = w.manager.registry.wait(w.manager.view(w.job(job_id)), lambda now: now.job.stop_goal is goal, 20.0)
     assert after.job.stop_goal is goal
 
 
@@ -339,7 +339,7 @@ def test_clean_up_that_fails_is_in_the_history(w: World) -> None:
     w.engine.discard_errors.append(RuntimeError("denied"))
     w.sql("DROP JOB j")
     w.manager.close()
-    words = [row.words for row in w.store.history(job_id) if row.title == "clean-up failed"]
+    words = [row.message for row in w.store.history(job_id) if row.event == "cleanup failed"]
     assert words == ["Finishing the last batch in the sink failed: away.", "Deleting the job's files failed: denied."]
     assert [job.id for job in w.store.jobs_with_files()] == [job_id]
 
@@ -347,14 +347,14 @@ def test_clean_up_that_fails_is_in_the_history(w: World) -> None:
 def test_jobs_that_read_what_is_there(w: World) -> None:
     first = w.make(options={"trigger": "availableNow"})
     w.engine.complete(first, "2 rows wait for the watermark")
-    assert w.wait_status(first, Status.COMPLETED).files
+    assert w.wait_status(first, Status.COMPLETED).has_files
     w.engine.quiet = True
     assert w.said("RESUME JOB j") == ("RUNNING", "Resumed.")
     w.engine.complete(first)
     w.wait_status(first, Status.COMPLETED)
     w.engine.quiet = False
     second = w.make()
-    assert w.manager.workers.wait_idle(first, 20.0)
+    assert w.manager.workers.wait_for_job(first, 20.0)
     assert "has ended with status COMPLETED" in w.refused(f"RESUME JOB '{first}'").message
     assert w.engine.calls.count("discard 2") == 1
     assert w.row("SUSPEND JOB j")["id"] == second
@@ -366,11 +366,11 @@ def test_a_name_that_was_taken_just_before_a_death_is_taken_from_the_job_before(
         w.engine.complete(first)
         done = w.wait_status(first, Status.COMPLETED)
     with closing(Store(tmp_path / "jetsql.db")) as store:  # the newer one's row is all that there was time for
-        newer = replace(done, id="ffff-0000-0000-0001", name="J", status=Status.STARTING, ended=None)
+        newer = replace(done, id="ffff-0000-0000-0001", name="J", status=Status.STARTING, end_time=None)
         store.add(newer, HistoryRow(newer.id, 1.0, "submitted", None, newer.status, newer.run, ""))
     with world(tmp_path) as w:
         w.wait_status(newer.id, Status.RUNNING)
-        assert w.manager.workers.wait_idle(first, 20.0)
+        assert w.manager.workers.wait_for_job(first, 20.0)
         assert w.row("SUSPEND JOB j")["id"] == newer.id  # comes after what the worker had to tell
         assert w.titles(first)[-2:] == ["expired", "cleaned up"]
 
@@ -395,7 +395,7 @@ def test_a_batch_job_that_is_done_soon(tmp_path: Path) -> None:
         w.engine.complete(job.id, "12 rows are written.")
         status, message = made.result(20).rows[0][2:]
         assert (status, message) == ("COMPLETED", "Created. 12 rows are written. Delivery: exactly once.")
-        assert w.manager.workers.wait_idle(job.id, 20.0)
+        assert w.manager.workers.wait_for_job(job.id, 20.0)
         assert w.engine.calls[-1] == "discard 1"
 
 
@@ -510,8 +510,8 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
         job = w.store.job(running)
         assert job is not None and (job.status, job.batch) == (Status.NOT_RUNNING, 1)
         last = w.store.history(running)[-1]
-        assert last.title == "engine stopped"
-        assert last.words == "The engine stopped; the job continues with its next start."
+        assert last.event == "engine stopped"
+        assert last.message == "The engine stopped; the job continues with its next start."
         with raises(EngineError, match="closed"):
             w.sql(MAKE)
     with world(tmp_path) as w:
@@ -524,7 +524,7 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
 def test_statements_that_wait_hear_of_the_engines_end(w: World) -> None:
     w.make()
     waiting = w.in_background("WAIT FOR JOB j UNTIL BATCH 1000000")
-    w.manager.board.wait(w.manager.board.live()[0], lambda now: now.job.established, 20.0)
+    w.manager.registry.wait(w.manager.registry.live()[0], lambda now: now.job.version.first_trigger_done, 20.0)
     w.manager.close()
     assert isinstance(waiting.exception(20), EngineError)
 
@@ -553,11 +553,11 @@ def test_after_a_kill_every_job_goes_where_it_was_going(
     with closing(Store(tmp_path / "jetsql.db")) as store:
         old = store.job(job_id)
         assert old is not None
-        killed = replace(old, status=Status(status), stop_goal=StopGoal(goal) if goal else None, run=1, files=True)
+        killed = replace(old, status=Status(status), stop_goal=StopGoal(goal) if goal else None, run=1, has_files=True)
         store.save(killed, HistoryRow(job_id, 0.0, "test", None, killed.status, 1, ""))
     with world(tmp_path) as w:
         w.wait_status(job_id, Status(after))
-        assert w.manager.workers.wait_idle(job_id, 20.0)
+        assert w.manager.workers.wait_for_job(job_id, 20.0)
         assert w.engine.calls == calls
 
 
@@ -567,7 +567,7 @@ def test_a_killed_create_starts_again(tmp_path: Path) -> None:
         w.wait_status(job_id, Status.RUNNING)
     with world(tmp_path) as w:
         view = w.manager.view(w.job(job_id))
-        assert w.manager.board.wait(view, lambda now: now.job.established, 20.0).job.run == 2
+        assert w.manager.registry.wait(view, lambda now: now.job.version.first_trigger_done, 20.0).job.run == 2
 
 
 def test_secrets_do_not_get_into_the_history(w: World) -> None:

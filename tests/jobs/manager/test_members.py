@@ -29,7 +29,7 @@ def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: World) -> None:
     assert cluster.wait_run(made, 2).members == ("1", "2", "3")
     cluster.engine.leave("1")
     assert cluster.wait_run(made, 3).members == ("2", "3")
-    told = [row.words for row in cluster.store.history(made) if row.title in ("members joined", "member lost")]
+    told = [row.message for row in cluster.store.history(made) if row.event in ("members joined", "member lost")]
     assert told[0].startswith("Member 3 is new: the job restarts to use every core.")
     assert told[1].startswith("Member 1 is gone: the job restarts on those that are left.")
 
@@ -42,10 +42,10 @@ def test_several_that_join_are_one_restart_after_the_delay_from_the_last(tmp_pat
 
         def later(seconds: float) -> Job:
             """All that was told is known before the time goes on; what is due then is done when the writer is asked."""
-            w.manager.caught_up(w.job(made))
+            w.manager.view_after_pending_events(w.job(made))
             now[0] += seconds
             for _ in range(2):
-                w.manager.caught_up(w.job(made))
+                w.manager.view_after_pending_events(w.job(made))
             return w.job(made)
 
         later(1000.0)
@@ -75,7 +75,7 @@ def test_without_auto_scaling_and_guarantee_a_loss_fails(cluster: World) -> None
     cluster.engine.leave("2")
     lost = cluster.wait_status(made, Status.FAILED)
     assert lost.cause is not None and "the job fails" in lost.cause.message
-    assert cluster.manager.workers.wait_idle(made, 20.0)
+    assert cluster.manager.workers.wait_for_job(made, 20.0)
     assert "discard 1" in cluster.engine.calls
 
 
@@ -86,7 +86,7 @@ def test_a_batch_job_goes_on(tmp_path: Path) -> None:
         w.wait_status(made, Status.RUNNING)
         engine.join("3")
         engine.leave("1")
-        assert w.manager.caught_up(w.job(made)).job.run == 1
+        assert w.manager.view_after_pending_events(w.job(made)).job.run == 1
 
 
 def test_below_the_quorum_a_job_waits_and_says_so(cluster: World) -> None:
@@ -95,15 +95,15 @@ def test_below_the_quorum_a_job_waits_and_says_so(cluster: World) -> None:
     assert cluster.job(made).quorum == 2
     cluster.engine.leave("2", "3")
     waiting = cluster.wait_status(made, Status.NOT_RUNNING)
-    assert waiting.waiting
-    missing = "1 is there and it needs 2 (splitBrainProtectionEnabled), so 1 is missing"
+    assert waiting.waiting_for_members
+    missing = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
     assert missing in str(cluster.row("SHOW JOBS")["last_error"])
     facts = dict(cluster.sql("DESCRIBE JOB j").rows)
     assert missing in str(facts["waits"]) and facts["quorum"] == "2 members; 1 there"
     for text in ("RESUME JOB j", "RESTART JOB j"):
         status, message = cluster.said(text)
         assert status == "NOT_RUNNING" and missing in str(message)
-        assert str(message).startswith("The job can't start yet. It waits for members")
+        assert str(message).startswith("The job can't start yet. Waiting for executors")
     assert missing in cluster.refused("WAIT FOR JOB j UNTIL BATCH 9 TIMEOUT 0 SECONDS").message
     cluster.engine.join("4")
     cluster.wait_run(made, waiting.run + 1)
@@ -116,13 +116,13 @@ def test_a_waiting_job_can_be_suspended_resumed_replaced_and_dropped(cluster: Wo
     cluster.wait_status(made, Status.NOT_RUNNING)
     assert cluster.said("SUSPEND JOB j")[0] == "SUSPENDED"
     status, message = cluster.said("RESUME JOB j")
-    assert status == "NOT_RUNNING" and str(message).startswith("Resumed. It waits for members")
+    assert status == "NOT_RUNNING" and str(message).startswith("Resumed. Waiting for executors")
     body = "INSERT INTO out SELECT 2 FROM STREAM src"
     options = "OPTIONS ('splitBrainProtectionEnabled'='true')"
     status, message = cluster.said(f"CREATE OR REPLACE JOB j {options} AS {body}")
-    assert status == "NOT_RUNNING" and str(message).startswith("Updated.") and "It waits for members" in str(message)
+    assert status == "NOT_RUNNING" and str(message).startswith("Updated.") and "Waiting for executors" in str(message)
     cluster.engine.join("5")
-    assert cluster.wait_status(made, Status.RUNNING).text.endswith(body)
+    assert cluster.wait_status(made, Status.RUNNING).version.statement.endswith(body)
     cluster.engine.leave("5")
     cluster.wait_status(made, Status.NOT_RUNNING)
     assert cluster.said("DROP JOB j")[0] == "FAILED"
@@ -142,10 +142,10 @@ def test_a_quorum_grows_with_the_cluster_and_outlives_the_engine(tmp_path: Path)
     with world(tmp_path, engine) as w:
         made = w.make(options={**PROTECTED, **OFF})
         engine.join("3", "4")
-        assert w.manager.caught_up(w.job(made)).job.quorum == 3
+        assert w.manager.view_after_pending_events(w.job(made)).job.quorum == 3
         assert w.titles(made).count("quorum raised") == 1
     with world(tmp_path, InMemoryEngine(there=frozenset("12"))) as w:
-        assert w.wait_status(made, Status.NOT_RUNNING).waiting
+        assert w.wait_status(made, Status.NOT_RUNNING).waiting_for_members
         w.engine.join("3")
         assert w.wait_status(made, Status.RUNNING).members == ("1", "2", "3")
 
@@ -155,7 +155,7 @@ def test_with_the_whole_cluster_gone_jobs_wait_and_new_ones_do(cluster: World) -
     cluster.engine.leave("1", "2")
     cluster.wait_status(made, Status.NOT_RUNNING)
     row = cluster.row("CREATE JOB k AS INSERT INTO out SELECT * FROM STREAM src")
-    assert row["status"] == "NOT_RUNNING" and "Created. It waits for a member" in str(row["message"])
+    assert row["status"] == "NOT_RUNNING" and "Created. Waiting for an executor" in str(row["message"])
     cluster.engine.join("3")
     for each in (made, str(row["id"])):
         assert cluster.wait_status(each, Status.RUNNING).members == ("3",)
@@ -192,19 +192,22 @@ def test_growth_spreads_the_state_through_a_manager(tmp_path: Path) -> None:
     engine = InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
     with world(tmp_path, engine) as w:
         made = w.make()
-        assert w.job(made).defaults == CUT
+        assert w.job(made).version.session_defaults == CUT
         engine.join("2")
         grown = w.wait_run(made, 2)
-        assert (grown.defaults, grown.checkpoint) == ({"spark.sql.shuffle.partitions": "4"}, 1)
+        assert (grown.version.session_defaults, grown.version.checkpoint) == ({"spark.sql.shuffle.partitions": "4"}, 1)
         engine.join("3")
         engine.prepare_errors.append(ValueError("no room"))
         grown = w.wait_run(made, 3)
-        assert (grown.defaults, grown.members) == ({"spark.sql.shuffle.partitions": "4"}, ("1", "2", "3"))
-        assert "state spread" in w.titles(made)
+        assert (grown.version.session_defaults, grown.members) == (
+            {"spark.sql.shuffle.partitions": "4"},
+            ("1", "2", "3"),
+        )
+        assert "state rescaled" in w.titles(made)
         assert w.said("RESTART JOB j")[0] == "RUNNING"
-        assert w.job(made).defaults == {"spark.sql.shuffle.partitions": "6"}
+        assert w.job(made).version.session_defaults == {"spark.sql.shuffle.partitions": "6"}
         engine.leave("3")
-        assert w.wait_run(made, 5).defaults == {"spark.sql.shuffle.partitions": "6"}
+        assert w.wait_run(made, 5).version.session_defaults == {"spark.sql.shuffle.partitions": "6"}
 
 
 def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ def test_what_is_said_while_the_state_is_spread_and_a_suspend_meanwhile(tmp_path
             opened.set()
             assert dict(w.sql("DESCRIBE JOB j").rows)["status"] == "COMPLETING (RESTART)"
             assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
-        assert w.job(made).defaults == CUT
+        assert w.job(made).version.session_defaults == CUT
         assert "The job was to be restarted; now it will be suspended." in str(w.sql("SHOW JOB HISTORY j").rows)
 
 
@@ -232,7 +235,7 @@ def test_a_job_whose_state_nobody_is_left_to_spread_waits_for_a_member(tmp_path:
             opened.set()
             engine.leave("1", "2")
             w.wait_status(made, Status.NOT_RUNNING)
-        assert w.job(made).defaults == CUT
+        assert w.job(made).version.session_defaults == CUT
         engine.hangs = False
         engine.join("3")
         w.wait_run(made, 2)

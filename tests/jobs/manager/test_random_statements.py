@@ -20,7 +20,7 @@ from tests.support.random_statements import STATEMENTS, Told, faults, storm
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 FAULTS = {
     "FAIL": Cause("the disk is full", "DISK", batch=1),
-    "HOPELESS": Cause("1/0", "DIVIDE_BY_ZERO", batch=1, heals=False),
+    "HOPELESS": Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False),
 }
 JOBS = st.sampled_from(["a", "b"])
 
@@ -39,7 +39,7 @@ def play(w: World, text: str) -> Sequence[Sequence[object]]:
     fault, _, name = text.partition(" ")
     if fault not in FAULTS:
         return w.sql(text).rows
-    for view in w.manager.board.live():
+    for view in w.manager.registry.live():
         run = w.engine.runs.get(view.job.id)
         if view.job.name == name and run is not None and run.alive:
             w.engine.fail(view.job.id, FAULTS[fault])
@@ -79,7 +79,9 @@ def test_a_status_of_before_or_after_the_statement_is_seen(tmp_path: Path) -> No
 def settled(w: World) -> bool:
     """Every live job comes to rest: it runs, or waits for a person."""
     rest = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
-    views = [w.manager.board.wait(view, lambda now: now.job.status in rest, 20.0) for view in w.manager.board.live()]
+    views = [
+        w.manager.registry.wait(view, lambda now: now.job.status in rest, 20.0) for view in w.manager.registry.live()
+    ]
     return all(view.job.status in rest for view in views)
 
 

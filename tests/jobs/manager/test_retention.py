@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.manager.retention import DAY, Retention, beyond
+from jetsql.jobs.manager.retention import DAY, Retention, expired_jobs
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
@@ -39,7 +39,7 @@ class Clock:
 
 def ended(number: int, at: float | None) -> Job:
     job_id = f"{number:04}-0000-0000-0001"
-    return Job(job_id, f"job {number}", "CREATE JOB", body(), PLAN, 0.0, status=Status.COMPLETED, ended=at)
+    return Job(job_id, f"job {number}", Version("CREATE JOB", body(), PLAN), 0.0, status=Status.COMPLETED, end_time=at)
 
 
 def names(store: Store) -> list[str]:
@@ -54,17 +54,17 @@ def keep(store: Store, *jobs: Job) -> None:
 @given(st.lists(st.floats(0, 100)), st.integers(0, 10), st.floats(0, 100), st.floats(0, 100))
 def test_what_is_beyond_the_settings(ends: list[float], most: int, since: float, settled: float) -> None:
     jobs = [ended(number, at) for number, at in enumerate(ends)]
-    going = beyond(jobs, most, since, settled)
+    going = expired_jobs(jobs, most, since, settled)
     staying = [job for job in jobs if job not in going]
-    assert all(job.ended is not None and job.ended <= settled for job in going)
-    assert all((job.ended or 0.0) > min(since, settled) for job in staying)
-    assert len([job for job in staying if (job.ended or 0.0) <= settled]) <= most
-    for gone in (job for job in going if (job.ended or 0.0) > since):
-        assert len([job for job in jobs if (job.ended or 0.0) >= (gone.ended or 0.0)]) > most
+    assert all(job.end_time is not None and job.end_time <= settled for job in going)
+    assert all((job.end_time or 0.0) > min(since, settled) for job in staying)
+    assert len([job for job in staying if (job.end_time or 0.0) <= settled]) <= most
+    for gone in (job for job in going if (job.end_time or 0.0) > since):
+        assert len([job for job in jobs if (job.end_time or 0.0) >= (gone.end_time or 0.0)]) > most
 
 
 def test_a_job_that_does_not_say_when_it_ended_ended_when_it_was_made() -> None:
-    assert beyond([ended(1, None)], 9, since=1.0, settled=2.0) == [ended(1, None)]
+    assert expired_jobs([ended(1, None)], 9, since=1.0, settled=2.0) == [ended(1, None)]
 
 
 def test_old_ones_and_too_many_are_forgotten_with_their_history_when_the_engine_starts(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_a_job_that_a_statement_waits_for_stays_until_the_next_time(tmp_path: Pa
             lambda job_id, event: None,
             forgotten.extend,
         )
-        retention.look_after()
+        retention.run()
         assert (names(store), forgotten, len(later)) == (["job 1"], [ended(2, 1.0).id], 1)
         used.clear()
-        retention.look_after()
+        retention.run()
         assert names(store) == []
 
 
@@ -122,7 +122,7 @@ def test_live_jobs_stay_however_old_they_are(tmp_path: Path) -> None:
 def pass_time(w: World, clock: Clock, seconds: float) -> None:
     """What is due by then has been done when this returns."""
     clock.ahead += seconds
-    live = next(view.job for view in w.manager.board.live() if view.job.name == "stays")
+    live = next(view.job for view in w.manager.registry.live() if view.job.name == "stays")
     for _ in range(2):  # timers come after the statement that finds them due
         with raises(StatementError):
             w.manager.submit(replace(live, id="0"))
@@ -174,7 +174,7 @@ def test_files_go_before_the_job_does(tmp_path: Path) -> None:
             pass_time(w, clock, 61)
             w.engine.wait_entered("discard")
             job = w.store.job(loaded)
-            assert job is not None and job.files and job.expired
+            assert job is not None and job.has_files and job.expired
             assert "has ended" in w.refused("RESUME JOB loaded").message
             assert [row[1] for row in w.sql("SHOW JOB HISTORY loaded").rows].count("expired") == 1
         forgotten(w, clock, "loaded")
@@ -253,7 +253,7 @@ def test_an_id_is_never_given_twice_though_the_clock_goes_back(tmp_path: Path) -
 
 def test_snapshots_outlive_their_jobs(tmp_path: Path) -> None:
     job = ended(1, 1.0)
-    snapshot = Snapshot("0002-0000-0000-0001", "kept", job.id, job.name, job.text, PLAN, 3, 10, 1.0)
+    snapshot = Snapshot("0002-0000-0000-0001", "kept", job.id, job.name, job.version.statement, PLAN, 3, 10, 1.0)
     with closing(Store(tmp_path / "jetsql.db")) as store:
         keep(store, job)
         store.add_snapshot(snapshot)

@@ -13,12 +13,12 @@ def test_a_timer_is_due_after_its_seconds_though_the_clock_was_set_back() -> Non
     due = Event()
 
     def begin() -> None:
-        writer.at(now[0] + 0.01, due.set)
+        writer.call_at(now[0] + 0.01, due.set)
         now[0] -= 3_600.0
 
     writer.start()
     try:
-        writer.ask(begin).result(20)
+        writer.submit(begin).result(20)
         assert due.wait(20)
     finally:
         writer.close()

@@ -12,12 +12,12 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.manager.snapshot_users import NamesInUse, Writing, still_needed
+from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, find_starting_job
 from jetsql.jobs.model.job import Cause, Operator, Status
 from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, analysis
-from tests.support.jobs_world import World, create, in_thread, name, world
+from tests.support.jobs_world import World, changed, create, in_thread, name, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
@@ -132,7 +132,7 @@ def test_an_error_of_the_run_while_it_is_dropped_with_a_snapshot(w: World) -> No
     with w.engine.gate("stop"):
         dropping = w.in_background("DROP JOB j WITH SNAPSHOT s")
         w.engine.wait_entered("stop")
-        w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
+        w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
     assert dropping.result(20).rows[0][2] == "FAILED"
     assert names(w) == ["s"]
 
@@ -161,7 +161,7 @@ def test_a_job_starts_from_a_snapshot_beside_the_original(w: World) -> None:
     row = w.row(create("k", {"initialSnapshotName": "S"}))
     assert "It starts from the snapshot S, batch 1." in str(row["message"])
     job = w.job(str(row["id"]))
-    assert job.origin in w.engine.snapshots and job.batch == 2
+    assert job.source_snapshot_id in w.engine.snapshots and job.batch == 2
     assert w.said("DROP SNAPSHOT s") == (None, "Dropped.")
     assert w.said("RESTART JOB k")[0] == "RUNNING" and w.engine.snapshots == {}
 
@@ -237,7 +237,7 @@ def test_a_copy_that_gets_no_name_is_deleted(w: World) -> None:
 
 
 def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Meeting(dict[str, Writing]):
+    class Meeting(dict[str, PendingSnapshot]):
         """Looking for a name waits for the other statement, where that one can look too."""
 
         def __contains__(self, key: object) -> bool:
@@ -246,13 +246,13 @@ def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pyt
                 both.wait(0.2)
             return found
 
-    both, in_use = Barrier(2), NamesInUse()
+    both, in_use = Barrier(2), SnapshotNames()
     monkeypatch.setattr(in_use, "_names", Meeting())
     leave = Event()
 
     def hold() -> bool:
         try:
-            with in_use.held(name("s")):
+            with in_use.reserve(name("s")):
                 assert leave.wait(20)
             return True
         except StatementError:
@@ -263,18 +263,18 @@ def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("changes", "needed"),
+    ("changes", "is_needed"),
     [
         ({}, True),
         ({"checkpoint": 1}, False),
-        ({"established": True}, False),
+        ({"first_trigger_done": True}, False),
         ({"status": Status.RUNNING}, False),
-        ({"origin": "another"}, False),
+        ({"source_snapshot_id": "another"}, False),
     ],
 )
-def test_a_snapshot_is_needed_until_a_new_job_has_its_copy(changes: dict[str, object], needed: bool) -> None:
-    made = replace(job(Status.NOT_RUNNING, established=False), **{"origin": "s", **changes})
-    assert still_needed("s", [JobView(made)]) == (made if needed else None)
+def test_a_snapshot_is_needed_until_a_new_job_has_its_copy(changes: dict[str, object], is_needed: bool) -> None:
+    made = changed(job(Status.NOT_RUNNING, first_trigger_done=False), **{"source_snapshot_id": "s", **changes})
+    assert find_starting_job("s", [JobView(made)]) == (made if is_needed else None)
 
 
 def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:
@@ -317,13 +317,13 @@ def test_files_that_could_not_be_deleted_are_told(w: World, text: str) -> None:
     w.engine.discard_errors = [OSError("no rights")]
     status, message = w.said(text)
     assert status == "FAILED" and "Its files could not be deleted: SHOW JOB HISTORY tells why." in str(message)
-    assert w.job(job_id).files and "no rights" in str(w.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
+    assert w.job(job_id).has_files and "no rights" in str(w.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
 
 
 @pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
 def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     w.make()
-    monkeypatch.setattr(w.manager.workers, "wait_idle", lambda *_: False)
+    monkeypatch.setattr(w.manager.workers, "wait_for_job", lambda *_: False)
     assert "Its files are still being deleted." in str(w.said(text)[1])
 
 
@@ -331,5 +331,7 @@ def test_a_job_from_a_snapshot_has_the_defaults_of_the_snapshot(w: World, monkey
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
     monkeypatch.setattr(w.engine, "defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
-    assert w.job(w.make("k", {"initialSnapshotName": "s"})).defaults == {"spark.sql.shuffle.partitions": "2"}
-    assert w.job(w.make("l")).defaults == {"spark.sql.shuffle.partitions": "9"}
+    assert w.job(w.make("k", {"initialSnapshotName": "s"})).version.session_defaults == {
+        "spark.sql.shuffle.partitions": "2"
+    }
+    assert w.job(w.make("l")).version.session_defaults == {"spark.sql.shuffle.partitions": "9"}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import tests.support.random_statements as storm
-from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.lifecycle.step_context import can_run_again
 from tests.support.disk_engine import wanted
 from tests.support.models.statement_model import Item, Seen
 from tests.support.models.statement_oracle import explained
@@ -168,7 +168,7 @@ def faults(conductor: Conductor) -> list[str]:
     runs = {job_id: run.job.run for job_id, run in alive.items()}
     if running != runs:
         found.append(f"there are the runs {runs}, and running jobs {running}")
-    kept = [job for job in store.all_jobs() if job.live or runs_again(job)]
+    kept = [job for job in store.all_jobs() if job.is_live or can_run_again(job)]
     files = {(job.id, number) for job in kept for number in wanted(job)}
     if files != disk.checkpoints.keys():
         found.append(f"there are the checkpoints {set(disk.checkpoints)}, and wanted are {files}")
@@ -179,9 +179,9 @@ def faults(conductor: Conductor) -> list[str]:
         shown = conductor.world.manager.view(job).job
         if replace(shown, batch=job.batch) != job:  # batches are stored with the next step that matters
             found.append(f"{job.name} is stored as {job} and shown as {shown}")
-        if job.live and shown.batch != disk.checkpoints.get((job.id, job.checkpoint)):
+        if job.is_live and shown.batch != disk.checkpoints.get((job.id, job.version.checkpoint)):
             found.append(f"{job.name} is at batch {shown.batch}, and its checkpoint is not: {disk}")
-        if job not in kept and job.files:
+        if job not in kept and job.has_files:
             found.append(f"{job.name} has ended, and its files are there")
     return found
 

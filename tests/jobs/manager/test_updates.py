@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
-from jetsql.jobs.planning.compatibility import Verdict, carry_over
+from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.resultset import Table
@@ -39,7 +39,7 @@ def test_the_new_version_goes_on_where_the_old_one_stopped(w: World) -> None:
         "Updated. It goes on behind the rows that were read. The new version has written its first batch."
     )
     job = w.job(job_id)
-    assert (job.run, job.checkpoint, job.batch, job.previous) == (2, 1, 1, None)
+    assert (job.run, job.version.checkpoint, job.batch, job.rollback_version) == (2, 1, 1, None)
     assert "SELECT a" in str(w.sql("SHOW CREATE JOB j").rows[0][0])
     assert w.engine.discarded == [0]
     calls = w.engine.calls
@@ -59,7 +59,7 @@ def test_what_can_not_be_carried_over_is_refused_with_the_job_untouched(w: World
     error = w.refused(UPDATE)
     assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE" and "the source other (parquet) is new" in error.message
     assert error.place is not None and "stop 1" not in w.engine.calls
-    assert w.job(job_id).status is Status.RUNNING and w.job(job_id).checkpoint == 0
+    assert w.job(job_id).status is Status.RUNNING and w.job(job_id).version.checkpoint == 0
 
 
 def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
@@ -76,7 +76,7 @@ def test_when_the_copy_fails_the_old_version_goes_on(w: World) -> None:
     error = w.refused(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "disk full" in error.message
     job = w.wait_run(job_id, 2)
-    assert (job.checkpoint, job.body.text) == (0, body().text)
+    assert (job.version.checkpoint, job.body.text) == (0, body().text)
 
 
 @pytest.mark.parametrize("heals", [True, False])
@@ -86,7 +86,7 @@ def test_when_the_new_version_does_not_start_the_old_one_comes_back(w: World, he
     error = w.refused(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "no such column" in error.message
     job = w.wait_run(job_id, 3)
-    assert (job.checkpoint, job.body.text, job.previous) == (0, body().text, None)
+    assert (job.version.checkpoint, job.body.text, job.rollback_version) == (0, body().text, None)
     assert 1 in w.engine.discarded
 
 
@@ -103,7 +103,7 @@ def failed_on_trial(w: World, held: bool | None) -> tuple[str, Future[Table]]:
 def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
     job_id, updating = failed_on_trial(w, held=True)
     job = w.wait_run(job_id, 3)
-    assert (job.checkpoint, job.previous) == (1, None)
+    assert (job.version.checkpoint, job.rollback_version) == (1, None)
     w.engine.commit(job_id)
     assert updating.result(20).rows[0][2] == "RUNNING"
 
@@ -111,12 +111,12 @@ def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
 def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
     job_id, updating = failed_on_trial(w, held=None)
     job = w.wait_status(job_id, Status.SUSPENDED)
-    assert job.previous is not None
+    assert job.rollback_version is not None
     with raises(StatementError, match="SUSPENDED"):
         updating.result(20)
     w.engine.quiet = False
     assert w.said("RESUME JOB j")[0] == "RUNNING"
-    assert w.job(job_id).checkpoint == 1
+    assert w.job(job_id).version.checkpoint == 1
 
 
 @pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
@@ -136,7 +136,7 @@ def test_a_suspended_job_is_updated_and_starts(w: World) -> None:
     job_id = w.make()
     w.sql("SUSPEND JOB j")
     assert w.said(UPDATE)[0] == "RUNNING"
-    assert w.job(job_id).checkpoint == 1
+    assert w.job(job_id).version.checkpoint == 1
     w.sql("SUSPEND JOB j")
     w.engine.prepare_errors = [OSError("disk full")]
     w.refused(UPDATE.replace("SELECT a", "SELECT b"))
@@ -150,8 +150,8 @@ def test_nothing_to_read_leaves_the_way_back_open(w: World) -> None:
     w.wait_run(job_id, 2)
     w.engine.idle(job_id)
     assert "the old version is kept" in str(updating.result(20).rows[0][3])
-    w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
-    assert w.wait_run(job_id, 3).checkpoint == 0
+    w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+    assert w.wait_run(job_id, 3).version.checkpoint == 0
 
 
 def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: 
             w.engine.wait_entered("prepare_update")
             closing = Thread(target=w.manager.close)
             closing.start()
-            assert w.wait_status(job_id, Status.SUSPENDED).proposed is None
+            assert w.wait_status(job_id, Status.SUSPENDED).pending_version is None
         closing.join(20.0)
         assert w.engine.discarded == [1]
 
@@ -176,13 +176,13 @@ def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_pa
         updating = w.in_background(UPDATE)
         w.wait_run(job_id, 2)
         on_trial = w.job(job_id)
-    assert on_trial.previous is not None
+    assert on_trial.rollback_version is not None
     with pytest.raises(Exception, match="closed"):
         updating.result(20)
     with world(tmp_path, engine) as w:
-        assert w.wait_run(job_id, 3).previous is not None
+        assert w.wait_run(job_id, 3).rollback_version is not None
         w.engine.commit(job_id)
-        assert w.wait_run(job_id, 3).checkpoint == 1
+        assert w.wait_run(job_id, 3).version.checkpoint == 1
 
 
 def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
@@ -239,34 +239,34 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("old", "new", "reason"), REFUSALS)
 def test_why_state_can_not_go_on(old: Plan, new: Plan, reason: str) -> None:
-    reasons = carry_over(old, new).reasons
+    reasons = compare_plans(old, new).reasons
     assert reason in "; ".join(reasons)
 
 
 def test_what_changes_though_the_state_goes_on() -> None:
-    anew = carry_over(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
+    anew = compare_plans(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
     assert "was made anew" in anew.changes[0]
-    table = carry_over(plan(), plan(analysis(sink=sink("other"))))
+    table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
     assert "rows go into other from now on" in table.changes[0]
-    spread = carry_over(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
+    spread = compare_plans(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
     assert spread.reasons == () and spread.changes == ("the state is spread over 4 partitions",)
-    assert carry_over(plan(), replace(plan(), interval_millis=5)).reasons == ()
+    assert compare_plans(plan(), replace(plan(), interval_millis=5)).reasons == ()
 
 
 def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
     moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
-    assert carry_over(plan(counting(COUNT), **TOKYO), moved) == Verdict()
+    assert compare_plans(plan(counting(COUNT), **TOKYO), moved) == StateCompatibility()
 
 
 def test_a_column_named_after_a_limit_is_no_limit() -> None:
     counts = Operator("Aggregate", "source0.GlobalLimit: int; count(1): bigint")
-    verdict = carry_over(plan(counting(counts)), plan(counting(counts), **FOUR))
-    assert verdict == Verdict(changes=("the state is spread over 4 partitions",))
+    verdict = compare_plans(plan(counting(counts)), plan(counting(counts), **FOUR))
+    assert verdict == StateCompatibility(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
     old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
-    assert carry_over(old, new) == Verdict(changes=("the state is spread over 4 partitions",))
+    assert compare_plans(old, new) == StateCompatibility(changes=("the state is spread over 4 partitions",))
 
 
 def test_a_version_is_stored_whole(w: World) -> None:
@@ -276,8 +276,8 @@ def test_a_version_is_stored_whole(w: World) -> None:
     w.in_background(UPDATE)
     w.wait_run(job_id, 2)
     stored = w.store.job(job_id)
-    assert isinstance(stored, Job) and stored.previous is not None
-    assert stored.previous.body == body() and stored.previous.plan.analysis == w.engine.analysis
+    assert isinstance(stored, Job) and stored.rollback_version is not None
+    assert stored.rollback_version.body == body() and stored.rollback_version.plan.analysis == w.engine.analysis
 
 
 def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,8 +290,8 @@ def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: 
     assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
     w.wait_status(job_id, Status.RUNNING)
     told = {str(row[1]): str(row[-1]) for row in w.sql("SHOW JOB HISTORY j").rows}
-    for title in ("update given up", "new version failed", "update undone"):
+    for title in ("update abandoned", "new version failed", "update rolled back"):
         assert told[title].endswith("The disk is full. Make room."), told
     w.engine.held, w.engine.start_errors = None, [OSError("28")]
     w.refused(UPDATE)
-    assert "can't be told: The disk is full. Make room. RESUME JOB" in w.store.history(job_id)[-1].words
+    assert "out: The disk is full. Make room. RESUME JOB" in w.store.history(job_id)[-1].message

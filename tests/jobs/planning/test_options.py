@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from jetsql.errors import StatementError
 from jetsql.jobs.model.ids import IdMaker, canonical_id, id_number
 from jetsql.jobs.model.job import Guarantee, OutputMode, Trigger
-from jetsql.jobs.model.redaction import hide, hide_in_text, is_secret, show
+from jetsql.jobs.model.redaction import is_secret, redact, redact_urls, show
 from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
-from jetsql.jobs.planning.protected_confs import refusal
+from jetsql.jobs.planning.protected_confs import protection_reason
 from tests.support import secret_names
 from tests.support.golden_reports import raises
 from tests.support.jobs_world import option
@@ -128,9 +128,9 @@ def test_settings_that_delivery_rests_on_are_refused_by_name(key: str) -> None:
 
 
 def test_shuffle_partitions_are_refused_only_once_there_is_state() -> None:
-    assert refusal("spark.sql.shuffle.partitions") is None
-    assert refusal("spark.sql.shuffle.partitions", has_state=True) is not None
-    assert refusal("spark.sql.shuffle.partitionsX", has_state=True) is None
+    assert protection_reason("spark.sql.shuffle.partitions") is None
+    assert protection_reason("spark.sql.shuffle.partitions", has_state=True) is not None
+    assert protection_reason("spark.sql.shuffle.partitionsX", has_state=True) is None
 
 
 def test_new_options_come_on_top_of_those_before() -> None:
@@ -166,15 +166,15 @@ def test_names_that_are_no_secrets(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sig", "apikey", "SharedAccessKey", "pwd", "X-Amz-Signature"])
 def test_parameters_of_urls_that_are_secrets(name: str) -> None:
-    assert hide_in_text(f"at https://host/x?a=1&{name}=geheim&b=2") == f"at https://host/x?a=1&{name}=***&b=2"
+    assert redact_urls(f"at https://host/x?a=1&{name}=geheim&b=2") == f"at https://host/x?a=1&{name}=***&b=2"
 
 
 def test_secrets_in_urls_are_hidden() -> None:
     text = "cannot reach jdbc:postgresql://ann:pw1@db/x?user=ann&password=pw2&ssl=true and https://tok@h/p"
-    shown = hide_in_text(text)
+    shown = redact_urls(text)
     assert shown == "cannot reach jdbc:postgresql://***@db/x?user=ann&password=***&ssl=true and https://***@h/p"
-    assert hide("user ann, password is s3cret!", {"spark.password": "s3cret!"}) == "user ann, password is ***"
-    assert hide("a b c", {"spark.password": "a"}) == "a b c"
+    assert redact("user ann, password is s3cret!", {"spark.password": "s3cret!"}) == "user ann, password is ***"
+    assert redact("a b c", {"spark.password": "a"}) == "a b c"
 
 
 def test_ids_ascend_even_when_the_clock_jumps_back() -> None:

@@ -10,7 +10,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.jobs.planning.progress_tracking import tracks_beside
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.language.statement import Verb
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import analysis, sink, source
@@ -19,7 +19,7 @@ from tests.support.jobs_world import option
 TARGET = Span(62, 65)
 NOT_APPEND = "Append output mode not supported when there are streaming aggregations without watermark"
 COUNTS = analysis(
-    aggregates=True,
+    has_aggregates=True,
     stateful=True,
     modes={OutputMode.APPEND: NOT_APPEND, OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
 )
@@ -119,14 +119,14 @@ def test_aggregates_in_real_time_update_rows() -> None:
 @pytest.mark.parametrize(
     "of",
     [
-        replace(LIVE, sink=replace(KAFKA, numbered=True)),
-        replace(LIVE, sources=(replace(source(format="kafka"), letters=True),)),
+        replace(LIVE, sink=replace(KAFKA, has_batch_numbers=True)),
+        replace(LIVE, sources=(replace(source(format="kafka"), has_dead_letters=True),)),
     ],
 )
 def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> None:
     error = refused(of, trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
-    assert not tracks_beside(plan(of, processingGuarantee="atLeastOnce"))
+    assert not tracks_asynchronously(plan(of, processingGuarantee="atLeastOnce"))
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,15 @@ def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> 
 def test_jobs_that_note_how_far_they_are_beside_their_batches(
     of: Analysis, options: dict[str, str], beside: bool
 ) -> None:
-    assert tracks_beside(plan(of, **options)) is beside
+    assert tracks_asynchronously(plan(of, **options)) is beside
 
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))
 SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Replay.NO)))
 PLAIN_JDBC = analysis(sink=replace(JDBC, system="SQLite", transactional=False))
-SPREAD = analysis(sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), varying="Repartition spreads rows at will")
+SPREAD = analysis(
+    sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), unstable_partitioning="Repartition spreads rows at will"
+)
 SPREAD_ELSEWHERE = replace(SPREAD, sink=replace(SPREAD.sink, system="Kafka at h:9092"))
 NO_TRANSACTION = "SQLite takes no batch together with its number, so a repeated batch is in it twice"
 SPREAD_TWICE = "Repartition spreads rows at will, so parts of it may be there twice"
@@ -248,9 +250,9 @@ def test_overwrite_is_complete_mode() -> None:
     ("of", "reason"),
     [
         (analysis(), "no aggregate"),
-        (replace(COUNTS, dated_output=True), "watermark"),
+        (replace(COUNTS, waits_for_watermark=True), "watermark"),
         (replace(COUNTS, sink=sink(partition_columns=("day",))), "partitioned"),
-        (replace(COUNTS, sink=sink(whole_table=False)), "as a whole"),
+        (replace(COUNTS, sink=sink(replaces_whole_table=False)), "as a whole"),
     ],
 )
 def test_overwrite_where_it_cannot_be(of: Analysis, reason: str) -> None:

@@ -14,7 +14,7 @@ from jetsql.jobs.lifecycle.events import Step, UserEvent
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Operator, OutputMode, Replay, SinkKind, Status, Trigger
 from jetsql.jobs.statements.dispatch import columns
-from jetsql.jobs.statements.lookup import like
+from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.language import parse
 from jetsql.resultset import Table
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
@@ -22,7 +22,7 @@ from tests.support.jobs_world import QUICK, World, create, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
-HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", heals=False)
+HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", retryable=False)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_show_jobs_lists_live_ones_newest_first(w: World) -> None:
     ],
 )  # fmt: skip
 def test_patterns(pattern: str, name: str, matches: bool) -> None:
-    assert bool(like(pattern).fullmatch(name)) is matches
+    assert bool(like_pattern(pattern).fullmatch(name)) is matches
 
 
 def test_snapshots_are_listed_newest_first(w: World) -> None:
@@ -186,7 +186,7 @@ def test_options_change_while_suspended(w: World) -> None:
     assert w.said("ALTER JOB j OPTIONS ('snapshotIntervalMillis'='50') RESUME") == (
         "RUNNING", "Options changed; resumed.",
     )  # fmt: skip
-    plan = w.manager.board.live()[0].job.plan
+    plan = w.manager.registry.live()[0].job.plan
     assert (plan.interval_millis, plan.restart_attempts) == (50, 7)
     assert plan.spark_confs == {"spark.sql.caseSensitive": "true"}
 
@@ -221,11 +221,11 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
         assert error.place is not None and text[error.place.start : error.place.stop] == "'realTime'"
         engine.no_real_time = None
         w.sql(text)
-        assert w.manager.board.live()[0].job.plan.trigger is Trigger.REAL_TIME
+        assert w.manager.registry.live()[0].job.plan.trigger is Trigger.REAL_TIME
 
 
 def test_a_change_under_which_state_cannot_go_on_is_refused(tmp_path: Path) -> None:
-    of = analysis(stateful=True, aggregates=True, modes=dict.fromkeys(OutputMode))
+    of = analysis(stateful=True, has_aggregates=True, modes=dict.fromkeys(OutputMode))
     with world(tmp_path, InMemoryEngine(of)) as w:
         w.sql(f"CREATE JOB j OPTIONS ('outputMode'='append') AS {BODY.replace('INSERT', 'SINK')}")
         w.sql("SUSPEND JOB j")
@@ -262,13 +262,13 @@ def test_show_create_job_makes_the_same_job_again(w: World) -> None:
     )
     w.sql("SUSPEND JOB `my ``job```")
     w.sql("ALTER JOB `my ``job``` OPTIONS ('restartAttempts'='5')")
-    before = w.manager.board.live()[0].job
+    before = w.manager.registry.live()[0].job
     (text,) = w.sql("SHOW CREATE JOB `my ``job```").rows[0]
     assert "'restartAttempts' = '5'" in str(text)
     w.sql("DROP JOB `my ``job```")
     w.sql(str(text))
-    again = w.manager.board.live()[0].job
-    assert (again.name, again.comment, again.plan) == (before.name, before.comment, before.plan)
+    again = w.manager.registry.live()[0].job
+    assert (again.name, again.version.comment, again.plan) == (before.name, before.version.comment, before.plan)
     assert again.body.text == before.body.text
 
 
@@ -287,7 +287,7 @@ def test_the_history_is_told_in_words(w: World) -> None:
     w.wait_status(job_id, Status.SUSPENDED)
     w.sql("DROP JOB j")
     table = w.sql("SHOW JOB HISTORY j")
-    wanted = ["submitted", "suspend asked for", "suspended", "resumed", "suspended by an error", "dropped"]
+    wanted = ["submitted", "suspend requested", "suspended", "resumed", "suspended by an error", "dropped"]
     assert [event for event in column(table, "event") if event in wanted] == wanted
     assert column(table, "from_status")[0] is None
     for before, after in zip(column(table, "to_status"), column(table, "from_status")[1:], strict=False):
@@ -299,7 +299,7 @@ def test_the_history_is_told_in_words(w: World) -> None:
 
 def test_explain_tells_the_plan_and_makes_nothing(w: World) -> None:
     counts = analysis(
-        aggregates=True, stateful=True, dated_output=False, operators=(Operator("Aggregate", "by carrier"),),
+        has_aggregates=True, stateful=True, waits_for_watermark=False, operators=(Operator("Aggregate", "by carrier"),),
         sink=sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),
         modes={OutputMode.APPEND: "not without a watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )  # fmt: skip
@@ -357,7 +357,7 @@ def test_wait_until_idle_outlives_a_clock_that_is_set_back(tmp_path: Path) -> No
 
 def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
     rate = source("rate", replay=Replay.BY_CLOCK, endless=True)
-    with world(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), dated_output=True))) as w:
+    with world(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), waits_for_watermark=True))) as w:
         job_id = w.make()
         result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
         w.engine.commit(job_id, trigger_time=time.time() + 1000)
@@ -436,7 +436,7 @@ def test_a_job_that_ends_before_its_drop_waits_for_that_is_told_of_all_the_same(
 
     def apply_and_end(job: Job, event: UserEvent) -> Step:
         step = apply(job, event)
-        ended = w.manager.board.wait(JobView(step.job), lambda view: not view.job.live, 20.0)
+        ended = w.manager.registry.wait(JobView(step.job), lambda view: not view.job.is_live, 20.0)
         assert ended.job.status is Status.FAILED
         return step
 

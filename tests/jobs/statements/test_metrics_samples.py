@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, pulses, rates
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, rates, sample_jobs
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.metrics_response import as_object
 from tests.support.jobs_world import World, world
 
 NOW = 1000.0
 
 
-def batch(time: float, rows: int | None, span: int = 0) -> Measure:
-    return Measure(1, 1, time, span=span, input_rows=rows)
+def batch(time: float, rows: int | None, span: int = 0) -> BatchMetrics:
+    return BatchMetrics(1, 1, time, span=span, input_rows=rows)
 
 
 def rows_of(shown: tuple[float, ...]) -> float:
@@ -71,10 +71,10 @@ def jobs(tmp_path: Path) -> Iterator[World]:
 def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
     made = jobs.make("orders")
     time = jobs.manager.clock() - 1.0
-    measure = Measure(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
+    measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
     jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
     jobs.sql("SUSPEND JOB orders")
-    [pulse] = pulses(jobs.manager)
+    [pulse] = sample_jobs(jobs.manager)
     told = json.loads(json.dumps(as_object([pulse])))["jobs"][0]
     assert (told["id"], told["name"], told["status"]) == (made, "orders", "SUSPENDED")
     assert (told["batch"], told["batch_seconds"], told["lag"]) == (7, 0.25, {"src": 5})
@@ -85,6 +85,6 @@ def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
 
 def test_a_job_without_metrics_has_nothing_to_tell(jobs: World) -> None:
     jobs.make("orders", {"metricsEnabled": "false"})
-    told = as_object(pulses(jobs.manager))["jobs"][0]
+    told = as_object(sample_jobs(jobs.manager))["jobs"][0]
     assert (told["batch"], told["batch_seconds"], told["lag"], told["state_rows"]) == (None, None, {}, None)
     assert told["rates"] == [0.0] * RATES

@@ -9,8 +9,8 @@ import pytest
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from jetsql.jobs.statements.system_tables import RELATIONS, rows
-from jetsql.jobs.store.metrics import Measure
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
+from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.resultset import Cell
 from tests.support.jobs_world import World, body, world
 
@@ -35,12 +35,12 @@ def jobs(tmp_path: Path) -> Iterator[World]:
 
 def table(jobs: World, name: str) -> list[dict[str, Cell]]:
     """The rows of a relation by column."""
-    [relation] = [relation for relation in RELATIONS if relation.name == name]
+    [relation] = [relation for relation in SYSTEM_TABLES if relation.name == name]
     names = [column.name for column in relation.columns]
     return [dict(zip(names, row, strict=True)) for row in rows(jobs.manager, name)]
 
 
-@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
+@pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
     assert relation.comment.endswith(".")  # type: ignore[attr-defined]
     names = [column.name for column in relation.columns]  # type: ignore[attr-defined]
@@ -48,10 +48,10 @@ def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
     assert all(name == name.lower() for name in names)
 
 
-@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
+@pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_values_are_of_their_columns_types(relation: object, jobs: World) -> None:
     ended = jobs.make("ended")
-    jobs.engine.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", heals=False))
+    jobs.engine.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(ended, Status.SUSPENDED)
     jobs.sql("DROP JOB ended")
     jobs.make("live")
@@ -66,7 +66,7 @@ def test_values_are_of_their_columns_types(relation: object, jobs: World) -> Non
 def test_a_running_job_has_its_lag_and_totals_and_an_ended_one_has_none(jobs: World) -> None:
     made = jobs.make("orders")
     time = jobs.manager.clock()
-    measure = Measure(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
+    measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
     jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
     jobs.sql("WAIT FOR JOB orders UNTIL BATCH 7")
     [running] = table(jobs, "jobs")
@@ -103,7 +103,7 @@ def test_a_job_tells_its_progress_and_when_its_run_began(jobs: World) -> None:
 
 def test_an_error_is_told_with_its_condition(jobs: World) -> None:
     made = jobs.make("orders")
-    jobs.engine.fail(made, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", heals=False))
+    jobs.engine.fail(made, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(made, Status.SUSPENDED)
     [row] = table(jobs, "jobs")
     assert row["last_error_condition"] == "TABLE_OR_VIEW_NOT_FOUND"
@@ -114,7 +114,7 @@ def test_statements_are_shown_without_secrets(jobs: World) -> None:
     query = "SELECT * FROM STREAM src -- jdbc:postgresql://ann:sesame@localhost/shop?password=sesame"
     jobs.make("orders", {"spark.my.password": "sesame"}, body=body(query=query))
     jobs.sql("CREATE SNAPSHOT s FOR JOB orders")
-    for relation in RELATIONS:
+    for relation in SYSTEM_TABLES:
         assert "sesame" not in repr(list(rows(jobs.manager, relation.name))), relation.name
     assert "***" in str(table(jobs, "jobs")[0]["statement"])
 

@@ -17,8 +17,8 @@ from tests.support.jobs_world import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
-HEALING = Cause("the broker is away", "KAFKA_AWAY", "08001", hint="Start the broker.", away=True)
-HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", "22012", heals=False, hint="Divide by another number.")
+HEALING = Cause("the broker is away", "KAFKA_AWAY", "08001", hint="Start the broker.", external_outage=True)
+HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", "22012", retryable=False, hint="Divide by another number.")
 WRONG = StatementError("SINK_CHANGED", "The table out is gone.", hint="Create it again.")
 _VOLATILE = re.compile(r"(submission_time|created|age_seconds|lag|updated|time|timestamp|since|started|until)$")
 
@@ -191,7 +191,7 @@ def test_the_answer_to_a_statement_about_a_job(w: World, text: str) -> None:
 
 def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:
     counts = analysis(
-        aggregates=True,
+        has_aggregates=True,
         stateful=True,
         modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )

@@ -12,10 +12,10 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
 from jetsql.jobs.model.job import CapturedSession, Cause, Operator
-from jetsql.jobs.model.redaction import HIDDEN
-from jetsql.jobs.statements.system_tables import RELATIONS, rows
+from jetsql.jobs.model.redaction import REDACTED
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
-from jetsql.server.prometheus import exposition
+from jetsql.server.prometheus import prometheus_response
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.jobs_world import World, body, create, in_thread, world
@@ -76,7 +76,7 @@ def w(tmp_path: Path) -> Iterator[World]:
         engine.idle(job_id)
         updating.result(20)
         engine.tell(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
-        w.manager.caught_up(w.job(job_id))
+        w.manager.view_after_pending_events(w.job(job_id))
         yield w
 
 
@@ -94,7 +94,7 @@ def explained(w: World) -> str:
 
 
 def scraped(w: World) -> str:
-    return exposition(w.manager, sessions=0, statements=0).content.decode()
+    return prometheus_response(w.manager, sessions=0, statements=0).content.decode()
 
 
 # By place: how it is shown, how many secrets are hidden in it, and a fact that stands next to them.
@@ -127,12 +127,12 @@ def test_a_place_hides_every_secret_and_nothing_else(w: World, place: str) -> No
     show, hidden, fact = PLACES[place]
     text = show(w)
     assert re.findall(f"{SECRET}[a-z-]+", text) == []
-    assert text.count(HIDDEN) == hidden
+    assert text.count(REDACTED) == hidden
     assert fact in text
 
 
 def test_every_relation_is_among_the_places() -> None:
-    assert {f"jetsql.{relation.name}" for relation in RELATIONS} <= set(PLACES)
+    assert {f"jetsql.{relation.name}" for relation in SYSTEM_TABLES} <= set(PLACES)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_refused_update_and_its_explanation_hide_secrets(
         with raises(StatementError) as caught:
             w.run(UPDATE)
         text = caught.value.message
-    assert words in text and text.count(HIDDEN) == hidden and SECRET not in text
+    assert words in text and text.count(REDACTED) == hidden and SECRET not in text
 
 
 def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None:
@@ -161,7 +161,7 @@ def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None
     with raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     text = f"{caught.value.message} {caught.value.hint}"
-    assert "It was taken of: INSERT INTO out SELECT id" in text and text.count(HIDDEN) == 3 and SECRET not in text
+    assert "It was taken of: INSERT INTO out SELECT id" in text and text.count(REDACTED) == 3 and SECRET not in text
 
 
 @pytest.mark.parametrize("status", ["RUNNING", "SUSPENDED"])
@@ -171,13 +171,13 @@ def test_a_snapshot_that_fails_reports_no_secret(w: World, status: str) -> None:
     w.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
     error = w.refused("CREATE SNAPSHOT t FOR JOB j")
     assert f"Job j is {status}." in error.message
-    assert f"jdbc:shop://{HIDDEN}@host/shop refuses {HIDDEN}" in error.message
+    assert f"jdbc:shop://{REDACTED}@host/shop refuses {REDACTED}" in error.message
 
 
 def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_secrets(w: World) -> None:
     """As older releases kept it."""
     [snapshot] = w.store.snapshots()
     text = create("j", OPTIONS, body=OLD_BODY).text
-    w.store.add_snapshot(replace(snapshot, id="older", name="older", text=text))
+    w.store.add_snapshot(replace(snapshot, id="older", name="older", statement=text))
     found = shown("SHOW SNAPSHOTS")(w)
     assert "'spark.example.password' = '***'" in found and SECRET not in found

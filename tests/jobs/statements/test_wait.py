@@ -17,24 +17,24 @@ BEGUN = 100.0
 TOLD = 5  # triggers reported before the statement began
 PLAIN = analysis()
 LIMITED = analysis(sources=(source(rate_limited=True),))
-DATED = analysis(dated_output=True)
+DATED = analysis(waits_for_watermark=True)
 ENDLESS = analysis(sources=(source(endless=True),))
-DATED_ENDLESS = analysis(sources=(source(endless=True),), dated_output=True)
+DATED_ENDLESS = analysis(sources=(source(endless=True),), waits_for_watermark=True)
 LIMITED_ENDLESS = analysis(sources=(source(endless=True), source("b", rate_limited=True)))
 
 
 def reached(of: Analysis, facts: RunStats, *, now: float = BEGUN + 50, trigger: Trigger = Trigger.INTERVAL) -> bool:
     made = job(of=of)
-    before = JobView(replace(made, plan=replace(made.plan, trigger=trigger)), RunStats(triggers_told=TOLD))
+    before = JobView(made.with_plan(replace(made.plan, trigger=trigger)), RunStats(trigger_count=TOLD))
     return IdleGoal.of(before, BEGUN).reached(facts, now)
 
 
 def batch(time: float, number: int = TOLD + 1) -> RunStats:
-    return RunStats(batch_trigger=time, batch_told=number, triggers_told=number)
+    return RunStats(batch_trigger=time, batch_trigger_number=number, trigger_count=number)
 
 
 def idle(time: float, number: int = TOLD + 1) -> RunStats:
-    return RunStats(idle_trigger=time, idle_told=number, triggers_told=number)
+    return RunStats(idle_trigger=time, idle_trigger_number=number, trigger_count=number)
 
 
 def test_no_trigger_has_been_reported() -> None:

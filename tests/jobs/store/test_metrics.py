@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from jetsql.jobs.statements.job_metrics import readings
-from jetsql.jobs.store.metrics import LEVELS, Changes, Level, Measure, Metrics, Series, Totals
+from jetsql.jobs.statements.job_metrics import job_metrics
+from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile
 from tests.support.jobs_world import World, world
 
@@ -25,12 +25,12 @@ SMALL = (Level(0, 3), Level(10, 2), Level(60, 2))
 ENDLESS = (Level(0, 3), Level(10, 2), Level(60, 10**9))
 
 
-def measure(batch: int, time: float, rows: int | None = 10, **more: object) -> Measure:
-    return replace(Measure(1, batch, time, input_rows=rows, trigger_ms=100), **more)  # type: ignore[arg-type]
+def measure(batch: int, time: float, rows: int | None = 10, **more: object) -> BatchMetrics:
+    return replace(BatchMetrics(1, batch, time, input_rows=rows, trigger_ms=100), **more)  # type: ignore[arg-type]
 
 
 @st.composite
-def measures(draw: st.DrawFn) -> list[Measure]:
+def measures(draw: st.DrawFn) -> list[BatchMetrics]:
     steps = draw(st.lists(st.tuples(st.floats(0, 100), st.none() | st.integers(0, 1000)), max_size=60))
     time, made = 1000.0, []
     for batch, (seconds, rows) in enumerate(steps):
@@ -39,7 +39,7 @@ def measures(draw: st.DrawFn) -> list[Measure]:
     return made
 
 
-def filled(levels: tuple[Level, ...], added: list[Measure]) -> Series:
+def filled(levels: tuple[Level, ...], added: list[BatchMetrics]) -> Series:
     series = Series(levels)
     for each in added:
         series.add(each)
@@ -47,21 +47,21 @@ def filled(levels: tuple[Level, ...], added: list[Measure]) -> Series:
 
 
 @given(measures())
-def test_sums_stay_what_they_were(added: list[Measure]) -> None:
+def test_sums_stay_what_they_were(added: list[BatchMetrics]) -> None:
     kept = filled(ENDLESS, added).rows()
     for name in ("batches", "input_rows", "late_rows", "trigger_ms"):
         assert sum(getattr(row, name) or 0 for row in kept) == sum(getattr(row, name) or 0 for row in added)
 
 
 @given(measures())
-def test_there_are_never_more_than_so_many(added: list[Measure]) -> None:
+def test_there_are_never_more_than_so_many(added: list[BatchMetrics]) -> None:
     kept = filled(SMALL, added).rows()
     for level in SMALL:
         assert sum(row.span == level.span for row in kept) <= level.most
 
 
 @given(measures())
-def test_the_newest_are_in_full_and_all_are_in_order(added: list[Measure]) -> None:
+def test_the_newest_are_in_full_and_all_are_in_order(added: list[BatchMetrics]) -> None:
     kept = filled(SMALL, added).rows()
     assert [row for row in kept if row.span == 0] == added[-SMALL[0].most :]
     assert [row.batch for row in kept] == sorted({row.batch for row in kept})
@@ -73,7 +73,7 @@ def test_the_newest_are_in_full_and_all_are_in_order(added: list[Measure]) -> No
 
 
 @given(measures())
-def test_what_is_now_is_that_of_the_newest_batch(added: list[Measure]) -> None:
+def test_what_is_now_is_that_of_the_newest_batch(added: list[BatchMetrics]) -> None:
     for row in filled(ENDLESS, added).rows():
         assert (row.state_rows, row.lag) == (row.batch, {"src": row.batch})
 
@@ -95,7 +95,7 @@ class Held:
     """What a file holds after the changes that it was told."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[int, int], Measure] = {}
+        self.rows: dict[tuple[int, int], BatchMetrics] = {}
 
     def apply(self, changes: Changes | None) -> None:
         for level, oldest in enumerate(changes.oldest if changes else ()):
@@ -112,7 +112,7 @@ class Held:
 
 
 @given(measures(), st.sets(st.integers(0, 59)), st.integers(0, 59))
-def test_a_file_holds_what_memory_holds(added: list[Measure], written: set[int], again: int) -> None:
+def test_a_file_holds_what_memory_holds(added: list[BatchMetrics], written: set[int], again: int) -> None:
     series, held = Series(SMALL), Held()
     for number, each in enumerate(added):
         series.add(each)
@@ -303,7 +303,7 @@ def test_and_longer_by_its_option(jobs: World) -> None:
 
 def test_a_failed_job_keeps_none(jobs: World) -> None:
     made = jobs.make("orders", {"suspendOnFailure": "false", "restartAttempts": "0"})
-    jobs.engine.fail(made, Cause("gone", heals=False))
+    jobs.engine.fail(made, Cause("gone", retryable=False))
     jobs.wait_status(made, Status.FAILED)
     assert jobs.manager.metrics.jobs() == ()
 
@@ -323,7 +323,7 @@ def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
         latest = measure(1, 900.0, 5, watermark=880.0)
         jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, measure=latest))
         jobs.sql("RESTART JOB orders")
-        ended, reading = readings(jobs.manager)
+        ended, reading = job_metrics(jobs.manager)
         assert (ended.name, ended.status) == ("ended", Status.FAILED)
         assert (reading.id, reading.name, reading.status) == (made, "orders", Status.RUNNING)
         assert (reading.runs, reading.attempts, reading.totals.input_rows) == (2, 0, 25)

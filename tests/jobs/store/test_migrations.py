@@ -22,7 +22,8 @@ from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Operator, Status, Trigger
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
-from jetsql.jobs.store.store_file import VERSION
+from jetsql.jobs.store.record_versions import RENAMED_EVENTS
+from jetsql.jobs.store.store_file import VERSION, StoreFile
 from tests.support.golden_reports import raises
 from tests.support.jobs_world import world
 from tests.support.paths import FIXTURES, ROOT
@@ -61,9 +62,9 @@ def test_every_job_comes_over_with_its_history(path: Path) -> None:
             Status.RUNNING, Status.SUSPENDED, Status.SUSPENDED, Status.FAILED, Status.COMPLETED
         ]  # fmt: skip
         assert [len(store.history(job.id)) for job in jobs] == [2, 4, 3, 5, 3]
-        assert jobs[0].comment == "goes on" and jobs[0].plan.interval_millis == 500 and jobs[0].batch == 0
-        assert jobs[2].cause is not None and jobs[2].cause.condition == "DIVIDE_BY_ZERO" and not jobs[2].cause.heals
-        assert jobs[4].plan.trigger is Trigger.AVAILABLE_NOW and jobs[4].files
+        assert jobs[0].version.comment == "goes on" and jobs[0].plan.interval_millis == 500 and jobs[0].batch == 0
+        assert jobs[2].cause is not None and jobs[2].cause.condition == "DIVIDE_BY_ZERO" and not jobs[2].cause.retryable
+        assert jobs[4].plan.trigger is Trigger.AVAILABLE_NOW and jobs[4].has_files
         assert store.snapshots() == () and store.id == "3b62b275a8344d0c9074493f81a519bb"
     assert version(path) == str(VERSION)
 
@@ -102,10 +103,52 @@ def test_operators_become_data(path: Path) -> None:
         connection.commit()
     with closing(Store(path)) as store:
         for job in store.all_jobs():
-            assert job.previous is not None
-            for plan in (job.plan, job.previous.plan):
+            assert job.rollback_version is not None
+            for plan in (job.plan, job.rollback_version.plan):
                 assert plan.analysis.operators == (Operator("Aggregate", "a: int; '; ': string"), Operator("Distinct"))
-                assert plan.analysis.state_facts == tuple(facts[1:])
+                assert plan.analysis.operator_texts == tuple(facts[1:])
+
+
+def test_events_of_the_history_get_their_new_names(path: Path) -> None:
+    old = {str(title) for (title,) in asked(path, "SELECT title FROM history")}
+    assert {"suspend asked for", "drop asked for"} < old
+    with closing(Store(path)) as store:
+        events = {row.event for row in store.history()}
+    assert events == {RENAMED_EVENTS.get(title, title) for title in old}
+    assert {"suspend requested", "drop requested"} < events
+
+
+def test_renamed_fields_keep_their_values(path: Path) -> None:
+    cause = {"message": "no answer", "heals": True, "away": True}
+    with closing(sqlite3.connect(path)) as connection:
+        [(job_id, text)] = connection.execute("SELECT id, record FROM jobs WHERE record LIKE '%loaded%'").fetchall()
+        record = json.loads(text)
+        record["plan"]["analysis"] |= {"aggregates": True, "dated_output": True, "varying": "a LIMIT"}
+        record["plan"]["analysis"]["sources"][0]["letters"] = True
+        record["plan"]["analysis"]["sink"] |= {"whole_table": False, "numbered": True}
+        previous = {key: record[key] for key in ("text", "body", "plan")} | {"suspended": True, "checkpoint": 4}
+        record |= {"cause": cause, "previous": previous, "origin": "s", "over": True, "newest_checkpoint": 5}
+        connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
+        connection.commit()
+    with closing(Store(path)) as store:
+        job = store.job(job_id)
+    assert job is not None and job.cause is not None and job.rollback_version is not None
+    assert job.cause.external_outage and job.cause.retryable
+    assert (job.rollback_version.was_suspended, job.rollback_version.checkpoint) == (True, 4)
+    assert (job.source_snapshot_id, job.run_ended, job.highest_checkpoint) == ("s", True, 5)
+    for analysis in (job.plan.analysis, job.rollback_version.plan.analysis):
+        assert analysis.has_aggregates and analysis.waits_for_watermark and analysis.sources[0].has_dead_letters
+        assert analysis.unstable_partitioning == "a LIMIT"
+        assert analysis.sink.has_batch_numbers and not analysis.sink.replaces_whole_table
+    assert job.version.statement == record["text"] and job.submission_time == record["submitted"]
+
+
+def test_a_reader_that_changes_nothing_sees_the_same_jobs(path: Path) -> None:
+    before = StoreFile(path).contents()
+    Store(path).close()
+    after = StoreFile(path).contents()
+    assert before is not None and after is not None
+    assert (before.version, after.version, before.jobs) == (1, VERSION, after.jobs)
 
 
 def test_its_jobs_go_on(path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status
+from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status, Version
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -29,7 +29,7 @@ from tests.support.in_memory_engine import analysis
 from tests.support.jobs_world import body
 
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
-JOB = Job("0001-0000-0000-0001", "Délays", "CREATE JOB ...", body(), PLAN, 1.5, status=Status.RUNNING, run=1)
+JOB = Job("0001-0000-0000-0001", "Délays", Version("CREATE JOB ...", body(), PLAN), 1.5, status=Status.RUNNING, run=1)
 
 
 def row(job: Job, title: str = "running") -> HistoryRow:
@@ -55,7 +55,7 @@ def test_jobs_and_history_come_back(store: Store, path: Path) -> None:
     with closing(Store(path)) as again:
         assert again.live_jobs() == (changed,)
         assert again.job(JOB.id) == again.newest_named("DÉLAYS") == changed
-        assert [entry.title for entry in again.history(JOB.id)] == ["submitted", "suspended"]
+        assert [entry.event for entry in again.history(JOB.id)] == ["submitted", "suspended"]
         assert again.history(JOB.id)[1] == row(changed, "suspended")
         assert again.newest_id() == JOB.id
         assert again.id == store.id
@@ -73,7 +73,7 @@ def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     with raises(StatementError, match="JOB_ALREADY_EXISTS"):
         store.add(other, row(other))
     assert store.job(other.id) is None and store.history(other.id) == ()
-    ended = replace(JOB, status=Status.COMPLETED, files=True)
+    ended = replace(JOB, status=Status.COMPLETED, has_files=True)
     store.save(ended, row(ended))
     store.add(other, row(other))
     assert store.newest_named("délays") == other
@@ -81,7 +81,7 @@ def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     with raises(StatementError, match="JOB_ALREADY_EXISTS"):
         store.save(replace(JOB, name="délays"), row(JOB))
     assert store.job(JOB.id) == ended
-    assert [entry.after for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
+    assert [entry.to_status for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
 
 
 def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path: Path) -> None:
@@ -95,7 +95,9 @@ def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path
 
 
 def snapshot(number: int = 2, name: str = "Before", **changes: object) -> Snapshot:
-    made = Snapshot(f"000{number}-0000-0000-0001", name, JOB.id, JOB.name, JOB.text, PLAN, 7, 4096, 3.5, {"spark": "4"})
+    made = Snapshot(
+        f"000{number}-0000-0000-0001", name, JOB.id, JOB.name, JOB.version.statement, PLAN, 7, 4096, 3.5, {"spark": "4"}
+    )
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -127,7 +129,7 @@ def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Stor
         with raises(StatementError, match=r"SNAPSHOT_ALREADY_EXISTS.*named BEFORE already"):
             attempt()
     assert store.job(JOB.id) == suspended and store.snapshots() == (snapshot(),)
-    assert [entry.title for entry in store.history(JOB.id)] == ["running", "kept"]
+    assert [entry.event for entry in store.history(JOB.id)] == ["running", "kept"]
 
 
 def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> None:
@@ -135,7 +137,7 @@ def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> 
     store.add_snapshot(snapshot(2), None, row(JOB, "first"))
     store.add_snapshot(snapshot(3, "BEFORE"), snapshot(2).id, row(JOB, "second"))
     assert store.snapshots() == (snapshot(3, "BEFORE"),)
-    assert [entry.title for entry in store.history(JOB.id)] == ["running", "first", "second"]
+    assert [entry.event for entry in store.history(JOB.id)] == ["running", "first", "second"]
 
 
 def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(path: Path) -> None:
@@ -252,11 +254,9 @@ def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(path: Path) -> None
             store.all_jobs()
 
 
-JOBS = st.builds(
-    Job,
-    id=st.text(),
-    name=st.text(),
-    text=st.text(),
+VERSIONS = st.builds(
+    Version,
+    statement=st.text(),
     body=st.just(body()),
     plan=st.builds(
         lambda modes, operators, confs: replace(
@@ -266,14 +266,20 @@ JOBS = st.builds(
         operators=st.lists(st.builds(Operator, st.text(), st.text())).map(tuple),
         confs=st.dictionaries(st.text(), st.text()),
     ),
-    submitted=st.floats(allow_nan=False),
+    first_trigger_done=st.booleans(),
+    software_versions=st.dictionaries(st.text(), st.text()),
+)
+JOBS = st.builds(
+    Job,
+    id=st.text(),
+    name=st.text(),
+    version=VERSIONS,
+    submission_time=st.floats(allow_nan=False),
     status=st.sampled_from(Status),
     run=st.integers(),
     batch=st.none() | st.integers(),
-    established=st.booleans(),
-    cause=st.none() | st.builds(Cause, message=st.text(), heals=st.booleans(), batch=st.none() | st.integers()),
-    ended=st.none() | st.floats(allow_nan=False),
-    versions=st.dictionaries(st.text(), st.text()),
+    cause=st.none() | st.builds(Cause, message=st.text(), retryable=st.booleans(), batch=st.none() | st.integers()),
+    end_time=st.none() | st.floats(allow_nan=False),
 )
 
 
@@ -295,12 +301,12 @@ def test_any_other_json_is_malformed(value: object) -> None:
 def test_records_of_other_releases() -> None:
     record = json.loads(encode(JOB))
     record["colour"] = "red"
-    record["plan"]["analysis"]["new"] = {"deep": [1]}
-    for later in ("files", "versions", "established"):
-        del record[later]
-    del record["plan"]["analysis"]["stateful"]
-    assert decode(Job, json.dumps(record)) == replace(JOB, files=False, versions={})
-    del record["plan"]["trigger"]
+    version = record["version"]
+    version["plan"]["analysis"]["new"] = {"deep": [1]}
+    del record["has_files"], version["software_versions"], version["first_trigger_done"]
+    del version["plan"]["analysis"]["stateful"]
+    assert decode(Job, json.dumps(record)) == JOB
+    del version["plan"]["trigger"]
     with pytest.raises(MalformedRecord, match="Plan lacks trigger"):
         decode(Job, json.dumps(record))
 

@@ -16,23 +16,22 @@ from jetsql.jobs.lifecycle.events import (
     Cancel,
     DiscardFiles,
     DiscardVersion,
-    EngineDown,
-    EngineUp,
+    EngineStarted,
+    EngineStopping,
     Event,
-    Exported,
-    ExportFailed,
-    ExportState,
     FilesDiscarded,
-    JudgeTrial,
     MembersChanged,
     MembersSettled,
     Outcome,
     PrepareUpdate,
+    ProbeTrial,
     RecoverSink,
     Restart,
     Resume,
     RetryDue,
     ScheduleRetry,
+    SnapshotFailed,
+    SnapshotFinished,
     SnapshotWritten,
     Started,
     StartFailed,
@@ -44,28 +43,29 @@ from jetsql.jobs.lifecycle.events import (
     Submit,
     Superseded,
     Suspend,
-    TrialJudged,
+    TakeSnapshot,
+    TrialProbed,
     Update,
     UpdateFailed,
     UpdatePrepared,
     WriteSnapshot,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
-from jetsql.jobs.lifecycle.transitions import step
-from jetsql.jobs.lifecycle.update import version_of
-from jetsql.jobs.model.job import CANCELLED, Cause, Export, Job, RunId, Snapshot, Status, Version
+from jetsql.jobs.lifecycle.transitions import apply_event
+from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis
 from tests.support.jobs_world import body
 
-HURT = Cause("the disk is full", "DISK", heals=True)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", heals=False)
+HURT = Cause("the disk is full", "DISK", retryable=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
 
 
 def new_job(chosen: dict[str, str]) -> Job:
     made = body()
-    return Job("1", "j", "v0", made, make_plan(analysis(), parse_options((), before=chosen), made.verb, None), 0.0)
+    plan = make_plan(analysis(), parse_options((), before=chosen), made.verb, None)
+    return Job("1", "j", Version("v0", made, plan), 0.0)
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Life:
         self.sink: dict[int, int] = {}
         self.folders: dict[str, tuple[int, str]] = {}
         self.snapshots: dict[str, Snapshot] = {}
-        self.beside: list[tuple[Export, Job]] = []
+        self.beside: list[tuple[SnapshotRequest, Job]] = []
         self.now = 0.0
         self.count = 0
         self.closing = False
@@ -171,27 +171,32 @@ class Life:
 
     def take(self, event: Event) -> Step:
         before = self.job
-        taken = step(before, event, StepContext(self.now, closing=self.closing, members=self.members))
+        taken = apply_event(before, event, StepContext(self.now, closing=self.closing, members=self.members))
         self.job = taken.job
         self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
         self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
         if taken.snapshot is not None:
-            self.keep(taken.snapshot, taken.replaces)
+            self.keep(taken.snapshot, taken.replaced_snapshot_id)
         self.check(before, taken)
         return taken
 
     def check(self, before: Job, taken: Step) -> None:
         after = taken.job
-        if taken.outcome in (Outcome.REFUSED, Outcome.LATE):
+        if taken.outcome in (Outcome.REFUSED, Outcome.STALE):
             assert after == before and not taken.actions
         if after.status is not before.status:
-            assert taken.title
-        if before.live and not after.live and before.export is not None and before.export.then_cancel:
+            assert taken.history_event
+        if (
+            before.is_live
+            and not after.is_live
+            and before.snapshot_request is not None
+            and before.snapshot_request.then_cancel
+        ):
             assert taken.snapshot is not None, "dropped without the snapshot that was to be kept"
-        if before.live and after.status is Status.FAILED and after.cause != CANCELLED:
+        if before.is_live and after.status is Status.FAILED and after.cause != CANCELLED:
             assert before.batch is None, "an error took a state away that nobody wanted to lose"
-        if before.previous is not None and after.checkpoint == before.previous.checkpoint:
-            trial = self.checkpoints.get(before.checkpoint)
+        if before.rollback_version is not None and after.version.checkpoint == before.rollback_version.checkpoint:
+            trial = self.checkpoints.get(before.version.checkpoint)
             assert trial is None or trial.made not in self.sink.values(), "gone back behind what is in the sink"
         if self.closing:
             assert not any(isinstance(action, StartRun) for action in taken.actions), "started while the engine goes"
@@ -227,7 +232,7 @@ class Life:
                 self.take(Resume())
             case "restart":
                 self.take(Restart())
-            case "drop" if self.job.files:
+            case "drop" if self.job.has_files:
                 self.take(Cancel())
             case "drop":
                 self.submit({name: value for name, value in self.job.plan.options.items() if name != OF})
@@ -242,21 +247,23 @@ class Life:
     def snapshot(self, name: str, cancel: bool) -> None:
         """CREATE OR REPLACE SNAPSHOT, or DROP JOB WITH SNAPSHOT, which takes over no name."""
         there = self.snapshots.get(name)
-        writing = [export.name for export, _ in self.beside] + ([self.job.export.name] if self.job.export else [])
-        if name in writing or self.job.batch is None or (cancel and (there or not self.job.live)):
+        writing = [export.name for export, _ in self.beside] + (
+            [self.job.snapshot_request.name] if self.job.snapshot_request else []
+        )
+        if name in writing or self.job.batch is None or (cancel and (there or not self.job.is_live)):
             return
-        export = Export(str(self.number()), name, there.id if there else None, then_cancel=cancel)
-        taken = self.take(Cancel(export) if cancel else ExportState(export))
-        if not cancel and taken.outcome is Outcome.KEPT:
+        export = SnapshotRequest(str(self.number()), name, there.id if there else None, then_cancel=cancel)
+        taken = self.take(Cancel(export) if cancel else TakeSnapshot(export))
+        if not cancel and taken.outcome is Outcome.UNCHANGED:
             self.beside.append((export, taken.job))
 
     def copy(self) -> None:
         """The engine copies the state of the running job; the next time it is told that it has."""
         export, asked = self.beside[0]
-        source = self.checkpoints.get(asked.checkpoint)
+        source = self.checkpoints.get(asked.version.checkpoint)
         if export.id in self.folders:
             self.beside.pop(0)
-            self.take(SnapshotWritten(export, version_of(asked), self.folders[export.id][0], 1000))
+            self.take(SnapshotWritten(export, asked.version, self.folders[export.id][0], 1000))
         elif source is None or source.committed < 0:
             self.beside.pop(0)
         else:
@@ -304,10 +311,12 @@ class Life:
                 self.mail.append(self.prepare(updated, RunId(updated.id, updated.run), works, gently))
             case WriteSnapshot(asked):
                 self.mail.append(self.write(asked, RunId(asked.id, asked.run), works, gently))
-            case JudgeTrial(tried):
-                held = self.checkpoints[tried.checkpoint] if tried.checkpoint in self.checkpoints else None
+            case ProbeTrial(tried):
+                held = (
+                    self.checkpoints[tried.version.checkpoint] if tried.version.checkpoint in self.checkpoints else None
+                )
                 run = RunId(tried.id, tried.run)
-                self.mail.append(TrialJudged(run, self.holds(held)) if works else TrialJudged(run, None, HURT))
+                self.mail.append(TrialProbed(run, self.holds(held)) if works else TrialProbed(run, None, HURT))
             case DiscardVersion(_, version):
                 self.discard(version.checkpoint)
 
@@ -315,11 +324,11 @@ class Life:
         assert not self.engine.alive, "two runs on one checkpoint"
         for stale in set(self.checkpoints) - self.wanted(started):
             self.discard(stale)
-        if started.checkpoint not in self.checkpoints:
-            assert not self.sink and started.checkpoint == 0, "a run starts on a checkpoint that is not there"
-            self.checkpoints[0] = Checkpoint(self.number(), started.text)
-        begins = self.checkpoints[started.checkpoint]
-        assert begins.text == started.text, "a version runs on the checkpoint of another one"
+        if started.version.checkpoint not in self.checkpoints:
+            assert not self.sink and started.version.checkpoint == 0, "a run starts on a checkpoint that is not there"
+            self.checkpoints[0] = Checkpoint(self.number(), started.version.statement)
+        begins = self.checkpoints[started.version.checkpoint]
+        assert begins.text == started.version.statement, "a version runs on the checkpoint of another one"
         assert set(self.sink) >= set(range(begins.committed + 1)), "committed and lost"
         after = {batch: made for batch, made in self.sink.items() if batch > begins.committed}
         assert after in ({}, {begins.committed + 1: begins.made}), "rows go into the sink twice"
@@ -333,12 +342,15 @@ class Life:
 
     @staticmethod
     def wanted(job: Job) -> set[int]:
-        others = (version.checkpoint for version in (job.previous, job.proposed) if version is not None)
-        return {job.checkpoint, *others}
+        others = (version.checkpoint for version in (job.rollback_version, job.pending_version) if version is not None)
+        return {job.version.checkpoint, *others}
 
     def discard(self, number: int) -> None:
-        in_force = {self.job.checkpoint, *([self.job.previous.checkpoint] if self.job.previous else [])}
-        assert number not in in_force or not self.job.files, "a checkpoint goes that is still needed"
+        in_force = {
+            self.job.version.checkpoint,
+            *([self.job.rollback_version.checkpoint] if self.job.rollback_version else []),
+        }
+        assert number not in in_force or not self.job.has_files, "a checkpoint goes that is still needed"
         self.checkpoints.pop(number, None)
 
     def holds(self, trial: Checkpoint | None) -> bool:
@@ -352,27 +364,29 @@ class Life:
 
     def prepare(self, updated: Job, run: RunId, finishes: bool, works: bool) -> Event:
         assert not self.engine.alive, "the state of a live run is moved"
-        proposed = updated.proposed
-        assert proposed is not None and proposed.checkpoint != updated.checkpoint, "a checkpoint is copied onto itself"
-        source = self.checkpoints.get(updated.checkpoint)
+        pending_version = updated.pending_version
+        assert pending_version is not None and pending_version.checkpoint != updated.version.checkpoint, (
+            "a checkpoint is copied onto itself"
+        )
+        source = self.checkpoints.get(updated.version.checkpoint)
         if source is None:
             assert not self.sink, "the checkpoint that is to be copied is not there"
-            source = self.checkpoints[updated.checkpoint] = Checkpoint(self.number(), updated.text)
-        untried = updated.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
+            source = self.checkpoints[updated.version.checkpoint] = Checkpoint(self.number(), updated.version.statement)
+        untried = updated.version.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
         if not ((untried or self.finish_pending(source, run, finishes)) and works):
             return UpdateFailed(run, HURT)
-        copied = Checkpoint(self.number(), proposed.text, source.committed, source.committed)
-        self.checkpoints[proposed.checkpoint] = copied
+        copied = Checkpoint(self.number(), pending_version.statement, source.committed, source.committed)
+        self.checkpoints[pending_version.checkpoint] = copied
         return UpdatePrepared(run)
 
     def write(self, asked: Job, run: RunId, finishes: bool, works: bool) -> Event:
         assert not self.engine.alive, "a job that is being exported runs"
-        source = self.checkpoints[asked.checkpoint]
+        source = self.checkpoints[asked.version.checkpoint]
         if not (self.finish_pending(source, run, finishes) and works) or source.committed < 0:
-            return ExportFailed(run, HURT)
-        assert asked.export is not None
-        self.folders[asked.export.id] = (source.committed, source.text)
-        return Exported(run, SnapshotWritten(asked.export, version_of(asked), source.committed, 1000))
+            return SnapshotFailed(run, HURT)
+        assert asked.snapshot_request is not None
+        self.folders[asked.snapshot_request.id] = (source.committed, source.text)
+        return SnapshotFinished(run, SnapshotWritten(asked.snapshot_request, asked.version, source.committed, 1000))
 
     def deliver(self) -> None:
         self.take(self.mail.pop(0))
@@ -400,7 +414,7 @@ class Life:
     def happen(self, what: str) -> None:
         """Something happens in the run; a run that ends says so once."""
         self.now += 1.0
-        run, checkpoint = self.run, self.checkpoints[self.job.checkpoint]
+        run, checkpoint = self.run, self.checkpoints[self.job.version.checkpoint]
         endings = {
             "fail": RunFailed(run, HURT),
             "hopeless": RunFailed(run, HOPELESS),
@@ -434,7 +448,7 @@ class Life:
         self.engine = RunModel(self.engine.run)
         self.queue, self.mail, self.ends, self.timers, self.beside = [], [], [], [], []
         self.folders = {id: self.folders[id] for id in self.folders if id in self.stored()}
-        self.take(EngineUp())
+        self.take(EngineStarted())
         self.seen = self.job
 
     def stored(self) -> set[str]:
@@ -445,7 +459,7 @@ class Life:
         self.timers = []
         self.closing = True
         stuck = any(isinstance(event, StopFailed) for event in self.mail)
-        self.take(EngineDown())
+        self.take(EngineStopping())
         while self.queue or self.mail or self.ends or not self.engine.told:
             if not self.engine.told:
                 self.tell_started()
@@ -479,8 +493,8 @@ class Life:
         if status is Status.RUNNING:
             assert self.engine.alive or under_way
         if status is Status.NOT_RUNNING:
-            assert self.timers or under_way or self.job.waiting
-        if self.job.waiting:
+            assert self.timers or under_way or self.job.waiting_for_members
+        if self.job.waiting_for_members:
             assert status is Status.NOT_RUNNING and len(self.members) < max(1, self.job.quorum)
         if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
             assert not self.engine.alive
@@ -489,23 +503,23 @@ class Life:
         job = self.job
         assert (job.stop_goal is not None) == (job.status is Status.COMPLETING)
         assert job.stop_cause is None or job.status is Status.COMPLETING
-        assert (job.ended is not None) == job.status.final
-        assert job.proposed is None or job.status is Status.COMPLETING
-        assert job.export is None or job.status in (Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT)
-        assert job.previous is None or job.previous.checkpoint != job.checkpoint
+        assert (job.end_time is not None) == job.status.is_final
+        assert job.pending_version is None or job.status is Status.COMPLETING
+        assert job.snapshot_request is None or job.status in (Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT)
+        assert job.rollback_version is None or job.rollback_version.checkpoint != job.version.checkpoint
 
     def a_plan_belongs_to_its_text(self) -> None:
-        assert self.job.plan.options.get(OF, "v0") == self.job.text
+        assert self.job.plan.options.get(OF, "v0") == self.job.version.statement
 
     def no_files_are_forgotten(self) -> None:
         if self.checkpoints:
-            assert self.job.files
+            assert self.job.has_files
         if self.job.status is Status.RUNNING and not self.under_way():
             assert set(self.checkpoints) == self.wanted(self.job)
 
     def the_way_back_is_there(self) -> None:
-        if self.job.live and self.job.previous is not None:
-            assert self.job.previous.checkpoint in self.checkpoints
+        if self.job.is_live and self.job.rollback_version is not None:
+            assert self.job.rollback_version.checkpoint in self.checkpoints
 
     def snapshots_are_whole(self) -> None:
         for snapshot in self.snapshots.values():

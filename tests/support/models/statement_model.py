@@ -199,8 +199,8 @@ def _started(state: Seen, name: str, job: LiveJob, fault: str = "") -> Seen:
 def _control(state: Seen, form: Form, job: LiveJob) -> Outcome:
     name, status = form["job"], job.status
     wanted = {"suspend": (), "resume": (), "restart": ("STARTING", "RUNNING"), "alter": ("SUSPENDED",)}[form.kind]
-    runs_again = job.again and form.kind in ("resume", "restart")
-    if not runs_again and (name not in state.live or (wanted and status not in wanted)):
+    can_run_again = job.again and form.kind in ("resume", "restart")
+    if not can_run_again and (name not in state.live or (wanted and status not in wanted)):
         return state, refused("WRONG_STATUS")
     if form.kind == "suspend":
         suspended = replace(job, status="SUSPENDED")

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.lifecycle.step_context import runs_again
+from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Trigger
 from jetsql.jobs.store.job_store import Store
@@ -53,9 +53,9 @@ class Conductor:
         manager = Manager(store, self.engine, QUICK)
         manager.start()
         for owner, call in (
-            (manager.board, "wait"),
+            (manager.registry, "wait"),
             (manager.workers, "call"),
-            (manager.workers, "wait_idle"),
+            (manager.workers, "wait_for_job"),
             (self.engine, "_pass"),
         ):
             self._notice(owner, call)
@@ -184,15 +184,15 @@ class Conductor:
         """Wait until everything that is under way is done."""
         manager = self.world.manager
         for _ in range(1000):
-            before = [(view.job.id, view.job.status, view.job.run) for view in manager.board.live()]
-            for view in manager.board.live():
-                after = manager.board.wait(view, lambda now: now.job.status in _AT_REST, SECONDS)
+            before = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
+            for view in manager.registry.live():
+                after = manager.registry.wait(view, lambda now: now.job.status in _AT_REST, SECONDS)
                 assert after.job.status in _AT_REST, f"{after.job.name} does not come to rest: {after}"
             assert manager.workers.wait_all(SECONDS), "something is never done"
             for job in self.world.store.all_jobs()[-1:]:
-                manager.caught_up(job)  # and so is everything else that was told before
-            rest = [(view.job.id, view.job.status, view.job.run) for view in manager.board.live()]
-            if rest == before and manager.workers.idle():
+                manager.view_after_pending_events(job)  # and so is everything else that was told before
+            rest = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
+            if rest == before and manager.workers.is_idle():
                 return
         raise AssertionError("the jobs never come to rest")
 
@@ -204,7 +204,7 @@ class Conductor:
         return Seen(
             {job.name: _at_rest(job) for job in live},
             {name: _at_rest(job) for name, job in ended.items() if all(each.name != name for each in live)},
-            {each.name: (each.job, each.plan.analysis.sources[0].name) for each in store.snapshots()},
+            {each.name: (each.job_id, each.plan.analysis.sources[0].name) for each in store.snapshots()},
         )
 
 
@@ -218,7 +218,7 @@ def _result(what: str, playing: Future[T]) -> T:
 def _at_rest(job: Job) -> LiveJob:
     attempts = job.plan.options.get("restartAttempts", "")
     text = body_of(job.body.text, ends=job.plan.trigger is Trigger.AVAILABLE_NOW)
-    return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, runs_again(job))
+    return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, can_run_again(job))
 
 
 def _answer(world: World, text: str) -> Answer:

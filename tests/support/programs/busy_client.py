@@ -25,7 +25,7 @@ STATEMENTS = (
 url, token, seed = sys.argv[1:]
 chance = random.Random(seed)
 engine = RemoteEngine(url, token)
-engine.schema()
+engine.current_schema()
 sys.stdout.write("busy\n")
 sys.stdout.flush()
 while True:

@@ -28,7 +28,7 @@ def do(w: World, text: str) -> None:
             if text == "complete":
                 w.engine.complete(job)
             else:
-                w.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", heals=False))
+                w.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
         case "batch":
             w.engine.analysis = analysis(streaming=False, modes={}, sources=())
         case "quiet":

@@ -109,7 +109,7 @@ class DeadLetterFiles(StagedFiles):
         job = context.job
         sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
         analysis = replace(job.plan.analysis, sink=sink, stateful=False)
-        super().__init__(replace(context, job=replace(job, plan=replace(job.plan, analysis=analysis))))
+        super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
         self._job = f"{job.id}-{target.number}"
         folder = f"{context.checkpoints.job_folder(job.id)}/letters-{target.number}"
         self._manifests = Manifests(folder, context.checkpoints.files)
@@ -147,7 +147,7 @@ class SourceDeadLetters:
     def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
         """Return where a batch begins and ends, as Spark's checkpoint has it."""
         job, checkpoints = self._context.job, self._context.checkpoints
-        checkpoint = checkpoints.spark_checkpoint(job.id, job.checkpoint)
+        checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         start, end = read_source_range(checkpoints.files, checkpoint, batch, self._target.number)
         return cast("Offsets", start or {}), cast("Offsets", end or {})
 
@@ -175,7 +175,7 @@ class DeadLetterSink:
     def write(self, rows: DataFrame, batch: int) -> int | None:
         for each in self._sources:
             each.write(batch)
-        failpoint("letters-written", self._job)
+        failpoint("dead-letters-written", self._job)
         return self._writer.write(rows, batch)
 
     def has_batch(self, batch: int) -> bool:

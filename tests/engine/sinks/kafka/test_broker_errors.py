@@ -6,7 +6,7 @@ import pytest
 
 from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
 from jetsql.engine.errors.remedies import Trace, explain_cause
-from jetsql.engine.errors.run_failures import heals
+from jetsql.engine.errors.run_failures import is_retryable
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Cause
 
@@ -67,7 +67,7 @@ def test_a_row_without_a_key_for_a_compacted_topic() -> None:
 def test_a_value_that_kafkas_client_does_not_take() -> None:
     said = "Invalid value nope for configuration isolation.level"
     cause = run_told(said, "org.apache.kafka.common.config.ConfigException")
-    assert cause.condition == "JETSQL.INVALID_OPTION_VALUE" and said in cause.message and not cause.heals
+    assert cause.condition == "JETSQL.INVALID_OPTION_VALUE" and said in cause.message and not cause.retryable
 
 
 def test_what_kafkas_client_tells_by_words_alone() -> None:
@@ -82,7 +82,7 @@ def test_messages_that_are_not_taken_in_time_may_be_too_many_for_their_topic() -
     said = "Expiring 2 record(s) for sums-0:120001 ms has passed since batch creation"
     assert "'kafka.batch.size'" in told(f"{KAFKA}TimeoutException", said, "sent").hint
     cause = run_told(said, f"{KAFKA}TimeoutException")
-    assert cause.away and "did not take messages in time" in cause.message
+    assert cause.external_outage and "did not take messages in time" in cause.message
 
 
 def test_a_checkpoint_that_is_older_than_the_topic_is_never_gone_on_with() -> None:
@@ -104,7 +104,7 @@ def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
 
 
 def run_told(message: str, innermost: str, condition: str = "") -> Cause:
-    cause = Cause(message, condition, "", 3, heals(condition), innermost)
+    cause = Cause(message, condition, "", 3, is_retryable(condition), innermost)
     return explain_cause(cause, Trace((f"Job aborted: {message}", message), "", innermost), None)
 
 
@@ -128,8 +128,8 @@ def test_errors_of_runs_are_told_by_their_classes(
 ) -> None:
     cause = run_told("what the client says", kind if "." in kind else f"{KAFKA}{kind}")
     assert says in cause.message and cause.message.endswith(": what the client says.")
-    assert (cause.condition, cause.heals, cause.batch) == (f"JETSQL.{condition}", heals_itself, 3)
-    assert hint in cause.hint and cause.away is (condition == "EXTERNAL_SYSTEM_UNAVAILABLE")
+    assert (cause.condition, cause.retryable, cause.batch) == (f"JETSQL.{condition}", heals_itself, 3)
+    assert hint in cause.hint and cause.external_outage is (condition == "EXTERNAL_SYSTEM_UNAVAILABLE")
 
 
 def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
@@ -142,7 +142,7 @@ def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
     assert cause.message == (
         "Messages that are the next to be read are not in Kafka any more: Partitions t-0 have been deleted."
     )
-    assert (cause.condition, cause.heals) == ("JETSQL.SOURCE_CHANGED", False)
+    assert (cause.condition, cause.retryable) == ("JETSQL.SOURCE_CHANGED", False)
 
 
 @pytest.mark.parametrize("kind", ["java.util.concurrent.TimeoutException", f"{KAFKA}UnheardOfException"])

@@ -90,7 +90,7 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
     for job in ("j", "r"):
         until(lambda job=job: topics.error(job) == "None")
         told = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
-        assert "waiting" in told and told[-1] == "recovered"
+        assert "blocked" in told and told[-1] == "recovered"
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
 
 

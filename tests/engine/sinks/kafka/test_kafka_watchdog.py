@@ -13,7 +13,7 @@ from jetsql.engine.runs import kafka_watchdog
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
-from jetsql.jobs.model.job import Job, Replay, RunId, SinkKind, Source
+from jetsql.jobs.model.job import Job, Replay, RunId, SinkKind, Source, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis
@@ -64,7 +64,8 @@ def job(number: int, source: str, sink: str) -> Job:
     found, made = analysis(), body()
     sources = (Source(source, "kafka", "", Replay.YES, created=1),)
     found = replace(found, sources=sources, sink=replace(found.sink, table=sink, kind=SinkKind.KAFKA))
-    return Job(str(number), "j", "", made, make_plan(found, parse_options(()), made.verb, None), 0.0, run=1)
+    version = Version("", made, make_plan(found, parse_options(()), made.verb, None))
+    return Job(str(number), "j", version, 0.0, run=1)
 
 
 def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[WatchedRun], list[Any]]:
@@ -86,7 +87,7 @@ def test_a_run_that_is_stuck_is_told_why_once_and_when_that_is_over(topics: Topi
     keeper.check_runs()
     [hindered] = told
     assert isinstance(hindered, RunBlocked) and hindered.cause is not None
-    assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.away
+    assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.external_outage
     topics.wrong.clear()
     keeper.check_runs()
     assert told[1:] == [RunBlocked(RunId("1", 1), None)]
@@ -100,7 +101,7 @@ def test_a_run_that_goes_on_is_not_asked_for(topics: Topics) -> None:
     keeper.check_runs()
     run.stuck = False
     keeper.check_runs()
-    assert [event.cause is not None and event.cause.away for event in told] == [True, False]
+    assert [event.cause is not None and event.cause.external_outage for event in told] == [True, False]
     assert [name for name, _ in topics.asked] == ["a_in", "a_in", "a_out"]
     run.stuck = True
     keeper.unwatch(RunId("1", 1))

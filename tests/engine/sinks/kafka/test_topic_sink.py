@@ -113,8 +113,8 @@ def test_a_join_an_aggregate_and_two_reads_of_one_topic_keep_apart(topics: Topic
     topics.sql("CREATE TABLE names (letter STRING, name STRING) USING parquet")
     topics.sql("INSERT INTO names VALUES ('a', 'ann'), ('b', 'bob')")
     letters = "SELECT key, CAST(value AS STRING) AS letter FROM STREAM source WITH ('minPartitions' = '6')"
-    joined = f"SELECT key, name FROM ({letters}) JOIN names USING (letter)"
-    both = f"SELECT key, CAST(name AS BINARY) FROM ({joined} UNION ALL {letters})"
+    join_sentences = f"SELECT key, name FROM ({letters}) JOIN names USING (letter)"
+    both = f"SELECT key, CAST(name AS BINARY) FROM ({join_sentences} UNION ALL {letters})"
     topics.sql(f"CREATE JOB j {QUICK} AS INSERT INTO sink (key, value) {both}")
     topics.send("source", "a")
     topics.sql("WAIT FOR JOB j UNTIL IDLE")

@@ -1,0 +1,94 @@
+"""Classify statements by their effects: on the session, which ends with the engine, on data, on what they drop."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from jetsql.errors import StatementError
+from jetsql.language import parse
+from jetsql.language.statement import DropJob
+from jetsql.language.tokens import Token, tokens
+from jetsql.output.terminal_text import printable
+
+_SESSION_VERBS: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
+_READING_VERBS: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
+_WRITING_VERBS: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
+_SCHEMA_VERBS: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
+_KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
+_MAX_TOKENS: Final = 64
+
+
+def first_words(text: str, count: int = 6) -> list[str]:
+    """Return the first words of a statement, in capitals."""
+    return [token.word or token.text for token in islice(tokens(text), count)]
+
+
+def changes_session(text: str) -> bool:
+    """Return whether a statement changes the session: a setting, a temporary view, a variable."""
+    first = first_words(text)
+    made = first[:1] == ["CREATE"] and any(word in ("TEMP", "TEMPORARY") for word in first)
+    return made or (bool(first) and first[0] in _SESSION_VERBS)
+
+
+def is_read_only(text: str) -> bool:
+    """Return whether a statement can safely be repeated."""
+    return bool(text.split()) and not writing_word(text)
+
+
+def writing_word(text: str) -> str:
+    """Return the word by which a statement (not empty) writes, or an empty string if it only reads."""
+    found = [token.word for token in tokens(text)]
+    first = next((word for word in found if word), "")
+    if first not in _READING_VERBS:
+        return first or text.split()[0]
+    writing = (word for word in found if word in _WRITING_VERBS)
+    return next(writing, "") if first in ("WITH", "FROM") else ""
+
+
+def may_change_schema(text: str) -> bool:
+    """Return whether a statement may change the session's current schema."""
+    first = first_words(text, 1)
+    return bool(first) and first[0] in _SCHEMA_VERBS
+
+
+def drop_question(text: str) -> str | None:
+    """Return the question before a statement that drops a job, table, view or schema; None for others."""
+    leading = list(islice(tokens(text), _MAX_TOKENS))
+    if not leading or leading[0].word != "DROP":
+        return None
+    kind = leading[1].word if len(leading) > 1 else ""
+    if kind == "JOB":
+        return _drop_job_question(text)
+    if kind not in _KINDS:
+        return None
+    name = printable(_object_name(leading[2:]))
+    everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
+    return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
+
+
+def _drop_job_question(text: str) -> str | None:
+    try:
+        statement = parse(text)
+    except StatementError:
+        return None  # the engine says what is wrong with it
+    if not isinstance(statement, DropJob):
+        return None
+    snapshot = statement.with_snapshot
+    state = "Its state is lost." if snapshot is None else f"Snapshot {printable(str(snapshot))} keeps its state."
+    return f"Stop and drop job {printable(str(statement.name))} for good? {state}"
+
+
+def _object_name(leading: list[Token]) -> str:
+    if len(leading) > 1 and leading[0].word == "IF" and leading[1].word == "EXISTS":
+        leading = leading[2:]
+    parts: list[str] = []
+    for token in leading:
+        if token.text == ";" or (parts and parts[-1] != "." and token.text != "."):
+            break
+        parts.append(token.text)
+    return "".join(parts)
+
+
+def _has_word(leading: list[Token], word: str) -> bool:
+    return any(token.word == word for token in leading)
