@@ -9,6 +9,6 @@ public final class Exceptions {
   /** Throw anything; declared to return so that the compiler sees an end. */
   public static RuntimeException raise(Throwable error) {
     Platform.throwException(error);
-    return new RuntimeException(error);
+    return new IllegalStateException(error);
   }
 }

@@ -1,46 +1,23 @@
 package dev.jetsql.common;
 
-import dev.jetsql.kafka.KafkaRead;
-import dev.jetsql.kafka.KafkaTables;
-import dev.jetsql.stream.Looks;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.util.ArrayList;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.function.BiFunction;
-import java.util.regex.Pattern;
 import org.apache.spark.QueryContext;
 import org.apache.spark.sql.AnalysisException;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.catalyst.parser.ParserInterface;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.Origin;
-import org.apache.spark.sql.catalyst.types.DataTypeUtils;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.Platform;
 import scala.Option;
 import scala.collection.immutable.Map$;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
-/** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */
-public static class JetSqlException extends AnalysisException {
-  JetSqlException(String message, Option line, Option position, String condition, String state) {
-    super(message, line, position, Option.empty(), Option.apply((Object) condition),
-        (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply((Object) state),
-        Option.empty());
+/** An error of JetSQL as Spark's clients know errors: with a condition, a SQLSTATE, a line and a position. */
+public final class JetSqlException extends AnalysisException {
+  private static final long serialVersionUID = 1L;
+
+  private JetSqlException(String message, Option<Object> line, Option<Object> position, String condition, String state) {
+    super(message, line, position, Option.empty(), Option.apply(condition), Map$.MODULE$.<String, String>empty(),
+        new QueryContext[0], Option.apply(state), Option.empty());
   }
 
-  /** What the Thrift server makes its message of: without the name of this class. */
+  /** Return the message without the name of this class: the Thrift server shows this text to its clients. */
+  @Override
   public String toString() { return getMessage(); }
 
   public static JetSqlException closed() { return of("ENGINE_NOT_STARTED", "58000", "The engine was closed."); }
@@ -49,21 +26,24 @@ public static class JetSqlException extends AnalysisException {
     return at(Option.empty(), Option.empty(), condition, state, message);
   }
 
-  /** At the place of a node in the statement. */
+  /** Return an error at the place of a node in the statement. */
   public static JetSqlException at(Origin place, String condition, String state, String message) {
     return at(place.line(), place.startPosition(), condition, state, message);
   }
 
-  private static JetSqlException at(Option line, Option position, String condition, String state, String message) {
-    String name = "JETSQL." + condition;
+  private static JetSqlException at(
+      Option<Object> line, Option<Object> position, String condition, String state, String message) {
+    var name = "JETSQL." + condition;
     return new JetSqlException("[" + name + "] " + message + " SQLSTATE: " + state, line, position, name, state);
   }
 
-  public static JetSqlException of(JsonNode error) {
-    Option line = error.hasNonNull("line") ? Option.apply((Object) Integer.valueOf(error.get("line").asInt())) : Option.empty();
-    Option position = error.hasNonNull("position")
-        ? Option.apply((Object) Integer.valueOf(error.get("position").asInt())) : Option.empty();
-    return new JetSqlException(error.get("message").asText(), line, position, error.get("condition").asText(),
-        error.get("sqlstate").asText());
+  /** Return the error that a response of Python has under `error`. */
+  static JetSqlException of(JsonNode error) {
+    return new JetSqlException(error.get("message").asText(), number(error.get("line")), number(error.get("position")),
+        error.get("condition").asText(), error.get("sqlstate").asText());
+  }
+
+  private static Option<Object> number(JsonNode value) {
+    return value == null || value.isNull() ? Option.empty() : Option.apply(value.asInt());
   }
 }

@@ -1,19 +1,19 @@
 package dev.jetsql.sql;
 
-import dev.jetsql.common.Json;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
@@ -25,105 +25,81 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Statements with parameter markers: all their values come across in one call, as JSON, and become literals here.
  *
- * Spark's own cast makes a value of its text, so that it is what the same literal in a statement would be. The forms:
+ * <p>Spark's own cast makes a value of its text, so that it is what the same literal in a statement would be. The forms:
  * {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value, ...]}, {"struct": [[name, value], ...]}.
  */
-public class Parameters {
+public final class Parameters {
+  private Parameters() {}
 
-  /** parameters: a JSON array (values of `?`) or object (of `:name`). */
-  static Dataset run(SparkSession session, String text, String parameters) throws Exception {
-    JsonNode told = Json.MAPPER.readTree(parameters);
-    if (told.isArray()) return session.sql(text, (Object) literals(session, list(told)));
-    return session.sql(text, named(session, told));
-  }
-
-  private static Map named(SparkSession session, JsonNode values) {
-    List names = new ArrayList();
-    List told = new ArrayList();
-    Iterator each = values.fieldNames();
-    while (each.hasNext()) {
-      String name = (String) each.next();
-      names.add(name);
-      told.add(values.get(name));
-    }
-    Column[] literals = literals(session, told);
-    Map made = new HashMap();
-    for (int n = 0; n < literals.length; n++) made.put(names.get(n), literals[n]);
-    return made;
+  /**
+   * Run a statement.
+   *
+   * @param parameters a JSON array (values of `?`) or object (of `:name`)
+   */
+  public static Dataset<Row> run(SparkSession session, String text, String parameters) {
+    var values = Json.read(parameters);
+    var zone = session.sessionState().conf().sessionLocalTimeZone();
+    var columns = literals(session, columns(values, zone));
+    if (values.isArray()) return session.sql(text, (Object[]) columns.toArray(new Column[0]));
+    Map<String, Object> named = new HashMap<>();
+    var names = values.fieldNames();
+    columns.forEach(column -> named.put(names.next(), column));
+    return session.sql(text, named);
   }
 
   /**
-   * The values as literals. Those with members are expressions first: Spark brings the members to one type, and what it
-   * then evaluates is the literal.
+   * Make the columns literals. Values with members are expressions first: Spark brings the members to one type, and what
+   * it then evaluates is the literal.
    */
-  private static Column[] literals(SparkSession session, List values) {
-    Column[] made = new Column[values.size()];
-    List nested = new ArrayList();
-    for (int n = 0; n < made.length; n++) {
-      made[n] = column(session, (JsonNode) values.get(n));
-      if (!((JsonNode) values.get(n)).has("type")) nested.add(Integer.valueOf(n));
+  private static List<Column> literals(SparkSession session, List<Column> columns) {
+    var nested = columns.stream().filter(column -> !(ExpressionUtils.expression(column) instanceof Literal)).toList();
+    if (nested.isEmpty()) return columns;
+    var plan = session.range(1L).select(nested.toArray(new Column[0])).queryExecution().analyzed();
+    var found = ((Project) plan).projectList().iterator();
+    return columns.stream().map(column -> nested.contains(column) ? evaluated((Alias) found.next()) : column).toList();
+  }
+
+  private static Column evaluated(Alias named) {
+    var value = named.child();
+    return ExpressionUtils.column(new Literal(value.eval(InternalRow.empty()), value.dataType()));
+  }
+
+  private static List<Column> columns(JsonNode values, String zone) {
+    var columns = new ArrayList<Column>();
+    values.forEach(value -> columns.add(column(value, zone)));
+    return columns;
+  }
+
+  private static Column column(JsonNode value, String zone) {
+    if (value.has("array")) return functions.array(Sequences.of(columns(value.get("array"), zone)));
+    if (value.has("map")) return functions.map(Sequences.of(columns(value.get("map"), zone)));
+    if (value.has("struct")) return struct(value.get("struct"), zone);
+    return ExpressionUtils.column(literal(value, zone));
+  }
+
+  private static Column struct(JsonNode members, String zone) {
+    var made = new ArrayList<Column>();
+    for (var member : members) {
+      made.add(functions.lit(member.get(0).asText()));
+      made.add(column(member.get(1), zone));
     }
-    if (nested.isEmpty()) return made;
-    Column[] asked = new Column[nested.size()];
-    for (int n = 0; n < asked.length; n++) asked[n] = made[((Integer) nested.get(n)).intValue()];
-    Dataset selected = (Dataset) session.range(1L).select(asked);
-    scala.collection.Iterator found = ((Project) selected.queryExecution().analyzed()).projectList().iterator();
-    for (int n = 0; n < asked.length; n++) {
-      Expression value = ((Alias) found.next()).child();
-      Literal literal = new Literal(value.eval(InternalRow.empty()), value.dataType());
-      made[((Integer) nested.get(n)).intValue()] = ExpressionUtils.column(literal);
-    }
-    return made;
+    return functions.named_struct(Sequences.of(made));
   }
 
-  private static List list(JsonNode values) {
-    List made = new ArrayList();
-    for (int n = 0; n < values.size(); n++) made.add(values.get(n));
-    return made;
+  /** Return the literal of a value without members. */
+  static Literal literal(JsonNode value, String zone) {
+    var type = DataType.fromDDL(value.get("type").asText());
+    var text = value.get("value");
+    return new Literal(text.isNull() ? null : cast(text.asText(), type, zone), type);
   }
 
-  private static Column[] columns(SparkSession session, JsonNode values) {
-    Column[] made = new Column[values.size()];
-    for (int n = 0; n < made.length; n++) made[n] = column(session, (JsonNode) values.get(n));
-    return made;
-  }
-
-  private static Column column(SparkSession session, JsonNode told) {
-    if (told.has("array")) return functions.array(sequence(columns(session, (JsonNode) told.get("array"))));
-    if (told.has("map")) return functions.map(sequence(columns(session, (JsonNode) told.get("map"))));
-    if (told.has("struct")) return struct(session, (JsonNode) told.get("struct"));
-    JsonNode value = (JsonNode) told.get("value");
-    return literal(session, ((JsonNode) told.get("type")).asText(), value.isNull() ? null : value.asText());
-  }
-
-  private static Column struct(SparkSession session, JsonNode members) {
-    List made = new ArrayList();
-    for (int n = 0; n < members.size(); n++) {
-      JsonNode member = (JsonNode) members.get(n);
-      made.add(functions.lit(((JsonNode) member.get(0)).asText()));
-      made.add(column(session, (JsonNode) member.get(1)));
-    }
-    return functions.named_struct(sequence(made.toArray(new Column[0])));
-  }
-
-  private static scala.collection.immutable.Seq sequence(Object[] columns) {
-    return CollectionConverters.asScala(java.util.Arrays.asList(columns)).toSeq();
-  }
-
-  private static Column literal(SparkSession session, String type, String text) {
-    DataType kind = DataType.fromDDL(type);
-    return ExpressionUtils.column(new Literal(text == null ? null : value(session, kind, text), kind));
-  }
-
-  private static Object value(SparkSession session, DataType kind, String text) {
-    if (kind instanceof BinaryType) return Base64.getDecoder().decode(text);
-    Option zone = Option.apply((Object) session.sessionState().conf().sessionLocalTimeZone());
-    Expression written = new Literal(UTF8String.fromString(text), DataTypes.StringType);
-    return new Cast(written, kind, zone, EvalMode.ANSI()).eval(InternalRow.empty());
+  private static Object cast(String text, DataType type, String zone) {
+    if (type instanceof BinaryType) return Base64.getDecoder().decode(text);
+    var written = new Literal(UTF8String.fromString(text), DataTypes.StringType);
+    return new Cast(written, type, Option.apply(zone), EvalMode.ANSI()).eval(InternalRow.empty());
   }
 }

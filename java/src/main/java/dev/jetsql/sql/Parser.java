@@ -1,6 +1,7 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.stream.Looks;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -17,65 +18,65 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's parser with our statements in front.
  *
- * A class and not a reflective proxy, because a proxy may not throw an AnalysisException: it would reach clients wrapped,
- * without its condition.
+ * <p>A class and not a reflective proxy, because a proxy may not throw an AnalysisException: it would reach clients
+ * wrapped, without its condition.
  */
-class Parser implements ParserInterface {
-  private final Object session;
+final class Parser implements ParserInterface {
+  private final SparkSession session;
   private final ParserInterface spark;
 
-  Parser(Object session, ParserInterface spark) {
+  Parser(SparkSession session, ParserInterface spark) {
     this.session = session;
     this.spark = spark;
   }
 
+  @Override
   public LogicalPlan parsePlan(String text) throws ParseException {
-    LogicalPlan command = Extension.command(session, text);
+    var command = Engine.command(session, text);
     return command != null ? command : Looks.asked(spark.parsePlan(text));
   }
 
+  @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
-    LogicalPlan command = Extension.command(session, text);
+    var command = Engine.command(session, text);
     return command != null ? command : Looks.asked(spark.parsePlanWithParameters(text, parameters));
   }
 
-  public LogicalPlan parseQuery(String text) throws ParseException {
-    return spark.parseQuery(text);
-  }
+  @Override
+  public LogicalPlan parseQuery(String text) throws ParseException { return spark.parseQuery(text); }
 
-  public Expression parseExpression(String text) throws ParseException {
-    return spark.parseExpression(text);
-  }
+  @Override
+  public Expression parseExpression(String text) throws ParseException { return spark.parseExpression(text); }
 
+  @Override
   public TableIdentifier parseTableIdentifier(String text) throws ParseException {
     return spark.parseTableIdentifier(text);
   }
 
+  @Override
   public FunctionIdentifier parseFunctionIdentifier(String text) throws ParseException {
     return spark.parseFunctionIdentifier(text);
   }
 
-  public Seq parseMultipartIdentifier(String text) throws ParseException {
+  @Override
+  public Seq<String> parseMultipartIdentifier(String text) throws ParseException {
     return spark.parseMultipartIdentifier(text);
   }
 
+  @Override
   public TemporalIdentifier parseTemporalTableIdentifier(String text) throws ParseException {
     return spark.parseTemporalTableIdentifier(text);
   }
 
-  public StructType parseRoutineParam(String text) throws ParseException {
-    return spark.parseRoutineParam(text);
-  }
+  @Override
+  public StructType parseRoutineParam(String text) throws ParseException { return spark.parseRoutineParam(text); }
 
-  public SqlStatementSplitResult splitStatements(String text) throws ParseException {
-    return spark.splitStatements(text);
-  }
+  @Override
+  public SqlStatementSplitResult splitStatements(String text) { return spark.splitStatements(text); }
 
-  public StructType parseTableSchema(String text) throws ParseException {
-    return spark.parseTableSchema(text);
-  }
+  @Override
+  public StructType parseTableSchema(String text) throws ParseException { return spark.parseTableSchema(text); }
 
-  public DataType parseDataType(String text) throws ParseException {
-    return spark.parseDataType(text);
-  }
+  @Override
+  public DataType parseDataType(String text) throws ParseException { return spark.parseDataType(text); }
 }

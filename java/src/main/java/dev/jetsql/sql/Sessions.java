@@ -1,58 +1,56 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
-import java.util.List;
-import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SessionState;
-import scala.collection.Iterator;
+import org.apache.spark.sql.Row;
+import scala.Function0;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction0;
 
-/** What a session knows, and how one that is in use already gets a new parser. */
-public class Sessions {
+/** What a session has of its own, and the new parser of a session that has been used. */
+public final class Sessions {
+  private Sessions() {}
 
-  /** The explicit confs of a session as JSON, by name. */
-  static String confs(SparkSession session) throws Exception {
-    return Json.MAPPER.writeValueAsString(CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
+  /** Return the explicit settings of a session as JSON, by name. */
+  public static String confs(SparkSession session) {
+    return Json.write(CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
   }
 
-  /** The names of a session's temporary functions as JSON. */
-  static String temporaryFunctions(SparkSession session) throws Exception {
-    List names = new ArrayList();
-    Iterator each = session.sessionState().catalog().listTemporaryFunctions().iterator();
-    while (each.hasNext()) names.add(((FunctionIdentifier) each.next()).funcName());
-    return Json.MAPPER.writeValueAsString(names);
+  /** Return the names of a session's temporary functions as JSON. */
+  public static String temporaryFunctions(SparkSession session) {
+    var names = new ArrayList<String>();
+    CollectionConverters.asJava(session.sessionState().catalog().listTemporaryFunctions())
+        .forEach(function -> names.add(function.funcName()));
+    return Json.write(names);
   }
+
+  /** Return the rows of a plan in a session. */
+  public static Dataset<Row> dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
 
   /**
-   * A session that was used has built its parser. Its state is cloned, which builds a new one through the extensions
-   * and keeps temporary views, functions and the current schema; the clone takes the state's place. What others may
-   * hold on to is carried over as it is: the settings, the running queries with their listeners, added artifacts.
+   * Give a session that has been used, and so has built its parser, a new one. Its state is cloned, which builds a new
+   * parser through the extensions and keeps temporary views, functions and the current schema; the clone takes the
+   * state's place. What others may hold on to is carried over as it is: the settings, the running queries with their
+   * listeners, added artifacts.
    */
-  static void renewState(SparkSession session) throws Exception {
-    SessionState old = session.sessionState();
-    SessionState renewed = old.clone(session);
+  static void renewState(SparkSession session) throws ReflectiveOperationException {
+    var old = session.sessionState();
+    var renewed = old.clone(session);
+    var queries = old.streamingQueryManager();
+    var artifacts = old.artifactManager();
     set(SessionState.class, renewed, "conf", old.conf());
     set(SessionState.class, renewed, "listenerManager", old.listenerManager());
-    set(SessionState.class, renewed, "streamingQueryManagerBuilder", new Constant(old.streamingQueryManager()));
-    set(SessionState.class, renewed, "artifactManagerBuilder", new Constant(old.artifactManager()));
+    set(SessionState.class, renewed, "streamingQueryManagerBuilder", (Function0<Object>) () -> queries);
+    set(SessionState.class, renewed, "artifactManagerBuilder", (Function0<Object>) () -> artifacts);
     set(SparkSession.class, session, "sessionState", renewed);
   }
 
-  private static void set(Class type, Object owner, String name, Object value) throws Exception {
-    Field field = type.getDeclaredField(name);
+  private static void set(Class<?> type, Object owner, String name, Object value) throws ReflectiveOperationException {
+    var field = type.getDeclaredField(name);
     field.setAccessible(true);
     field.set(owner, value);
-  }
-
-  static class Constant extends AbstractFunction0 {
-    private final Object value;
-
-    Constant(Object value) { this.value = value; }
-
-    public Object apply() { return value; }
   }
 }
