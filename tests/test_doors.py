@@ -15,7 +15,7 @@ import pytest
 
 from strangers import half_open
 from tests.door_clients.__main__ import tried
-from tests.door_clients.clients import CLIENTS, PROGRAMS, Client, janino
+from tests.door_clients.clients import CLIENTS, PROGRAMS, Client, java_source
 from tests.door_clients.engine import RunningEngine, jetsql, running
 
 
@@ -104,7 +104,7 @@ def test_the_engine_ends_while_clients_wait(engine: RunningEngine) -> None:
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for command in (
             [sys.executable, "-W", "ignore", str(PROGRAMS / "waiting_connect.py")],
-            [*janino(), str(PROGRAMS / "WaitingJdbc.java"), "WaitingJdbc"],
+            [*java_source(), str(PROGRAMS / "WaitingJdbc.java")],
         )
     ]
     for client in waiting:

@@ -17,7 +17,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import check_opens, copy, is_wh
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints, progress
 from jetsql.engine.checkpoints.checkpoint_pins import CheckpointPins
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_bridge import missing_file
+from jetsql.engine.jvm.java_classes import missing_file
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState

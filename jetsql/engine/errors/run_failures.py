@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from jetsql.engine.errors.remedies import Scene, Trace, explained
 from jetsql.engine.jdbc.jdbc_databases import JdbcError, read_refusal, sql_failure, sql_failure_in
-from jetsql.engine.jvm.java_bridge import without_secrets
+from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
 

@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jdbc.jdbc_drivers import POSTGRESQL, Driver, driver_of
-from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import hide, hide_in_text
 
@@ -111,7 +111,7 @@ class Database:
     """The database that a JDBC table is in, reached as the table's OPTIONS say."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
-        self._bridge = bridge(spark)
+        self._java = java(spark)
         named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
         given = revealed(spark, named)
         self._lower = {key.lower(): value for key, value in given.items()}
@@ -139,13 +139,13 @@ class Database:
     def transact(self, steps: Sequence[Step], keep: bool = True) -> list[str | None]:
         """Carry out all steps or none, and give their values. keep=False only tries. Raises DatabaseError."""
         plain = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
-        answer = self._bridge.transact(json.dumps(self._options), json.dumps(plain), keep)
+        answer = self._java.sql.Databases.transact(json.dumps(self._options), json.dumps(plain), keep)
         values: list[str | None] = self._values(answer)
         return values
 
     def tables(self, prefix: str) -> list[tuple[str, str]]:
         """Schema and name of all tables whose names begin so. Raises DatabaseError."""
-        found = self._values(self._bridge.databaseTables(json.dumps(self._options), prefix))
+        found = self._values(self._java.sql.Databases.tables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in found]
 
     def spark_options(self, table: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from jetsql.engine.jvm import row_stream
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.resultset import Column
 
 _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -27,8 +27,9 @@ def pieces(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
 
 def pieces_of(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
     """As `pieces`, with rows that come in parts. shape: one with their schema."""
-    java = bridge(shape.sparkSession)
-    waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
+    waiting = bytes(
+        java(shape.sparkSession).rows.Arrow.schema(shape._jdf, json.dumps([asdict(column) for column in columns]))
+    )
     for part in parts:
         for batch in row_stream.arrow_batches(part):
             yield waiting + batch

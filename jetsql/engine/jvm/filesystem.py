@@ -8,14 +8,14 @@ import json
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 
 
 class FileSystem:
     """The file operations that jobs need. Paths are URIs or paths as text; what is not there raises Java's error."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._java = bridge(spark).files(spark._jsparkSession)
+        self._java = java(spark).files.Files.of(spark._jsparkSession)
 
     def exists(self, path: str) -> bool:
         return bool(self._java.exists(path))

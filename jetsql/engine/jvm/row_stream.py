@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.util import _create_local_socket
 
 from jetsql import cancellation
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 
 _serializers: Any = pyspark.serializers
 
@@ -20,12 +20,12 @@ _serializers: Any = pyspark.serializers
 def rows(frame: DataFrame) -> Iterator[Any]:
     """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
-    return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), pickled)
+    return _read(java(frame.sparkSession).rows.Rows.pickled(frame._jdf), pickled)
 
 
 def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """The rows as messages of an Arrow stream. Raises Spark's errors."""
-    return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
+    return _read(java(frame.sparkSession).rows.Rows.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
 class _Pipe:

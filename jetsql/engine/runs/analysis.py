@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import plain_message
 from jetsql.engine.jdbc.jdbc_databases import Database, read_refusal, sql_failure
 from jetsql.engine.jdbc.jdbc_dialects import dialect_of
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import Topic
 from jetsql.engine.sinks.preflight import ask
@@ -54,7 +54,7 @@ def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> Resol
     """Analyse a body in a session. Raises Spark's own errors, and StatementError for what a job can't do."""
     _ask_database(body, spark)
     try:
-        plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+        plans = java(spark).sql.JobBody.analyze(spark._jsparkSession, body.spark_text)
     except (PySparkException, Py4JError) as error:
         raise _of_database(body, error) or error from None
     facts = json.loads(plans.facts())
@@ -69,7 +69,7 @@ def resolve(body: Body, spark: SparkSession, captured: CapturedSession) -> Resol
 def _ask_database(body: Body, spark: SparkSession) -> None:
     """A sink's database is asked before Spark, which connects to it while it analyses."""
     name = body.spark_text[body.target.start : body.target.stop]
-    facts = bridge(spark).namedTable(spark._jsparkSession, name)
+    facts = java(spark).sql.Tables.named(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.of(json.loads(facts))
     if table is None or table.provider != "jdbc":
         return
@@ -236,7 +236,7 @@ def _refuse_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) ->
         raise _temporary(f"{view} is a temporary view", _place(body, parts), "Use CREATE VIEW without TEMPORARY.")
     for variable in facts["variables"]:
         raise _temporary(f"{variable} is a session variable", _place(body, [variable]), "Write its value instead.")
-    for function in json.loads(bridge(spark).temporaryFunctions(spark._jsparkSession)):
+    for function in json.loads(java(spark).sql.Sessions.temporaryFunctions(spark._jsparkSession)):
         place = find_function(body.text, function)
         if place is not None:
             raise _temporary(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 
 _GROUP = "spark.jobGroup.id"
@@ -22,7 +22,7 @@ def ended_when(unwanted: Future[None], spark: SparkSession, group: str) -> Itera
     """
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
-    unwanted.add_done_callback(lambda _: bridge(spark).end(spark._jsparkSession, group))
+    unwanted.add_done_callback(lambda _: java(spark).stream.GivenUp.end(spark._jsparkSession, group))
     try:
         yield
     except Exception as error:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge, shipped
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.spark_runs import RunContext, StreamingRun
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
@@ -29,10 +29,10 @@ def check_query(session: SparkSession, query: Any, taken: int) -> None:
 
     Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; RetryableError where it is only cores that are missing.
     """
-    verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
+    verdict = json.loads(java(session).stream.RealTime.judge(session._jsparkSession, query))
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
-    needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
+    needed, cores = verdict["tasks"], java(session).stream.RealTime.cores(session._jsparkSession)
     if cores and needed > cores - taken:  # without any it waits for members, and is asked about again then
         others = f", of which other jobs with this trigger hold {taken} for good" if taken else ""
         raise RetryableError(
@@ -49,7 +49,7 @@ class RealTimeRun(StreamingRun):
 
     def __init__(self, parts: RunContext) -> None:
         super().__init__(parts)
-        self._bridge = bridge(parts.session)
+        self._java = java(parts.session)
         self._flow: Any = None
         self._read = (0, monotonic())
 
@@ -60,9 +60,9 @@ class RealTimeRun(StreamingRun):
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)
-        waits = shipped(parts.session, "real_time", "realtime.ShortWaits")
-        self._parts = replace(parts, query=waits.of(parts.query, name))
-        self._flow = self._bridge.watchFlow(parts.session._jsparkSession, parts.job.id, name, self)
+        query = self._java.stream.ShortWaits.of(parts.query, name)
+        self._parts = replace(parts, query=query)
+        self._flow = self._java.stream.RealTime.watch(parts.session._jsparkSession, parts.job.id, name, self)
         try:
             super().start()
         except BaseException:
@@ -106,4 +106,4 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
-            self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)
+            self._java.stream.RealTime.unwatch(self._parts.session._jsparkSession, flow)

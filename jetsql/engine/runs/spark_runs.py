@@ -25,7 +25,7 @@ from jetsql.engine.checkpoints.checkpoint_pins import CheckpointPins
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, Scene
 from jetsql.engine.errors.run_failures import cause_of, of_throwable
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.lag import Lateness
 from jetsql.engine.runs.progress import committed, measure_of, of_batch, seconds
 from jetsql.engine.session.startup import is_stopped
@@ -81,7 +81,7 @@ class RunContext:
 
     def rows(self) -> DataFrame:
         """As the writer takes them."""
-        rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
+        rows = DataFrame(java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.query), self.session)
         return encoded(rows, self.writer)
 
 
@@ -108,7 +108,7 @@ class StreamingRun:
     def start(self) -> None:
         parts = self._parts
         sc = parts.session.sparkContext
-        self._listener = bridge(parts.session).listen(parts.session._jsparkSession, self)
+        self._listener = java(parts.session).stream.Queries.listen(parts.session._jsparkSession, self)
         writer = self._stream(parts.rows()).queryName(parts.job.name)
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
@@ -143,7 +143,7 @@ class StreamingRun:
         if query is None:
             return True
         try:
-            graceful = bool(bridge(self._parts.session).stop(query._jsq, int(deadline_seconds * 1000)))
+            graceful = bool(java(self._parts.session).stream.Queries.stop(query._jsq, int(deadline_seconds * 1000)))
         except Exception:
             if self._ended.is_set():
                 return False
@@ -192,7 +192,7 @@ class StreamingRun:
         self._started.wait()
         if is_stopped(self._parts.session):
             return  # Spark was taken away under the engine: the job goes on with the next start
-        bridge(self._parts.session).release(self._parts.session._jsparkSession, self._listener)
+        java(self._parts.session).stream.Queries.release(self._parts.session._jsparkSession, self._listener)
         query = self._query
         # Java holds this run as its listener, and the run Java's query: together they would never be let go.
         self._query = self._listener = None
@@ -206,7 +206,7 @@ class StreamingRun:
 
     def _report_failure(self, query: StreamingQuery) -> bool:
         """Report the error that ended the query, once; whether there is one. A stop and the end may both come by."""
-        throwable = bridge(self._parts.session).failure(query._jsq)
+        throwable = java(self._parts.session).stream.Queries.failure(query._jsq)
         if throwable is not None and self._told_end.acquire(blocking=False):
             self._parts.report(_ended(self._parts, self._cause(throwable)))
         return throwable is not None
@@ -243,7 +243,7 @@ class StreamingRun:
         query, session = self._query, self._parts.session
         if query is None or session.conf.get("spark.sql.files.ignoreMissingFiles") == "true":
             return
-        found = json.loads(bridge(session).missingFiles(query._jsq))
+        found = json.loads(java(session).stream.Batches.missingFiles(query._jsq))
         missing = [path for path in found if path not in self._parts.static_locations]
         if missing:
             more = f" and {len(missing) - 1} other files" if len(missing) > 1 else ""
@@ -275,7 +275,7 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        bridge(self._parts.session).end(self._parts.session._jsparkSession, str(self._parts.id))
+        java(self._parts.session).stream.GivenUp.end(self._parts.session._jsparkSession, str(self._parts.id))
         if self._thread is not None:
             self._thread.join()
         return True

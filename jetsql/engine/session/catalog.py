@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Sink
 
@@ -52,12 +52,12 @@ class Catalog:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._bridge = bridge(spark)
+        self._java = java(spark)
 
     def table(self, name: str) -> TableFacts | None:
         """What a table is now; None when there is none."""
         _, schema, table = name.split(".", 2)
-        facts = self._bridge.table(self._spark._jsparkSession, schema, table)
+        facts = self._java.sql.Tables.facts(self._spark._jsparkSession, schema, table)
         return None if facts is None else TableFacts.of(json.loads(facts))
 
     def same(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
@@ -85,13 +85,13 @@ class Catalog:
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Make partitions known, given as paths (`d=2013-01-01/h=5`); known ones stay as they are."""
         _, schema, table = name.split(".", 2)
-        self._bridge.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
+        self._java.sql.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def move(self, name: str, location: str) -> None:
         """Let a table's rows be those of another folder; one change, seen whole or not at all."""
         _, schema, table = name.split(".", 2)
-        self._bridge.moveTable(self._spark._jsparkSession, schema, table, location)
+        self._java.sql.Tables.move(self._spark._jsparkSession, schema, table, location)
 
     def changed(self, name: str, location: str) -> None:
         """Tell all sessions that a table's files changed: they look again when they read it next."""
-        self._bridge.tableChanged(self._spark._jsparkSession, name.lower(), location)
+        self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)

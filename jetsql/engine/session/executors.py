@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.lifecycle.engine_api import MembersListener
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 
@@ -17,7 +17,7 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 def members(spark: SparkSession) -> tuple[Member, ...]:
     """Those that there are and those that are gone, oldest first."""
-    found = json.loads(bridge(spark).members(spark._jsparkSession))
+    found = json.loads(java(spark).stream.Members.list(spark._jsparkSession))
     return tuple(sorted(map(member_of, found), key=lambda member: (member.since, member.id)))
 
 
@@ -37,7 +37,7 @@ class _Told:
 
 def watch(spark: SparkSession, told: MembersListener) -> None:
     """Tell who is there, now and whenever that changes; nobody else is told any more."""
-    bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
+    java(spark).stream.Members.watch(spark._jsparkSession, _Told(told))
 
 
 def member_of(told: dict[str, Any]) -> Member:

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.kafka_errors import At, KafkaFailure, KafkaOperation, refusal, short_kind
-from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.engine.session.catalog import TableFacts
 
 _ASK_MILLIS: Final = 5_000
@@ -43,7 +43,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: KafkaOperation) -> 
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
-    bridge(spark).loadKafka(spark._jsparkSession)
+    java(spark).kafka.Connector.load(spark._jsparkSession)
     topic, conf = Topic.of(table), revealed(spark, _client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)

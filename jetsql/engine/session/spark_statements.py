@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from jetsql import cancellation
 from jetsql.engine.errors.run_failures import cause_of, plain_message
 from jetsql.engine.jvm import arrow_rows, row_stream
-from jetsql.engine.jvm.java_bridge import bridge, without_secrets
+from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.session.streaming_selects import Look
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
@@ -80,10 +80,10 @@ def arrow_of(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tu
 
 def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
     if parameters:
-        frame = DataFrame(bridge(spark).sql(spark._jsparkSession, text, json.dumps(parameters)), spark)
+        frame = DataFrame(java(spark).sql.Parameters.run(spark._jsparkSession, text, json.dumps(parameters)), spark)
     else:
         frame = spark.sql(text)
-    bridge(spark).ran(frame._jdf)
+    java(spark).sql.TableVersions.ran(frame._jdf)
     return frame
 
 
@@ -133,7 +133,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        with statement.waking(lambda: bridge(spark).end(spark._jsparkSession, group)):
+        with statement.waking(lambda: java(spark).stream.GivenUp.end(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()
@@ -173,9 +173,9 @@ def session_zone(spark: SparkSession) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):  # an offset such as +02:00
-        java: Any = spark.sparkContext._jvm
-        now = java.java.time.Instant.now()
-        return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
+        jvm: Any = spark.sparkContext._jvm
+        now = jvm.java.time.Instant.now()
+        return timezone(timedelta(seconds=jvm.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
 
 
 def report(error: BaseException, text: str) -> ErrorReport:

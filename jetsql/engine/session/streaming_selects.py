@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jetsql import cancellation
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.job_sessions import delivery_confs
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 
@@ -35,12 +35,12 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.stopTimeout": "10s",
     }
-    bridge(spark).connectLooks(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
+    java(spark).stream.Looks.connect(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
 
 
 def close_all(spark: SparkSession) -> None:
     """End all looks that are under way."""
-    bridge(spark).closeLooks()
+    java(spark).stream.Looks.closeAll()
 
 
 class Look:
@@ -51,7 +51,7 @@ class Look:
 
     def __init__(self, frame: DataFrame, live: bool) -> None:
         self._spark = frame.sparkSession
-        self._java = bridge(self._spark).look(frame._jdf, live)
+        self._java = java(self._spark).stream.Looks.of(frame._jdf, live)
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
     def live(self, read: Read) -> Live:

@@ -14,7 +14,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encoded
 from jetsql.engine.sinks.file_tables import StagedFiles
@@ -132,7 +132,7 @@ class Letters:
             for topic, partitions in end.items()
         }
         texts = (json.dumps(value) for value in (assigned, begin, end))
-        return DataFrame(bridge(spark).deadLetters(spark._jsparkSession, schema, name, *texts), spark)
+        return DataFrame(java(spark).kafka.KafkaTable.deadLetters(spark._jsparkSession, schema, name, *texts), spark)
 
     def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
         """Where the batch begins and ends, as Spark's checkpoint has it."""

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.jobs.model.job import Job
 
@@ -20,7 +20,7 @@ class TopicTable:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
-        self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
+        self._java = java(spark).kafka.KafkaTable.of(spark._jsparkSession, schema, table)
 
     def messages(self, rows: DataFrame, job: Job) -> DataFrame:
         """With the columns that the table gives them."""

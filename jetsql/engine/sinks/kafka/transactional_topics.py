@@ -28,7 +28,7 @@ from pyspark.sql import functions as sf
 
 from jetsql import failpoints
 from jetsql.engine.errors.kafka_errors import PREFIX, At, KafkaFailure, KafkaOperation, refusal
-from jetsql.engine.jvm.java_bridge import bridge, shipped
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import SinkContext, read_all
@@ -122,11 +122,11 @@ def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> PartTopic
 
 
 def _java(spark: SparkSession) -> Any:
-    bridge(spark).loadKafka(spark._jsparkSession)
-    java = shipped(spark, "kafka_sink", "kafka.Delivery")
+    java(spark).kafka.Connector.load(spark._jsparkSession)
+    delivery = java(spark).kafka.Delivery
     if failpoints.armed():
-        java.watch(_Steps())
-    return java
+        delivery.watch(_Steps())
+    return delivery
 
 
 def _ids(job_id: str) -> str:
