@@ -67,7 +67,7 @@ public final class PythonResponses {
 
   private static scala.collection.mutable.Map<String, Object> pairs(JsonNode node, DataType type) {
     var pairs = new LinkedHashMap<String, Object>();
-    node.fields().forEachRemaining(pair -> pairs.put(pair.getKey(), value(pair.getValue(), type)));
+    node.properties().forEach(pair -> pairs.put(pair.getKey(), value(pair.getValue(), type)));
     return CollectionConverters.asScala(pairs);
   }
 

@@ -68,7 +68,7 @@ public final class Databases {
 
   private static JDBCOptions options(String json) {
     Map<String, String> options = new HashMap<>();
-    Json.read(json).fields().forEachRemaining(each -> options.put(each.getKey(), each.getValue().asText()));
+    Json.read(json).properties().forEach(each -> options.put(each.getKey(), each.getValue().asText()));
     return new JDBCOptions(Map$.MODULE$.from(CollectionConverters.asScala(options)));
   }
 

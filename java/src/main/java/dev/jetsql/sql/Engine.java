@@ -5,8 +5,10 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
+import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaAsked;
 import dev.jetsql.stream.Members;
+import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.apache.spark.sql.Row;
@@ -16,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The engine (Python) that is open in this JVM: the functions of it that execute the statements of JetSQL.
@@ -81,7 +84,7 @@ public final class Engine {
 
   private static LogicalPlan command(String text, JsonNode response) {
     var columns = StructType.fromDDL(response.get("columns").asText());
-    return new StatementCommand(text, DataTypeUtils.toAttributes(columns).<Attribute>map(column -> column), columns);
+    return new StatementCommand(text, Sequences.of(List.<Attribute>copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(columns)))), columns);
   }
 
   /** Execute a statement of ours and return its rows. */

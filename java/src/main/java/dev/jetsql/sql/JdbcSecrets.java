@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProv
 import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProviderBase;
 import org.apache.spark.sql.jdbc.JdbcConnectionProvider;
 import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -95,11 +97,9 @@ final class JdbcSecrets {
 
   private static Map<String, String> revealed(Map<String, String> options) {
     if (!hasReference(options)) return options;
-    var revealed = options;
-    for (var option : CollectionConverters.asJava(options).entrySet()) {
-      revealed = revealed.updated(option.getKey(), Secrets.reveal(option.getValue()));
-    }
-    return revealed;
+    var revealed = new HashMap<>(CollectionConverters.asJava(options));
+    revealed.replaceAll((name, value) -> Secrets.reveal(value));
+    return Map$.MODULE$.from(CollectionConverters.asScala(revealed));
   }
 
   /** Return an error of a connection as clients may see it: the same one, unless a message in it shows a secret. */

@@ -61,8 +61,8 @@ public final class LiveTables {
   /** Make these relations live, JSON: {"jobs": DDL of its columns, ...}. */
   public static void show(String columns) {
     var shown = new HashMap<String, StructType>();
-    Json.read(columns).fields()
-        .forEachRemaining(each -> shown.put(each.getKey(), StructType.fromDDL(each.getValue().asText())));
+    Json.read(columns).properties()
+        .forEach(each -> shown.put(each.getKey(), StructType.fromDDL(each.getValue().asText())));
     relations = shown;
   }
 

@@ -34,6 +34,7 @@ import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
@@ -77,7 +78,7 @@ final class TableRules extends Rule<LogicalPlan> {
       var kafka = kafka(schema, name, given);
       if (kafka != null) {
         KafkaOptions.checkQuery(relation.origin(), given, kafka, relation.isStreaming());
-        return SubqueryAlias.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
+        return SubqueryAlias$.MODULE$.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
     }
     return JobContext.isAnalyzing() && relation.isStreaming() ? withOldFiles(relation) : relation;
