@@ -1,8 +1,5 @@
 package dev.jetsql.common;
 
-import dev.jetsql.kafka.KafkaRead;
-import dev.jetsql.kafka.KafkaTables;
-import dev.jetsql.stream.Looks;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
@@ -33,10 +30,10 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */
-public static class JetSqlException extends AnalysisException {
+public class JetSqlException extends AnalysisException {
   JetSqlException(String message, Option line, Option position, String condition, String state) {
-    super(message, line, position, Option.empty(), Option.apply((Object) condition),
-        (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply((Object) state),
+    super(message, line, position, Option.empty(), Option.apply(condition),
+        (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply(state),
         Option.empty());
   }
 

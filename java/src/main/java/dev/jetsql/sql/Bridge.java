@@ -3,9 +3,9 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.files.Files;
-import dev.jetsql.kafka.Connector;
-import dev.jetsql.kafka.KafkaAsked;
+import dev.jetsql.kafka.KafkaConnector;
 import dev.jetsql.kafka.KafkaTable;
+import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.rows.Arrow;
 import dev.jetsql.rows.Rows;
 import dev.jetsql.stream.Batches;
@@ -48,7 +48,7 @@ public class Bridge {
     Extension.connect(filter, describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
-    KafkaAsked.connect(topic);
+    KafkaTopicChecks.connect(topic);
   }
 
   public void disconnect() {
@@ -83,8 +83,8 @@ public class Bridge {
   /** A message without the secrets that were read. */
   public String hideSecrets(String message) { return Secrets.hide(message); }
 
-  /** Spark's Kafka connector is there from now on, see `Connector`. */
-  public void loadKafka(SparkSession session) { Connector.load(session.sparkContext()); }
+  /** Spark's Kafka connector is there from now on, see `KafkaConnector`. */
+  public void loadKafka(SparkSession session) { KafkaConnector.load(session.sparkContext()); }
 
   /** Messages that don't fit the columns of a Kafka table, see `KafkaTable`. */
   public Dataset deadLetters(SparkSession session, String schema, String name, String partitions, String start, String end) {
@@ -206,7 +206,7 @@ public class Bridge {
 
   /** For who writes its topic. */
   public KafkaTable kafkaTable(SparkSession session, String schema, String name) throws Exception {
-    return KafkaTable.of(session, schema, name);
+    return KafkaTable.load(session, schema, name);
   }
 
   public String realTime(SparkSession session, LogicalPlan query) throws Exception { return RealTime.judge(session, query); }

@@ -1,12 +1,12 @@
 package dev.jetsql.sql;
 
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import scala.collection.immutable.IndexedSeq;
-import scala.collection.immutable.Map$;
-import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A command of ours in Spark's plans: it reads no other plan, and `run` is called once, by Spark's eager execution.
@@ -15,17 +15,19 @@ import scala.collection.immutable.Seq;
  */
 public abstract class OneStep extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
   private final Object[] parts;
-  private Seq patterns = (Seq) Nil$.MODULE$;
+  private Seq<scala.Enumeration.Value> patterns = none();
+
+  private static <T> Seq<T> none() { return CollectionConverters.asScala(java.util.List.<T>of()).toSeq(); }
 
   protected OneStep(Object[] parts) { this.parts = parts; }
 
-  public Seq output() { return (Seq) Nil$.MODULE$; }
-  public Seq children() { return (Seq) Nil$.MODULE$; }
-  public Seq nodePatterns() { return patterns; }
-  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
-  public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
-  public TreeNode mapChildren(scala.Function1 f) { return this; }
-  public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
+  public Seq<Attribute> output() { return none(); }
+  public Seq<LogicalPlan> children() { return none(); }
+  public Seq<scala.Enumeration.Value> nodePatterns() { return patterns; }
+  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq<scala.Enumeration.Value> x) { patterns = x; }
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) { return this; }
+  public LogicalPlan mapChildren(scala.Function1<LogicalPlan, LogicalPlan> f) { return this; }
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() { return LeafRunnableCommand.super.metrics(); }
   public int productArity() { return parts.length; }
   public Object productElement(int n) { return parts[n]; }
   /** Spark's UI and logs show plans; a statement or an option may hold a password, so nothing of them is shown. */

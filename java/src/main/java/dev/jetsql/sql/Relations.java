@@ -2,10 +2,11 @@ package dev.jetsql.sql;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.kafka.CreateKafkaTableCommand;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
-import dev.jetsql.kafka.KafkaTables;
+import dev.jetsql.kafka.KafkaTableStatements;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -129,7 +130,7 @@ public class Relations {
       }
       found.refuseChange((LogicalPlan) plan);
       found.refuseForKafka((LogicalPlan) plan);
-      KafkaTables.check(found.session, (LogicalPlan) plan);
+      KafkaTableStatements.check(found.session, (LogicalPlan) plan);
       Secrets.check((LogicalPlan) plan);
       return ((LogicalPlan) plan).resolveOperatorsDown(found);
     }
@@ -176,7 +177,7 @@ public class Relations {
       refresh(schema, (String) name.last());
       KafkaTable kafka = kafka(schema, (String) name.last(), new java.util.HashMap());
       if (kafka == null) return insert;
-      if (insert.overwrite() && !forJob) throw KafkaTable.notReplaced(insert.table().origin());
+      if (insert.overwrite() && !forJob) throw KafkaTable.overwriteRefused(insert.table().origin());
       if (kafka.topic() == null && !kafka.isRaw()) {
         throw Exceptions.raise(JetSqlException.at(insert.table().origin(), "UNSUPPORTED_SINK", "0A000", "The table "
             + kafka.name() + " is for reading: its options name no 'topic' that rows could go to."));
@@ -185,7 +186,7 @@ public class Relations {
         UnresolvedRelation named = (UnresolvedRelation) insert.table();
         KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
       }
-      return insert.copy(kafka.target(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(),
+      return insert.copy(kafka.insertTarget(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(),
           insert.overwrite(), insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(),
           insert.withSchemaEvolution());
     }
@@ -196,9 +197,9 @@ public class Relations {
       try {
         if (catalog.getCachedTable(new QualifiedTableName("spark_catalog", schema, name)) != null) return null;
         CatalogTable found = session.sharedState().externalCatalog().getTable(schema, name);
-        if (!KafkaTable.is(found)) return null;
+        if (!KafkaTable.isKafka(found)) return null;
         KafkaTable kafka = new KafkaTable(session, found, given);
-        kafka.load();
+        kafka.loadModules();
         return kafka;
       } catch (Exception e) {
         if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
@@ -235,7 +236,7 @@ public class Relations {
 
     /** What is not possible with a Kafka table, at its name; Spark would fail in ways of its own, or do it. */
     void refuseForKafka(LogicalPlan command) {
-      String why = KafkaTables.refused(command);
+      String why = KafkaTableStatements.whyRefused(command);
       if (why == null || command.children().isEmpty()) return;
       LogicalPlan target = (LogicalPlan) command.children().head();
       while (target instanceof SubqueryAlias) target = ((SubqueryAlias) target).child();
@@ -279,7 +280,7 @@ public class Relations {
       SessionCatalog catalog = session.sessionState().catalog();
       String table = ("spark_catalog." + schema + "." + name).toLowerCase(java.util.Locale.ROOT);
       if (moved(catalog, table)) {
-        catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply((Object) schema)));
+        catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply(schema)));
       }
     }
 
@@ -322,7 +323,7 @@ public class Relations {
 
     private static boolean streams(LogicalPlan plan) {
       if (plan instanceof InsertIntoDataSourceCommand) return ((InsertIntoDataSourceCommand) plan).query().isStreaming();
-      if (plan instanceof KafkaTables.Create) return ((KafkaTables.Create) plan).streams();
+      if (plan instanceof CreateKafkaTableCommand) return ((CreateKafkaTableCommand) plan).readsStream();
       return plan.getClass().getSimpleName().startsWith("InsertInto") && plan.isStreaming();
     }
   }

@@ -3,7 +3,7 @@ package dev.jetsql.stream;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
-import dev.jetsql.kafka.KafkaAsked;
+import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.sql.Extension;
 import dev.jetsql.sql.Relations;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -106,7 +106,7 @@ public class Looks {
     long most = limit == null ? -1L : ((Number) limit.eval(null)).longValue();
     if (limit != null && appends) plan = withoutLimit(plan);
     UnsupportedOperationChecker$.MODULE$.checkForStreaming(plan, mode);
-    KafkaAsked.askStreams(plan);
+    KafkaTopicChecks.checkStreams(plan);
     SparkSession own = session((SparkSession) rows.sparkSession());
     return new Look(own, Intake.bounded(plan), mode, most, folder, live ? -1L : limitedMillis);
   }
