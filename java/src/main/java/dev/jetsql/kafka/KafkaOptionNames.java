@@ -1,7 +1,6 @@
 package dev.jetsql.kafka;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.commons.text.similarity.LevenshteinDistance;
@@ -9,55 +8,65 @@ import org.apache.spark.sql.avro.AvroOptions$;
 import org.apache.spark.sql.catalyst.DataSourceOptions;
 import org.apache.spark.sql.catalyst.csv.CSVOptions$;
 import org.apache.spark.sql.catalyst.json.JSONOptions$;
-import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
-/** What the options of Kafka tables are called. */
-class KafkaOptionNames {
-  // Those of JetSQL, then the connector's; of Kafka's clients are all that begin with `kafka.`.
-  private static final String[] NAMES = {"topic", "value.format", "key.format", "key.columns", "on.error", "watermark",
-      "subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp",
-      "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "failOnDataLoss",
-      "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger",
-      "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition", "groupIdPrefix",
-      "includeHeaders", "kafka.bootstrap.servers", "kafka.group.id", "kafka.security.protocol", "kafka.sasl.mechanism",
-      "kafka.sasl.jaas.config", "kafka.isolation.level", "kafka.acks", "kafka.linger.ms", "kafka.batch.size",
-      "kafka.compression.type", "kafka.max.poll.records", "delivery.headers", "avro.schema", "avro.schema.id"};
+/** The names of the options of Kafka tables. */
+final class KafkaOptionNames {
+  private static final String CLIENT_PREFIX = "kafka.";
 
-  private static final String[] ALL = withFormats();
+  // JetSQL's own, then the connector's, then the usual ones of Kafka's clients, whose options all begin with `kafka.`.
+  private static final List<String> NAMES = List.of("topic", "value.format", "key.format", "key.columns", "on.error",
+      "watermark", "subscribe", "subscribePattern", "assign", "startingOffsets", "startingTimestamp",
+      "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "endingOffsets", "endingTimestamp",
+      "endingOffsetsByTimestamp", "failOnDataLoss", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
+      "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions",
+      "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders", "kafka.bootstrap.servers", "kafka.group.id",
+      "kafka.security.protocol", "kafka.sasl.mechanism", "kafka.sasl.jaas.config", "kafka.isolation.level", "kafka.acks",
+      "kafka.linger.ms", "kafka.batch.size", "kafka.compression.type", "kafka.max.poll.records", "delivery.headers",
+      "avro.schema", "avro.schema.id");
 
-  static boolean known(String key) {
-    return key.startsWith("kafka.") && key.length() > 6 && near(key, 2) == null || exact(key);
+  private static final List<String> ALL = withFormats();
+
+  private KafkaOptionNames() {}
+
+  /** Return whether a name, in lower case, is listed, or is an option of Kafka's clients and no typing error. */
+  static boolean isKnown(String key) {
+    boolean ofClient = key.startsWith(CLIENT_PREFIX) && key.length() > CLIENT_PREFIX.length();
+    return ofClient && nearest(key, 2) == null || isListed(key);
   }
 
-  /** With the options of Spark's functions for each format. */
-  private static String[] withFormats() {
-    List names = new ArrayList(Arrays.asList((Object[]) NAMES));
-    DataSourceOptions[] formats = {JSONOptions$.MODULE$, CSVOptions$.MODULE$, AvroOptions$.MODULE$};
-    String[] prefixes = {"json.", "csv.", "avro."};
-    for (int i = 0; i < formats.length; i++) {
-      Iterator each = formats[i].getAllOptions().iterator();
-      while (each.hasNext()) names.add(prefixes[i] + each.next());
-    }
-    return (String[]) names.toArray(new String[0]);
+  /** Return the names with the options of Spark's functions for each format. */
+  private static List<String> withFormats() {
+    List<String> names = new ArrayList<>(NAMES);
+    addAll(names, "json.", JSONOptions$.MODULE$);
+    addAll(names, "csv.", CSVOptions$.MODULE$);
+    addAll(names, "avro.", AvroOptions$.MODULE$);
+    return names;
   }
 
-  static boolean exact(String key) {
-    for (int i = 0; i < ALL.length; i++) if (ALL[i].equalsIgnoreCase(key)) return true;
-    return false;
+  private static void addAll(List<String> names, String prefix, DataSourceOptions format) {
+    for (String name : CollectionConverters.asJava(format.getAllOptions())) names.add(prefix + name);
   }
 
-  /** Another name that is near, at most so many letters away. */
-  static String near(String key, int most) {
-    String found = null;
-    for (int i = 0; i < ALL.length; i++) {
-      String name = ALL[i].toLowerCase(Locale.ROOT);
-      if (name.equals(key)) return null;
-      int far = LevenshteinDistance.getDefaultInstance().apply(name, key).intValue();
-      if (far <= most) {
-        found = ALL[i];
-        most = far - 1;
+  /** Return whether a name is in the list, in any case. */
+  static boolean isListed(String key) { return ALL.stream().anyMatch(name -> name.equalsIgnoreCase(key)); }
+
+  /**
+   * Return the listed name with the smallest edit distance to a name in lower case, or null if none is within this
+   * distance or the name itself is listed.
+   */
+  static String nearest(String key, int maxDistance) {
+    String nearest = null;
+    int limit = maxDistance;
+    for (String name : ALL) {
+      String listed = name.toLowerCase(Locale.ROOT);
+      if (listed.equals(key)) return null;
+      int distance = LevenshteinDistance.getDefaultInstance().apply(listed, key);
+      if (distance <= limit) {
+        nearest = name;
+        limit = distance - 1;
       }
     }
-    return found;
+    return nearest;
   }
 }

@@ -6,7 +6,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.kafka.KafkaAsked;
+import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.stream.Members;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -50,7 +50,7 @@ public final class Engine {
    * @param filter the regular expression that every statement of ours begins with
    * @param cancel see `PythonCalls`
    * @param rows see `LiveTables`
-   * @param topic see `KafkaAsked`
+   * @param topic see `KafkaTopicChecks`
    */
   public static void connect(
       String filter,
@@ -62,7 +62,7 @@ public final class Engine {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
-    KafkaAsked.connect(topic);
+    KafkaTopicChecks.connect(topic);
   }
 
   /** Leave all statements to Spark. */
@@ -70,7 +70,7 @@ public final class Engine {
     functions = null;
     PythonCalls.connect(null);
     LiveTables.connect(null);
-    KafkaAsked.connect(null);
+    KafkaTopicChecks.connect(null);
     Members.forget();
   }
 

@@ -1,7 +1,7 @@
 package dev.jetsql.sql;
 
-import dev.jetsql.kafka.KafkaRead;
-import dev.jetsql.kafka.KafkaTables;
+import dev.jetsql.kafka.ResolveKafkaReads;
+import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.stream.LateJobs;
 import dev.jetsql.stream.Looks;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -20,8 +20,8 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
-    extensions.injectPostHocResolutionRule(new KafkaRead.Sources());
-    extensions.injectResolutionRule(new KafkaTables.Made());
+    extensions.injectPostHocResolutionRule(session -> new ResolveKafkaReads((SparkSession) session));
+    extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(new Looks.InThriftSessions());
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));

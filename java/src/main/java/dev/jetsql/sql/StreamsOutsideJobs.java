@@ -3,7 +3,7 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
-import dev.jetsql.kafka.KafkaTables;
+import dev.jetsql.kafka.CreateKafkaTableCommand;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
@@ -27,7 +27,7 @@ final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, BoxedUnit>
 
   private static boolean isStreaming(LogicalPlan plan) {
     if (plan instanceof InsertIntoDataSourceCommand insert) return insert.query().isStreaming();
-    if (plan instanceof KafkaTables.Create create) return create.streams();
+    if (plan instanceof CreateKafkaTableCommand create) return create.readsStream();
     return plan.getClass().getSimpleName().startsWith("InsertInto") && plan.isStreaming();
   }
 }

@@ -8,7 +8,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
-import dev.jetsql.kafka.KafkaTables;
+import dev.jetsql.kafka.KafkaTableStatements;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
@@ -57,7 +57,7 @@ final class TableRules extends Rule<LogicalPlan> {
     }
     refuseChange(plan);
     refuseForKafka(plan);
-    KafkaTables.check(session, plan);
+    KafkaTableStatements.check(session, plan);
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
@@ -91,7 +91,7 @@ final class TableRules extends Rule<LogicalPlan> {
     TableVersions.refresh(session.sessionState().catalog(), schema, name.last());
     var kafka = kafka(schema, name.last(), Map.of());
     if (kafka == null) return insert;
-    if (insert.overwrite() && !JobContext.isAnalyzing()) throw KafkaTable.notReplaced(insert.table().origin());
+    if (insert.overwrite() && !JobContext.isAnalyzing()) throw KafkaTable.overwriteRefused(insert.table().origin());
     if (kafka.topic() == null && !kafka.isRaw()) {
       throw Exceptions.raise(
           JetSqlException.at(
@@ -104,7 +104,7 @@ final class TableRules extends Rule<LogicalPlan> {
       KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
     }
     return insert.copy(
-        kafka.target(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(), insert.overwrite(),
+        kafka.insertTarget(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(), insert.overwrite(),
         insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(), insert.withSchemaEvolution());
   }
 
@@ -114,9 +114,9 @@ final class TableRules extends Rule<LogicalPlan> {
     try {
       if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null) return null;
       var found = session.sharedState().externalCatalog().getTable(schema, name);
-      if (!KafkaTable.is(found)) return null;
+      if (!KafkaTable.isKafka(found)) return null;
       var kafka = new KafkaTable(session, found, given);
-      kafka.load();
+      kafka.loadModules();
       return kafka;
     } catch (Exception e) { // Scala declares no exceptions
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
@@ -160,7 +160,7 @@ final class TableRules extends Rule<LogicalPlan> {
 
   /** Refuse what a Kafka table can't do, at its name; Spark would fail in ways of its own, or do it. */
   private void refuseForKafka(LogicalPlan command) {
-    var why = KafkaTables.refused(command);
+    var why = KafkaTableStatements.whyRefused(command);
     if (why == null || command.children().isEmpty()) return;
     var target = command.children().head();
     while (target instanceof SubqueryAlias alias) target = alias.child();

@@ -1,6 +1,6 @@
 package dev.jetsql.stream;
 
-import dev.jetsql.sql.Relations;
+import dev.jetsql.common.JobContext;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -44,7 +44,7 @@ class Intake extends AbstractPartialFunction {
     if (!has(options, "maxFilesPerTrigger") && !has(options, "maxBytesPerTrigger")) {
       options.put("maxBytesPerTrigger", FILE_BYTES);
     }
-    if (!has(options, "maxFileAge")) options.put("maxFileAge", Relations.ANY_AGE);
+    if (!has(options, "maxFileAge")) options.put("maxFileAge", JobContext.ANY_AGE);
     scala.collection.immutable.Map told =
         (scala.collection.immutable.Map) Map$.MODULE$.from(CollectionConverters.asScala(options));
     DataSource bounded = source.copy(source.sparkSession(), source.className(), source.paths(),

@@ -2,7 +2,7 @@ package dev.jetsql.stream;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import dev.jetsql.kafka.KafkaQuestions;
+import dev.jetsql.kafka.KafkaQueryStop;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ScheduledFuture;
@@ -235,7 +235,7 @@ public class Look implements VoidFunction2 {
   private void end(StreamingQuery begun) throws Exception {
     if (timer != null) timer.cancel(false);
     try {
-      if (begun != null) KafkaQuestions.end(begun);
+      if (begun != null) KafkaQueryStop.stop(begun);
     } catch (TimeoutException slow) {
       LoggerFactory.getLogger(Look.class).warn("A look did not end in time; what it does goes on until it notices", slow);
     } finally {

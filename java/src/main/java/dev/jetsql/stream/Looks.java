@@ -3,9 +3,9 @@ package dev.jetsql.stream;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
-import dev.jetsql.kafka.KafkaAsked;
-import dev.jetsql.sql.Extension;
-import dev.jetsql.sql.Relations;
+import dev.jetsql.kafka.KafkaTopicChecks;
+import dev.jetsql.common.LeafCommand;
+import dev.jetsql.common.JobContext;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -106,7 +106,7 @@ public class Looks {
     long most = limit == null ? -1L : ((Number) limit.eval(null)).longValue();
     if (limit != null && appends) plan = withoutLimit(plan);
     UnsupportedOperationChecker$.MODULE$.checkForStreaming(plan, mode);
-    KafkaAsked.askStreams(plan);
+    KafkaTopicChecks.checkStreams(plan);
     SparkSession own = session((SparkSession) rows.sparkSession());
     return new Look(own, Intake.bounded(plan), mode, most, folder, live ? -1L : limitedMillis);
   }
@@ -159,7 +159,7 @@ public class Looks {
 
   /** A statement as its client sent it, unlike the texts of views and the bodies of jobs. */
   public static LogicalPlan asked(LogicalPlan statement) {
-    if (thriftSessions != null && !Relations.forJob()) statement.setTagValue(ASKED, Boolean.TRUE);
+    if (thriftSessions != null && !JobContext.isAnalyzing()) statement.setTagValue(ASKED, Boolean.TRUE);
     return statement;
   }
 
@@ -196,16 +196,16 @@ public class Looks {
   }
 
   /** A look that is not live, as a statement of Spark's, which holds its rows until the client has fetched them. */
-  public static class Shown extends Extension.Command {
+  public static class Shown extends LeafCommand {
     private final LogicalPlan plan;
 
     public Shown(LogicalPlan plan) {
-      super("", plan.output(), plan.schema());
+      super(plan);
       this.plan = plan;
     }
 
-    public int productArity() { return 1; }
-    public Object productElement(int n) { return plan; }
+
+    public Seq output() { return plan.output(); }
 
     public Seq run(org.apache.spark.sql.SparkSession session) {
       List rows = new ArrayList();

@@ -1,7 +1,7 @@
 package dev.jetsql.stream;
 
 import dev.jetsql.common.Json;
-import dev.jetsql.sql.Plans;
+import dev.jetsql.common.PartialFunctions;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -81,7 +81,7 @@ public class RealTime {
 
   /** An option of a table that is read by which the connector does not run in this mode; null for none. */
   private static String cuttingOption(LogicalPlan query) {
-    Iterator nodes = query.collect(new Plans.Everything()).iterator();
+    Iterator nodes = query.collect(PartialFunctions.everything()).iterator();
     while (nodes.hasNext()) {
       Object node = nodes.next();
       if (!(node instanceof StreamingRelationV2)) continue;
@@ -95,7 +95,7 @@ public class RealTime {
   /** Of the topics that a query reads, by the connector's own means: with the table's ways in. */
   private static int partitions(LogicalPlan query) throws Exception {
     int partitions = 0;
-    Iterator nodes = query.collect(new Plans.Everything()).iterator();
+    Iterator nodes = query.collect(PartialFunctions.everything()).iterator();
     while (nodes.hasNext()) {
       Object node = nodes.next();
       if (!(node instanceof StreamingRelationV2)) continue;

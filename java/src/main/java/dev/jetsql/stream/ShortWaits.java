@@ -41,7 +41,7 @@ public class ShortWaits {
           read.output(), read.catalog(), read.identifier(), read.v1Relation(), read.sourceIdentifyingName());
     }
 
-    /** In batches the client's own wait is a short one, see `KafkaTable`. Here it would ask the broker all the time. */
+    /** In batches the client's own wait is a short one, see `ConnectorOptions`. Here it would ask the broker all the time. */
     private static CaseInsensitiveStringMap patient(CaseInsensitiveStringMap options) {
       if (!options.containsKey("jetsql.short.wait")) return options;
       Map given = new HashMap(options.asCaseSensitiveMap());
