@@ -11,5 +11,6 @@ public final class Sequences {
   public static <T> Seq<T> of(List<T> values) { return CollectionConverters.asScala(values).toSeq(); }
 
   @SafeVarargs
+  @SuppressWarnings("varargs") // the array is only read
   public static <T> Seq<T> of(T... values) { return of(List.of(values)); }
 }
