@@ -33,10 +33,10 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Our errors as Spark's clients know errors: condition, SQLSTATE, line and position. */
-public static class JetSqlException extends AnalysisException {
+public class JetSqlException extends AnalysisException {
   JetSqlException(String message, Option line, Option position, String condition, String state) {
-    super(message, line, position, Option.empty(), Option.apply((Object) condition),
-        (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply((Object) state),
+    super(message, line, position, Option.empty(), Option.apply(condition),
+        (scala.collection.immutable.Map) Map$.MODULE$.empty(), new QueryContext[0], Option.apply(state),
         Option.empty());
   }
 

@@ -40,7 +40,7 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
   private final Seq hidden;
   private final boolean whole;
 
-  KafkaRead(KafkaTable kafka, boolean streaming) {
+  public KafkaRead(KafkaTable kafka, boolean streaming) {
     this(kafka, streaming, attributes(kafka.columns(streaming), false), attributes(kafka.hidden(), true), false);
   }
 
@@ -82,8 +82,8 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
   }
 
   public Seq children() { return (Seq) Nil$.MODULE$; }
-  public TreeNode mapChildren(scala.Function1 f) { return this; }
-  public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
+  public LogicalPlan mapChildren(scala.Function1<LogicalPlan, LogicalPlan> f) { return this; }
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) { return this; }
   public int productArity() { return 1; }
   public Object productElement(int n) { return kafka.name(); }
   public String simpleString(int maxFields) { return "Kafka " + kafka.name(); }
@@ -99,7 +99,7 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
     while (each.hasNext()) {
       AttributeReference wanted = (AttributeReference) each.next();
       Expression found = attribute(rows, wanted.name());
-      columns.add(new Alias(found, wanted.name(), wanted.exprId(), (Seq) Nil$.MODULE$, Option.apply((Object) wanted.metadata()),
+      columns.add(new Alias(found, wanted.name(), wanted.exprId(), (Seq) Nil$.MODULE$, Option.apply(wanted.metadata()),
           (Seq) Nil$.MODULE$));
     }
     return new Project(CollectionConverters.asScala(columns).toSeq(), rows);
@@ -116,7 +116,7 @@ public class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRel
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       LogicalRelation read = (LogicalRelation) node;
-      return read.copy(KafkaAsked.relation(kafka, read.relation()), read.output(), Option.apply((Object) kafka.table),
+      return read.copy(KafkaAsked.relation(kafka, read.relation()), read.output(), Option.apply(kafka.table),
           read.isStreaming(), read.stream());
     }
   }

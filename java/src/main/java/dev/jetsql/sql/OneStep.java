@@ -23,8 +23,8 @@ public abstract class OneStep extends LogicalPlan implements LeafRunnableCommand
   public Seq children() { return (Seq) Nil$.MODULE$; }
   public Seq nodePatterns() { return patterns; }
   public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
-  public TreeNode withNewChildrenInternal(IndexedSeq children) { return this; }
-  public TreeNode mapChildren(scala.Function1 f) { return this; }
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) { return this; }
+  public LogicalPlan mapChildren(scala.Function1<LogicalPlan, LogicalPlan> f) { return this; }
   public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
   public int productArity() { return parts.length; }
   public Object productElement(int n) { return parts[n]; }

@@ -67,7 +67,7 @@ class Parser implements ParserInterface {
     return spark.parseRoutineParam(text);
   }
 
-  public SqlStatementSplitResult splitStatements(String text) throws ParseException {
+  public SqlStatementSplitResult splitStatements(String text) {
     return spark.splitStatements(text);
   }
 

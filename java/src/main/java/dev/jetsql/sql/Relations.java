@@ -279,7 +279,7 @@ public class Relations {
       SessionCatalog catalog = session.sessionState().catalog();
       String table = ("spark_catalog." + schema + "." + name).toLowerCase(java.util.Locale.ROOT);
       if (moved(catalog, table)) {
-        catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply((Object) schema)));
+        catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply(schema)));
       }
     }
 

@@ -49,7 +49,7 @@ class Tables {
     String first = parts.size() == 3 ? (String) parts.head() : session.sessionState().catalogManager().currentCatalog().name();
     if (!first.equalsIgnoreCase("spark_catalog")) return null;
     String schema = parts.size() > 1 ? (String) parts.apply(parts.size() - 2) : catalog.getCurrentDatabase();
-    TableIdentifier table = new TableIdentifier((String) parts.last(), Option.apply((Object) schema));
+    TableIdentifier table = new TableIdentifier((String) parts.last(), Option.apply(schema));
     if (!catalog.databaseExists(schema) || !catalog.tableExists(table)) return null;
     return Json.MAPPER.writeValueAsString(facts(catalog.getTableMetadata(table)));
   }

@@ -36,7 +36,7 @@ public class Batches {
   static final long UNKNOWN = -1L;
 
   /** Bytes of the files that the batch reads; UNKNOWN when it reads from something else, or is none of a stream's. */
-  static long inputBytes(Dataset rows) {
+  public static long inputBytes(Dataset rows) {
     LogicalPlan plan = rows.queryExecution().logical();
     return plan instanceof LogicalRDD ? inputBytes(((LogicalRDD) plan).rdd()) : UNKNOWN;
   }

@@ -91,8 +91,8 @@ public class Queries {
     org.apache.spark.sql.SparkSession session = execution.sparkSessionForStream();
     // A trigger that found nothing tells the number of the batch to come.
     for (long batch = execution.lastProgress().batchId(); batch >= 0 && batch > execution.lastProgress().batchId() - 2; batch--) {
-      Option offsets = known.get(batch);
-      Option committed = done.get(batch);
+      Option<org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqBase> offsets = known.get(batch);
+      Option<org.apache.spark.sql.execution.streaming.checkpointing.CommitMetadataBase> committed = done.get(batch);
       if (offsets.isEmpty() || committed.isEmpty()) continue;
       new OffsetSeqLog(session, root + "/offsets", false).add(batch, offsets.get());
       new CommitLog(session, root + "/commits", false).add(batch, committed.get());
@@ -101,7 +101,7 @@ public class Queries {
   }
 
   /** Every session with streams adds a listener to Spark that stays for good; take it away with the session's end. */
-  static void release(SparkSession session, Listener listener) throws Exception {
+  public static void release(SparkSession session, Listener listener) throws Exception {
     session.streams().removeListener(listener);
     release(session);
   }
