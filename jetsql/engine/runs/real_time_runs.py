@@ -29,7 +29,7 @@ def check_query(session: SparkSession, query: Any, taken: int) -> None:
 
     Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; RetryableError where it is only cores that are missing.
     """
-    verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
+    verdict = json.loads(bridge(session).checkRealTime(session._jsparkSession, query))
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
     needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
@@ -60,9 +60,9 @@ class RealTimeRun(StreamingRun):
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)
-        waits = shipped(parts.session, "real_time", "realtime.ShortWaits")
-        self._parts = replace(parts, query=waits.of(parts.query, name))
-        self._flow = self._bridge.watchFlow(parts.session._jsparkSession, parts.job.id, name, self)
+        sources = shipped(parts.session, "real_time", "stream.EarlyEndingSources")
+        self._parts = replace(parts, query=sources.wrap(parts.query, name))
+        self._flow = self._bridge.watchRealTime(parts.session._jsparkSession, parts.job.id, name, self)
         try:
             super().start()
         except BaseException:
@@ -73,7 +73,7 @@ class RealTimeRun(StreamingRun):
         self._started.wait()  # before that there is no batch to end
         flow = self._flow
         if flow is not None and not is_stopped(self._parts.session):
-            flow.hurry()
+            flow.endBatches()
         return super().stop(deadline_seconds)
 
     def accept(self, kind: str, detail: str) -> None:
@@ -106,4 +106,4 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
-            self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)
+            self._bridge.unwatchRealTime(self._parts.session._jsparkSession, flow)

@@ -41,7 +41,7 @@ def watch(spark: SparkSession, told: MembersListener) -> None:
 
 
 def member_of(told: dict[str, Any]) -> Member:
-    """told: as `Members.java` writes it. One that has just joined has no port yet."""
+    """told: as `ClusterExecutors.java` writes it. One that has just joined has no port yet."""
     address = _WITH_PORT.fullmatch(told["address"])
     status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
     return Member(

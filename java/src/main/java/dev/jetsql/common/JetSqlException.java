@@ -2,7 +2,6 @@ package dev.jetsql.common;
 
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTables;
-import dev.jetsql.stream.Looks;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;

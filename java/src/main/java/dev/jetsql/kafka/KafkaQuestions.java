@@ -66,7 +66,7 @@ public class KafkaQuestions implements Runnable {
     }
   }
 
-  /** The source behind one that stands for it, see `ShortWaits`. */
+  /** The source behind one that stands for it, see `EarlyEndingSources`. */
   private static Object real(Object source) {
     InvocationHandler link = Proxy.isProxyClass(source.getClass()) ? Proxy.getInvocationHandler(source) : null;
     return link instanceof Supplier ? ((Supplier) link).get() : source;

@@ -6,16 +6,19 @@ import dev.jetsql.files.Files;
 import dev.jetsql.kafka.Connector;
 import dev.jetsql.kafka.KafkaAsked;
 import dev.jetsql.kafka.KafkaTable;
-import dev.jetsql.rows.Arrow;
-import dev.jetsql.rows.Rows;
+import dev.jetsql.rows.ArrowSchemas;
+import dev.jetsql.rows.RowStream;
 import dev.jetsql.stream.Batches;
-import dev.jetsql.stream.GivenUp;
-import dev.jetsql.stream.LateJobs;
-import dev.jetsql.stream.Look;
-import dev.jetsql.stream.Looks;
-import dev.jetsql.stream.Members;
+import dev.jetsql.stream.CancelledJobGroups;
+import dev.jetsql.stream.ClusterExecutors;
+import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.Queries;
-import dev.jetsql.stream.RealTime;
+import dev.jetsql.stream.QueryListener;
+import dev.jetsql.stream.RealTimeCheck;
+import dev.jetsql.stream.RealTimeProgress;
+import dev.jetsql.stream.StreamingCursor;
+import dev.jetsql.stream.StreamingSelects;
+import dev.jetsql.stream.ThriftStreamingSelects;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
@@ -37,7 +40,7 @@ public class Bridge {
   /** Teach `session`, and every session made from it later, our statements; one used before gets a new parser. */
   public void enable(SparkSession session) throws Exception {
     Secrets.install();
-    LateJobs.watch(session.sparkContext());
+    LeakedJobCleanup.register(session.sparkContext());
     if (Extension.taught(session)) return;
     Extension.inject(session.extensions());
     Sessions.renewState(session);
@@ -53,7 +56,7 @@ public class Bridge {
 
   public void disconnect() {
     connect(null, null, null, null, null, null);
-    Members.forget();
+    ClusterExecutors.unwatch();
   }
 
   public String placeholders(SparkSession session, String names) throws Exception {
@@ -92,10 +95,10 @@ public class Bridge {
     return (Dataset) table.deadLetters(partitions, start, end);
   }
 
-  public String members(SparkSession session) throws Exception { return Members.list(session); }
+  public String members(SparkSession session) throws Exception { return ClusterExecutors.list(session); }
 
-  public void watchMembers(SparkSession session, Consumer engine) throws Exception {
-    Members.watch(session.sparkContext(), engine);
+  public void watchMembers(SparkSession session, Consumer<String> engine) throws Exception {
+    ClusterExecutors.watch(session.sparkContext(), engine);
   }
 
   /**
@@ -123,7 +126,7 @@ public class Bridge {
   public Dataset dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
 
   /** End what Spark does in a group of jobs, now and later. */
-  public void end(SparkSession session, String group) { GivenUp.end(session.sparkContext(), group); }
+  public void end(SparkSession session, String group) { CancelledJobGroups.cancel(session.sparkContext(), group); }
 
   public void ran(Dataset rows) { Relations.ran(rows); }
 
@@ -132,12 +135,12 @@ public class Bridge {
     return Parameters.run(session, text, parameters);
   }
 
-  public byte[] arrowSchema(Dataset rows, String columns) throws Exception { return Arrow.schema(rows, columns); }
+  public byte[] arrowSchema(Dataset<?> rows, String columns) throws Exception { return ArrowSchemas.message(rows, columns); }
 
-  /** The rows as batches of Arrow, and as pickled ones, see `Rows`. */
-  public Object[] arrowBatches(Dataset rows) { return Rows.serve(rows.toArrowBatchRdd()); }
+  /** The rows as batches of Arrow, and as pickled ones, see `RowStream`. */
+  public Object[] arrowBatches(Dataset<?> rows) { return RowStream.serve(rows.toArrowBatchRdd()); }
 
-  public Object[] pickledRows(Dataset rows) { return Rows.serve(rows.javaToPython().rdd()); }
+  public Object[] pickledRows(Dataset<?> rows) { return RowStream.serve(rows.javaToPython().rdd()); }
 
   public String table(SparkSession session, String schema, String name) throws Exception {
     return Tables.facts(session, schema, name);
@@ -170,23 +173,23 @@ public class Bridge {
 
   public String temporaryFunctions(SparkSession session) throws Exception { return Sessions.temporaryFunctions(session); }
 
-  public long inputBytes(Dataset rows) { return Batches.inputBytes(rows); }
+  public long inputBytes(Dataset<?> rows) { return Batches.inputBytes(rows); }
 
   public String missingFiles(StreamingQuery query) throws Exception { return Batches.missingFiles(query); }
 
-  public int parts(Dataset rows) { return Batches.parts(rows); }
+  public int partitions(Dataset<?> rows) { return Batches.partitions(rows); }
 
-  public String write(SparkSession session, DataFrameWriter writer, String folder) throws Exception {
+  public String write(SparkSession session, DataFrameWriter<?> writer, String folder) throws Exception {
     return Batches.write(session, writer, folder);
   }
 
-  public Queries.Listener listen(SparkSession session, BiConsumer engine) {
-    Queries.Listener listener = new Queries.Listener(engine);
+  public QueryListener listen(SparkSession session, BiConsumer<String, String> engine) {
+    QueryListener listener = new QueryListener(engine);
     session.streams().addListener(listener);
     return listener;
   }
 
-  public void release(SparkSession session, Queries.Listener listener) throws Exception {
+  public void release(SparkSession session, QueryListener listener) throws Exception {
     Queries.release(session, listener);
   }
 
@@ -194,30 +197,33 @@ public class Bridge {
     return Queries.stop(query, deadlineMillis);
   }
 
-  public void connectLooks(SparkSession session, String folder, String confs, long millis) throws Exception {
-    Looks.connect(session, folder, confs, millis);
+  public void connectStreamingSelects(SparkSession session, String folder, String confs, long millis) throws Exception {
+    StreamingSelects.connect(session, folder, confs, millis);
   }
 
-  public Look look(Dataset rows, boolean live) throws Exception { return Looks.of(rows, live); }
+  public StreamingCursor streamingCursor(Dataset<?> rows, boolean live) { return StreamingSelects.create(rows, live); }
 
-  public void connectThrift(Map sessions) { Looks.connectThrift(sessions); }
+  public void connectThrift(Map<?, ?> sessions) { ThriftStreamingSelects.connect(sessions); }
 
-  public void closeLooks() throws Exception { Looks.closeAll(); }
+  public void closeStreamingSelects() { StreamingSelects.closeAll(); }
 
   /** For who writes its topic. */
   public KafkaTable kafkaTable(SparkSession session, String schema, String name) throws Exception {
     return KafkaTable.of(session, schema, name);
   }
 
-  public String realTime(SparkSession session, LogicalPlan query) throws Exception { return RealTime.judge(session, query); }
+  public String checkRealTime(SparkSession session, LogicalPlan query) throws Exception { return RealTimeCheck.check(session, query); }
 
-  public RealTime.Flow watchFlow(SparkSession session, String pool, String run, BiConsumer engine) throws Throwable {
-    return RealTime.watch(session.sparkContext(), pool, run, engine);
+  public RealTimeProgress watchRealTime(
+      SparkSession session, String pool, String run, BiConsumer<String, String> engine) {
+    return RealTimeProgress.watch(session.sparkContext(), pool, run, engine);
   }
 
-  public void unwatchFlow(SparkSession session, RealTime.Flow flow) { RealTime.unwatch(session.sparkContext(), flow); }
+  public void unwatchRealTime(SparkSession session, RealTimeProgress progress) {
+    RealTimeProgress.unwatch(session.sparkContext(), progress);
+  }
 
-  public int cores(SparkSession session) { return RealTime.cores(session.sparkContext()); }
+  public int cores(SparkSession session) { return RealTimeCheck.cores(session.sparkContext()); }
 
   public Throwable failure(StreamingQuery query) { return Queries.failure(query); }
 }

@@ -6,7 +6,7 @@ import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTables;
-import dev.jetsql.stream.Looks;
+import dev.jetsql.stream.ThriftStreamingSelects;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
@@ -74,7 +74,8 @@ public class Extension {
     extensions.injectPostHocResolutionRule(new KafkaRead.Sources());
     extensions.injectResolutionRule(new KafkaTables.Made());
     extensions.injectPostHocResolutionRule(new Secrets.InQueries());
-    extensions.injectPostHocResolutionRule(new Looks.InThriftSessions());
+    extensions.injectPostHocResolutionRule(
+        session -> new ThriftStreamingSelects((org.apache.spark.sql.classic.SparkSession) session));
     extensions.injectPreCBORule(new Relations.StaticSides());
   }
 

@@ -1,12 +1,15 @@
 package dev.jetsql.sql;
 
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.command.LeafRunnableCommand;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import scala.Enumeration;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Map$;
-import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
+import scala.collection.immutable.Seq$;
 
 /**
  * A command of ours in Spark's plans: it reads no other plan, and `run` is called once, by Spark's eager execution.
@@ -15,17 +18,17 @@ import scala.collection.immutable.Seq;
  */
 public abstract class OneStep extends LogicalPlan implements LeafRunnableCommand, java.io.Serializable {
   private final Object[] parts;
-  private Seq patterns = (Seq) Nil$.MODULE$;
+  private Seq<Enumeration.Value> patterns = Seq$.MODULE$.empty();
 
   protected OneStep(Object[] parts) { this.parts = parts; }
 
-  public Seq output() { return (Seq) Nil$.MODULE$; }
-  public Seq children() { return (Seq) Nil$.MODULE$; }
-  public Seq nodePatterns() { return patterns; }
-  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq x) { patterns = x; }
+  public Seq<Attribute> output() { return Seq$.MODULE$.empty(); }
+  public Seq<LogicalPlan> children() { return Seq$.MODULE$.empty(); }
+  public Seq<Enumeration.Value> nodePatterns() { return patterns; }
+  public void org$apache$spark$sql$catalyst$plans$logical$Command$_setter_$nodePatterns_$eq(Seq<Enumeration.Value> x) { patterns = x; }
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) { return this; }
   public LogicalPlan mapChildren(scala.Function1<LogicalPlan, LogicalPlan> f) { return this; }
-  public scala.collection.immutable.Map metrics() { return (scala.collection.immutable.Map) Map$.MODULE$.empty(); }
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() { return Map$.MODULE$.empty(); }
   public int productArity() { return parts.length; }
   public Object productElement(int n) { return parts[n]; }
   /** Spark's UI and logs show plans; a statement or an option may hold a password, so nothing of them is shown. */

@@ -1,6 +1,6 @@
 package dev.jetsql.sql;
 
-import dev.jetsql.stream.Looks;
+import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -31,12 +31,12 @@ class Parser implements ParserInterface {
 
   public LogicalPlan parsePlan(String text) throws ParseException {
     LogicalPlan command = Extension.command(session, text);
-    return command != null ? command : Looks.asked(spark.parsePlan(text));
+    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlan(text));
   }
 
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
     LogicalPlan command = Extension.command(session, text);
-    return command != null ? command : Looks.asked(spark.parsePlanWithParameters(text, parameters));
+    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlanWithParameters(text, parameters));
   }
 
   public LogicalPlan parseQuery(String text) throws ParseException {
