@@ -450,7 +450,7 @@ def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
 def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:
     spark = sql.engine.spark
     jvm = spark.sparkContext._jvm
-    java(spark).kafka.Connector.load(spark._jsparkSession)
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     readers = (
         jvm.org.apache.spark.SparkThrowableHelper.errorReader(),
         jvm.org.apache.spark.sql.kafka010.KafkaExceptionsHelper.errorClassesJsonReader(),

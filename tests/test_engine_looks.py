@@ -242,7 +242,7 @@ def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream
     theirs.sql(f"USE {stream.value('SELECT current_schema()')}")
     handles = spark.sparkContext._jvm.java.util.HashMap()  # type: ignore[union-attr]
     handles.put("handle", theirs._jsparkSession)
-    java(spark).stream.Looks.connectThrift(handles)
+    java(spark).stream.ThriftStreamingSelects.connect(handles)
     try:
         assert spark.sql(text).isStreaming
         assert not theirs.sql(text).isStreaming and len(theirs.sql(text).collect()) == 4
@@ -260,5 +260,5 @@ def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream
             theirs.sql(f"CREATE OR REPLACE JOB copy AS {insert} SELECT id FROM STREAM numbers")
         assert stream.status("copy") == "RUNNING"
     finally:
-        java(spark).stream.Looks.connectThrift(None)
+        java(spark).stream.ThriftStreamingSelects.connect(None)
     assert theirs.sql(text).isStreaming

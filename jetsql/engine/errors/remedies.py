@@ -176,7 +176,7 @@ def _place(trace: Trace, scene: Scene | None) -> str:
     """Which of the run's folders an error came from, by the methods that it went through."""
     if scene is None:
         return ""
-    if "streaming.checkpointing." in trace.frames or "dev.jetsql.Files" in trace.frames:
+    if "streaming.checkpointing." in trace.frames or "dev.jetsql.files.Files" in trace.frames:
         return scene.checkpoint
     if "streaming.state." in trace.frames:
         return f"{scene.checkpoint} or {scene.temporary}"

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `Rows.java` keeps them."""
+"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `RowStream.java` keeps them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _serializers: Any = pyspark.serializers
 def rows(frame: DataFrame) -> Iterator[Any]:
     """The rows as PySpark's; memory holds one batch of them. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
-    return _read(java(frame.sparkSession).rows.Rows.pickled(frame._jdf), pickled)
+    return _read(java(frame.sparkSession).rows.RowStream.pickled(frame._jdf), pickled)
 
 
 def arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """The rows as messages of an Arrow stream. Raises Spark's errors."""
-    return _read(java(frame.sparkSession).rows.Rows.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
+    return _read(java(frame.sparkSession).rows.RowStream.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
 class _Pipe:
@@ -51,7 +51,7 @@ def _read(served: Any, serializer: Any) -> Iterator[Any]:
 
 
 def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
-    with cancellation.current().waking(java_rows.leave), _leaving(java_rows):
+    with cancellation.current().waking(java_rows.cancel), _leaving(java_rows):
         with closing(pipe):
             yield from serializer.load_stream(pipe.file)
         server.getResult()  # raises what ended the rows early
@@ -64,5 +64,5 @@ def _leaving(java_rows: Any) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(Py4JError):  # Spark has ended, and the rows with it
-            java_rows.leave()
+            java_rows.cancel()
         raise

@@ -22,7 +22,7 @@ def ended_when(unwanted: Future[None], spark: SparkSession, group: str) -> Itera
     """
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
-    unwanted.add_done_callback(lambda _: java(spark).stream.GivenUp.end(spark._jsparkSession, group))
+    unwanted.add_done_callback(lambda _: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group))
     try:
         yield
     except Exception as error:

@@ -29,10 +29,10 @@ def check_query(session: SparkSession, query: Any, taken: int) -> None:
 
     Raises StatementError TRIGGER_NOT_POSSIBLE, without a place; RetryableError where it is only cores that are missing.
     """
-    verdict = json.loads(java(session).stream.RealTime.judge(session._jsparkSession, query))
+    verdict = json.loads(java(session).stream.RealTimeCheck.check(session._jsparkSession, query))
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
-    needed, cores = verdict["tasks"], java(session).stream.RealTime.cores(session._jsparkSession)
+    needed, cores = verdict["tasks"], java(session).stream.RealTimeCheck.cores(session._jsparkSession)
     if cores and needed > cores - taken:  # without any it waits for members, and is asked about again then
         others = f", of which other jobs with this trigger hold {taken} for good" if taken else ""
         raise RetryableError(
@@ -60,9 +60,9 @@ class RealTimeRun(StreamingRun):
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)
-        query = self._java.stream.ShortWaits.of(parts.query, name)
+        query = self._java.stream.EarlyEndingSources.wrap(parts.query, name)
         self._parts = replace(parts, query=query)
-        self._flow = self._java.stream.RealTime.watch(parts.session._jsparkSession, parts.job.id, name, self)
+        self._flow = self._java.stream.RealTimeProgress.watch(parts.session._jsparkSession, parts.job.id, name, self)
         try:
             super().start()
         except BaseException:
@@ -73,7 +73,7 @@ class RealTimeRun(StreamingRun):
         self._started.wait()  # before that there is no batch to end
         flow = self._flow
         if flow is not None and not is_stopped(self._parts.session):
-            flow.hurry()
+            flow.endBatches()
         return super().stop(deadline_seconds)
 
     def accept(self, kind: str, detail: str) -> None:
@@ -106,4 +106,4 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
-            self._java.stream.RealTime.unwatch(self._parts.session._jsparkSession, flow)
+            self._java.stream.RealTimeProgress.unwatch(self._parts.session._jsparkSession, flow)

@@ -17,7 +17,7 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 def members(spark: SparkSession) -> tuple[Member, ...]:
     """Those that there are and those that are gone, oldest first."""
-    found = json.loads(java(spark).stream.Members.list(spark._jsparkSession))
+    found = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
     return tuple(sorted(map(member_of, found), key=lambda member: (member.since, member.id)))
 
 
@@ -37,11 +37,11 @@ class _Told:
 
 def watch(spark: SparkSession, told: MembersListener) -> None:
     """Tell who is there, now and whenever that changes; nobody else is told any more."""
-    java(spark).stream.Members.watch(spark._jsparkSession, _Told(told))
+    java(spark).stream.ClusterExecutors.watch(spark._jsparkSession, _Told(told))
 
 
 def member_of(told: dict[str, Any]) -> Member:
-    """told: as `Members.java` writes it. One that has just joined has no port yet."""
+    """told: as `ClusterExecutors.java` writes it. One that has just joined has no port yet."""
     address = _WITH_PORT.fullmatch(told["address"])
     status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
     return Member(

@@ -43,7 +43,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, doing: KafkaOperation) -> 
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
-    java(spark).kafka.Connector.load(spark._jsparkSession)
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     topic, conf = Topic.of(table), revealed(spark, _client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)

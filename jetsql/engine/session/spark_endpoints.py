@@ -92,10 +92,10 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
         raise not_open("The Thrift door", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
     [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
-    java(spark).stream.Looks.connectThrift(sessions.getOperationManager().sessionToContexts())
+    java(spark).stream.ThriftStreamingSelects.connect(sessions.getOperationManager().sessionToContexts())
 
     def close() -> None:
-        java(spark).stream.Looks.connectThrift(None)
+        java(spark).stream.ThriftStreamingSelects.connect(None)
         server.stop()
 
     return OpenEndpoint(port, close)

@@ -133,7 +133,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        with statement.waking(lambda: java(spark).stream.GivenUp.end(spark._jsparkSession, group)):
+        with statement.waking(lambda: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()

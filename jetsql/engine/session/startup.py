@@ -219,7 +219,7 @@ def _last_words(log: Path, since: int) -> str:
 def load_kafka(spark: Session) -> None:
     """Fetch Spark's Kafka connector where it is not there yet. Raises EngineError ENGINE_NOT_STARTED."""
     try:
-        java(spark).kafka.Connector.load(spark._jsparkSession)
+        java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     except (PySparkException, Py4JError) as error:
         raise EngineError("ENGINE_NOT_STARTED", cause_of(error).message) from error
 

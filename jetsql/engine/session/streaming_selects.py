@@ -1,8 +1,9 @@
 """Looks: a SELECT over a stream as the doors of JetSQL answer it, without a job.
 
-What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in `Looks.java` and
-`Look.java`. Here its batches become rows, on the thread of the statement that asked. A look ends with the statement,
-however that ends: its query is stopped and its folder is deleted; what a killed engine left goes at the next start.
+What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in
+`StreamingSelectPlan.java` and `StreamingCursor.java`. Here its batches become rows, on the thread of the statement that
+asked. A look ends with the statement, however that ends: its query is stopped and its folder is deleted; what a killed
+engine left goes at the next start.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.stopTimeout": "10s",
     }
-    java(spark).stream.Looks.connect(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
+    java(spark).stream.StreamingSelects.connect(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
 
 
 def close_all(spark: SparkSession) -> None:
     """End all looks that are under way."""
-    java(spark).stream.Looks.closeAll()
+    java(spark).stream.StreamingSelects.closeAll()
 
 
 class Look:
@@ -51,7 +52,7 @@ class Look:
 
     def __init__(self, frame: DataFrame, live: bool) -> None:
         self._spark = frame.sparkSession
-        self._java = java(self._spark).stream.Looks.of(frame._jdf, live)
+        self._java = java(self._spark).stream.StreamingSelects.create(frame._jdf, live)
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
     def live(self, read: Read) -> Live:
@@ -63,7 +64,7 @@ class Look:
         with self._running():
             while left != 0 and (frame := self._next_of(self._java.next)) is not None:
                 counted = _Counted(self._begun(read, frame), left)
-                yield LiveBatch(self._java.number(), counted)
+                yield LiveBatch(self._java.batchId(), counted)
                 for _ in counted:  # Spark fails where not every row of a state is read
                     pass
                 left = counted.left
@@ -71,7 +72,7 @@ class Look:
     def frames(self) -> Generator[DataFrame, None, None]:
         """The rows within the limit and the time, part by part; each can be read until the next one is asked for."""
         with self._running():
-            while (frame := self._next_of(self._java.part)) is not None:
+            while (frame := self._next_of(self._java.nextPart)) is not None:
                 yield frame
 
     def _next_of(self, ask: Callable[[], Any]) -> DataFrame | None:
@@ -81,11 +82,11 @@ class Look:
 
     def _begun(self, read: Read, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
         """Spark's thread that serves the rows is made here, and takes over what this one has then."""
-        self._java.enter()
+        self._java.enterQuery()
         try:
             return read(frame)
         finally:
-            self._java.leave()
+            self._java.leaveQuery()
 
     @contextmanager
     def _running(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ class TopicTable:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
-        self._java = java(spark).kafka.KafkaTable.of(spark._jsparkSession, schema, table)
+        self._java = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, table)
 
     def messages(self, rows: DataFrame, job: Job) -> DataFrame:
         """With the columns that the table gives them."""

@@ -122,8 +122,8 @@ def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> PartTopic
 
 
 def _java(spark: SparkSession) -> Any:
-    java(spark).kafka.Connector.load(spark._jsparkSession)
-    delivery = java(spark).kafka.Delivery
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
+    delivery = java(spark).kafka_transactions.TransactionalTopics
     if failpoints.armed():
         delivery.watch(_Steps())
     return delivery

@@ -2,7 +2,6 @@ package dev.jetsql.endpoints;
 
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
-import jakarta.servlet.FilterConfig;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
@@ -12,41 +11,42 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Base64;
+import java.util.Locale;
 
-/** Lets a request through to Spark's web UI that has the token as its password (any user name), or as a bearer token. */
-public class TokenFilter implements Filter {
+/** Admits a request to Spark's web UI that has the token as its password (any user name), or as a bearer token. */
+public final class TokenFilter implements Filter {
   private static volatile byte[] token;
 
-  /** Set the token that requests need from now on; before that none is let through. */
-  public void expect(String expected) { token = expected.getBytes(StandardCharsets.UTF_8); }
+  /** Set the token that requests need from now on. Before that every request is refused. */
+  public static void expect(String expected) { token = expected.getBytes(StandardCharsets.UTF_8); }
 
-  public void init(FilterConfig config) {}
-
-  public void destroy() {}
-
+  @Override
   public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
       throws IOException, ServletException {
-    byte[] known = token;
-    if (known != null && MessageDigest.isEqual(known, given(((HttpServletRequest) request).getHeader("Authorization")))) {
+    byte[] expected = token;
+    byte[] presented = credentials(((HttpServletRequest) request).getHeader("Authorization"));
+    if (expected != null && MessageDigest.isEqual(expected, presented)) {
       chain.doFilter(request, response);
       return;
     }
-    HttpServletResponse refusal = (HttpServletResponse) response;
+    var refusal = (HttpServletResponse) response;
     refusal.setHeader("WWW-Authenticate", "Basic realm=\"Spark UI of JetSQL: the password is the engine's token\"");
     refusal.sendError(HttpServletResponse.SC_UNAUTHORIZED, "The password has to be the engine's token.");
   }
 
-  private static byte[] given(String header) {
-    if (header == null) return new byte[0];
-    String[] parts = header.trim().split("\\s+", 2);
-    if (parts.length == 2 && parts[0].equalsIgnoreCase("Bearer")) return parts[1].getBytes(StandardCharsets.UTF_8);
-    if (parts.length == 2 && parts[0].equalsIgnoreCase("Basic")) return password(parts[1]);
-    return new byte[0];
+  private static byte[] credentials(String header) {
+    String[] parts = header == null ? new String[0] : header.trim().split("\\s+", 2);
+    if (parts.length != 2) return new byte[0];
+    return switch (parts[0].toLowerCase(Locale.ROOT)) {
+      case "bearer" -> parts[1].getBytes(StandardCharsets.UTF_8);
+      case "basic" -> password(parts[1]);
+      default -> new byte[0];
+    };
   }
 
   private static byte[] password(String encoded) {
     try {
-      String login = new String(Base64.getDecoder().decode(encoded), StandardCharsets.UTF_8);
+      var login = new String(Base64.getDecoder().decode(encoded), StandardCharsets.UTF_8);
       return login.substring(login.indexOf(':') + 1).getBytes(StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {
       return new byte[0];

@@ -5,17 +5,18 @@ import java.security.MessageDigest;
 import javax.security.sasl.AuthenticationException;
 import org.apache.hive.service.auth.PasswdAuthenticationProvider;
 
-/** Who may use the Thrift door: whoever gives the token as the password, under any name. */
-public class TokenLogin implements PasswdAuthenticationProvider {
+/** Admits a client to the Thrift endpoint that has the token as its password, under any user name. */
+public final class TokenLogin implements PasswdAuthenticationProvider {
   private static volatile byte[] token;
 
-  /** The token that holds from now on; until then nobody may. */
-  public void expect(String expected) { token = expected.getBytes(StandardCharsets.UTF_8); }
+  /** Set the token that clients need from now on. Before that every login is refused. */
+  public static void expect(String expected) { token = expected.getBytes(StandardCharsets.UTF_8); }
 
+  @Override
   public void Authenticate(String user, String password) throws AuthenticationException {
-    byte[] known = token;
-    byte[] given = password == null ? new byte[0] : password.getBytes(StandardCharsets.UTF_8);
-    if (known == null || !MessageDigest.isEqual(known, given)) {
+    byte[] expected = token;
+    byte[] presented = password == null ? new byte[0] : password.getBytes(StandardCharsets.UTF_8);
+    if (expected == null || !MessageDigest.isEqual(expected, presented)) {
       throw new AuthenticationException("The password has to be the engine's token.");
     }
   }

@@ -1,141 +1,149 @@
 package dev.jetsql.files;
 
-import dev.jetsql.common.Json;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import dev.jetsql.common.Json;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.IOUtils;
+import org.apache.spark.sql.SparkSession;
 
 /**
- * Files wherever Hadoop's FileSystem reaches, one call across for each operation: a batch needs a dozen of them, and the
- * steps of one (a path, its file system, its status) would take longer to ask for than to do.
+ * File operations on Hadoop's file systems, each in a single call from Python. A batch needs a dozen of them, and calls
+ * for their steps (a path, its file system, its status) would take longer than the steps.
  */
-public class Files {
+public final class Files {
   private final Configuration conf;
 
-  public Files(Configuration conf) { this.conf = conf; }
+  Files(Configuration conf) { this.conf = conf; }
 
-  public boolean exists(String path) throws IOException { return of(path).exists(new Path(path)); }
+  /** Return the files that a session's Spark reaches. */
+  public static Files of(SparkSession session) { return new Files(session.sparkContext().hadoopConfiguration()); }
 
-  public void delete(String path) throws IOException { of(path).delete(new Path(path), true); }
+  /** Return whether a path exists. */
+  public boolean exists(String path) throws IOException { return fileSystem(path).exists(new Path(path)); }
 
-  /** Move a file; the target's folder is made. Returns false when the file system would not. */
+  /** Delete a file, or a folder with its content. */
+  public void delete(String path) throws IOException { fileSystem(path).delete(new Path(path), true); }
+
+  /** Move a file and create the target's folder. Returns false when the file system refuses. */
   public boolean rename(String source, String target) throws IOException {
-    Path path = new Path(target);
-    of(target).mkdirs(path.getParent());
-    return of(target).rename(new Path(source), path);
+    var path = new Path(target);
+    FileSystem files = fileSystem(target);
+    files.mkdirs(path.getParent());
+    return files.rename(new Path(source), path);
   }
 
+  /** Set the modification time of a file to now. */
   public void touch(String path) throws IOException {
-    of(path).setTimes(new Path(path), System.currentTimeMillis(), -1L);
+    fileSystem(path).setTimes(new Path(path), System.currentTimeMillis(), -1L);
   }
 
-  /** The names in a folder as JSON, sorted; none when it is not there. */
+  /** Return the names in a folder as a sorted JSON array, which is empty when the folder does not exist. */
   public String names(String folder) throws IOException {
-    Path path = new Path(folder);
-    FileStatus[] found = of(folder).exists(path) ? of(folder).listStatus(path) : new FileStatus[0];
-    String[] names = new String[found.length];
-    for (int i = 0; i < names.length; i++) names[i] = found[i].getPath().getName();
-    Arrays.sort(names);
+    return Json.MAPPER.writeValueAsString(namesIn(folder));
+  }
+
+  private String[] namesIn(String folder) throws IOException {
+    var path = new Path(folder);
+    FileSystem files = fileSystem(folder);
+    if (!files.exists(path)) return new String[0];
+    return Arrays.stream(files.listStatus(path)).map(entry -> entry.getPath().getName()).sorted()
+        .toArray(String[]::new);
+  }
+
+  /** Return the modification time of a file in milliseconds since the epoch. */
+  public long modified(String path) throws IOException {
+    return fileSystem(path).getFileStatus(new Path(path)).getModificationTime();
+  }
+
+  /**
+   * Return all files below a folder, relative to it, as a JSON array. A file that is deleted at the same time may be
+   * missing or not.
+   */
+  public String filesBelow(String folder) throws IOException {
+    ArrayNode names = Json.MAPPER.createArrayNode();
+    walk(fileSystem(folder), new Path(folder), "", names);
     return Json.MAPPER.writeValueAsString(names);
   }
 
-  /** Milliseconds since the epoch. */
-  public long modified(String path) throws IOException {
-    return of(path).getFileStatus(new Path(path)).getModificationTime();
-  }
-
-  /** All files below a folder, relative to it, as JSON. One that goes away meanwhile may be among them or not. */
-  public String filesBelow(String folder) throws IOException {
-    ArrayNode found = Json.MAPPER.createArrayNode();
-    walk(of(folder), new Path(folder), "", found);
-    return Json.MAPPER.writeValueAsString(found);
-  }
-
-  // FileSystem.listFiles would ask for the permissions of each file, on a local disk with a process each.
-  private static void walk(FileSystem files, Path folder, String prefix, ArrayNode found) throws IOException {
-    FileStatus[] entries = files.listStatus(folder);
-    for (int i = 0; i < entries.length; i++) {
-      String name = prefix + entries[i].getPath().getName();
-      if (entries[i].isDirectory()) walk(files, entries[i].getPath(), name + "/", found);
-      else found.add(name);
+  // FileSystem.listFiles would read the permissions of each file, on a local disk with a process each.
+  private static void walk(FileSystem files, Path folder, String prefix, ArrayNode names) throws IOException {
+    for (FileStatus entry : files.listStatus(folder)) {
+      String name = prefix + entry.getPath().getName();
+      if (entry.isDirectory()) walk(files, entry.getPath(), name + "/", names);
+      else names.add(name);
     }
   }
 
-  /** Copy files, given as JSON relative to both folders; how many bytes they are. Files that are there are replaced. */
+  /**
+   * Copy files, replace existing ones, and return their size in bytes.
+   *
+   * @param names the names of the files relative to both folders, as a JSON array
+   */
   public long copy(String source, String target, String names) throws IOException {
-    JsonNode wanted = Json.MAPPER.readTree(names);
-    FileSystem from = of(source);
-    FileSystem to = plain(target);
+    FileSystem from = fileSystem(source);
+    FileSystem to = withoutChecksums(target);
     long bytes = 0L;
-    for (int i = 0; i < wanted.size(); i++) {
-      String name = ((JsonNode) wanted.get(i)).asText();
-      Path copied = new Path(target, name);
-      IOUtils.copyBytes(from.open(new Path(source, name)), to.create(copied, true), conf, true);
-      bytes += to.getFileStatus(copied).getLen();
+    for (JsonNode name : Json.MAPPER.readTree(names)) {
+      var copy = new Path(target, name.asText());
+      IOUtils.copyBytes(from.open(new Path(source, name.asText())), to.create(copy, true), conf, true);
+      bytes += to.getFileStatus(copy).getLen();
     }
     return bytes;
   }
 
-  /** The greatest number that is the name of a file in a folder; null without one, or without the folder. */
+  /** Return the greatest number that is the name of a file in a folder, or null when there is none. */
   public Long newest(String folder) throws IOException {
-    Path path = new Path(folder);
-    FileStatus[] found = of(folder).exists(path) ? of(folder).listStatus(path) : new FileStatus[0];
-    long best = -1L;
-    for (int i = 0; i < found.length; i++) {
-      String name = found[i].getPath().getName();
-      if (name.matches("\\d{1,18}")) best = Math.max(best, Long.parseLong(name));
-    }
-    return best < 0L ? null : Long.valueOf(best);
+    return Arrays.stream(namesIn(folder)).filter(name -> name.matches("\\d{1,18}"))
+        .map(Long::valueOf).max(Long::compare).orElse(null);
   }
 
-  /** The text of a file that somebody else wrote; null when there is none. */
+  /** Return the text of a file that another program wrote, or null when it does not exist. */
   public String readIfThere(String path) throws IOException {
-    FileSystem files = plain(path);
+    FileSystem files = withoutChecksums(path);
     return files.exists(new Path(path)) ? text(files, new Path(path)) : null;
   }
 
-  /** Without Hadoop's checksums: a file that was put back from a backup may have those of the one before it. */
-  private FileSystem plain(String path) throws IOException {
-    FileSystem files = of(path);
-    return files instanceof LocalFileSystem ? ((LocalFileSystem) files).getRawFileSystem() : files;
-  }
+  /** Return the text of a file. */
+  public String read(String path) throws IOException { return text(fileSystem(path), new Path(path)); }
 
   private static String text(FileSystem files, Path path) throws IOException {
-    FSDataInputStream stream = files.open(path);
-    try {
+    try (var stream = files.open(path)) {
       return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
-    } finally {
-      stream.close();
     }
   }
 
-  public String read(String path) throws IOException { return text(of(path), new Path(path)); }
-
-  /** Write a whole file to the disk: it is there with all of the text, or as it was before. Returns false when it can't be. */
+  /**
+   * Write a whole file to the disk: a crash never leaves a part of it under its name. Returns false when the file
+   * system refuses.
+   */
   public boolean write(String path, String text) throws IOException {
     String draft = path + ".draft";
-    FSDataOutputStream stream = plain(path).create(new Path(draft), true);
-    try {
+    try (var stream = withoutChecksums(path).create(new Path(draft), true)) {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
       stream.hsync();
-    } finally {
-      stream.close();
     }
     delete(path);
     return rename(draft, path);
   }
 
-  public String qualified(String path) throws IOException { return of(path).makeQualified(new Path(path)).toString(); }
+  /** Return a path as a URI with its scheme. */
+  public String qualified(String path) throws IOException {
+    return fileSystem(path).makeQualified(new Path(path)).toString();
+  }
 
-  private FileSystem of(String path) throws IOException { return new Path(path).getFileSystem(conf); }
+  private FileSystem fileSystem(String path) throws IOException { return new Path(path).getFileSystem(conf); }
+
+  /** Return the file system without Hadoop's checksums: after a restore they may be those of an older file. */
+  private FileSystem withoutChecksums(String path) throws IOException {
+    FileSystem files = fileSystem(path);
+    return files instanceof LocalFileSystem local ? local.getRawFileSystem() : files;
+  }
 }

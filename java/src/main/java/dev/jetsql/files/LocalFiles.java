@@ -1,6 +1,5 @@
 package dev.jetsql.files;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -9,19 +8,21 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
-/** Hadoop's local file system, which sets the rights of a new file by a call where Hadoop starts a process, `chmod`. */
-public class LocalFiles extends LocalFileSystem {
+/** Hadoop's local file system, with a Java call for the permissions of a new file instead of a `chmod` process. */
+public final class LocalFiles extends LocalFileSystem {
   public LocalFiles() { super(new Raw()); }
 
-  static class Raw extends RawLocalFileSystem {
-    public void setPermission(Path path, FsPermission rights) throws IOException {
-      File file = pathToFile(path);
-      if (rights.getStickyBit() || !file.toPath().getFileSystem().supportedFileAttributeViews().contains("posix")) {
-        super.setPermission(path, rights);
+  private static final class Raw extends RawLocalFileSystem {
+    @Override
+    public void setPermission(Path path, FsPermission permission) throws IOException {
+      var file = pathToFile(path).toPath();
+      if (permission.getStickyBit() || !file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+        super.setPermission(path, permission);
         return;
       }
-      String text = rights.getUserAction().SYMBOL + rights.getGroupAction().SYMBOL + rights.getOtherAction().SYMBOL;
-      Files.setPosixFilePermissions(file.toPath(), PosixFilePermissions.fromString(text));
+      String symbols = permission.getUserAction().SYMBOL + permission.getGroupAction().SYMBOL
+          + permission.getOtherAction().SYMBOL;
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(symbols));
     }
   }
 }

@@ -3,8 +3,12 @@ package dev.jetsql.kafka;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.Properties;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.DependencyUtils$;
 import org.apache.spark.util.MutableURLClassLoader;
 import scala.jdk.javaapi.CollectionConverters;
@@ -14,20 +18,25 @@ import scala.jdk.javaapi.CollectionConverters;
  * from Maven when an engine first needs them, and they are added where `spark.jars` would have added them, so that the
  * engine need not restart.
  *
- * The versions are here and nowhere else. Maven Central has neither the versions of Spark 4.3 nor the token provider
- * that the connector 4.2 names. The dependencies that Spark contains are excluded.
+ * The versions are in `connector.properties` and nowhere else.
  */
 public final class KafkaConnector {
-  private static final String CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0";
-  private static final String TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13";
-  private static final String IN_SPARK = "org.scala-lang.modules:scala-parallel-collections_2.13,"
-      + "com.google.code.findbugs:jsr305,at.yawk.lz4:lz4-java,org.lz4:lz4-java,org.xerial.snappy:snappy-java,"
-      + "com.github.luben:zstd-jni,org.slf4j:slf4j-api";
   private static final String CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
-  private static final String AVRO = "org.apache.spark:spark-avro_2.13:4.1.1";
   private static final String AVRO_CLASS = "org.apache.spark.sql.avro.AvroDataToCatalyst";
+  private static final Properties PACKAGES = packages();
 
   private KafkaConnector() {}
+
+  /** Return the packages of `connector.properties`, from which the build takes them as well. */
+  private static Properties packages() {
+    var packages = new Properties();
+    try (var file = KafkaConnector.class.getResourceAsStream("connector.properties")) {
+      packages.load(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return packages;
+  }
 
   /**
    * Load the connector if it is not loaded. Raises EXTERNAL_SYSTEM_UNAVAILABLE, which names the ways to supply the jars
@@ -36,25 +45,28 @@ public final class KafkaConnector {
   public static synchronized void load(SparkContext spark) {
     if (has(CONNECTOR_CLASS)) return;
     try {
-      fetch(spark, "ivy://" + CONNECTOR + "?transitive=true&exclude=" + TOKENS + "," + IN_SPARK);
-      fetch(spark, "ivy://" + TOKENS + ":4.0.0?transitive=false");
+      fetch(spark, "connector");
+      fetch(spark, "tokens");
     } catch (Exception e) {
-      throw missing("Kafka connector", CONNECTOR, e.getMessage());
+      throw missing("Kafka connector", "connector", e.getMessage());
     }
     if (!has(CONNECTOR_CLASS)) {
-      throw missing("Kafka connector", CONNECTOR, "it is not among the classes that were fetched.");
+      throw missing("Kafka connector", "connector", "it is not among the classes that were fetched.");
     }
   }
+
+  /** Load the connector into the session's Spark. */
+  public static void load(SparkSession session) { load(session.sparkContext()); }
 
   /** Load the module for messages in Avro if it is not loaded. Raises the same error as `load`. */
   static synchronized void loadAvro(SparkContext spark) {
     if (has(AVRO_CLASS)) return;
     try {
-      fetch(spark, "ivy://" + AVRO + "?transitive=false");
+      fetch(spark, "avro");
     } catch (Exception e) {
-      throw missing("module for Avro", AVRO, e.getMessage());
+      throw missing("module for Avro", "avro", e.getMessage());
     }
-    if (!has(AVRO_CLASS)) throw missing("module for Avro", AVRO, "it is not among the classes that were fetched.");
+    if (!has(AVRO_CLASS)) throw missing("module for Avro", "avro", "it is not among the classes that were fetched.");
   }
 
   private static boolean has(String name) {
@@ -66,8 +78,8 @@ public final class KafkaConnector {
     }
   }
 
-  private static void fetch(SparkContext spark, String packages) throws Exception {
-    var jars = DependencyUtils$.MODULE$.resolveMavenDependencies(new URI(packages));
+  private static void fetch(SparkContext spark, String key) throws Exception {
+    var jars = DependencyUtils$.MODULE$.resolveMavenDependencies(new URI(PACKAGES.getProperty(key)));
     MutableURLClassLoader loader = loader();
     for (String jar : CollectionConverters.asJava(jars)) {
       spark.addJar(jar); // for the executors
@@ -87,7 +99,8 @@ public final class KafkaConnector {
     return outermost;
   }
 
-  private static RuntimeException missing(String what, String name, String why) {
+  private static RuntimeException missing(String what, String key, String why) {
+    var name = PACKAGES.getProperty(key).replaceAll("^ivy://|\\?.*", "");
     return Exceptions.raise(JetSqlException.of("EXTERNAL_SYSTEM_UNAVAILABLE", "08001",
         "Spark's " + what + " can't be fetched: " + why + " Let the engine reach Maven Central, name a mirror with"
         + " --conf spark.jars.repositories=URL, or start it with the jars of " + name + " in --conf spark.jars=..."));

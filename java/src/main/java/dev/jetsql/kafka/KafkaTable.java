@@ -226,8 +226,10 @@ public final class KafkaTable {
   }
 
   /** Return the messages of a range of offsets that do not fit the columns, see `MessageDecoder`. */
-  public Dataset<Row> deadLetters(String partitions, String start, String end) {
-    return new MessageDecoder(this).deadLetters(partitions, start, end);
+  public static Dataset<Row> deadLetters(
+      SparkSession session, String schema, String name, String partitions, String start, String end) {
+    var table = session.sharedState().externalCatalog().getTable(schema, name);
+    return new MessageDecoder(new KafkaTable(session, table, Map.of())).deadLetters(partitions, start, end);
   }
 
   /** Return rows as messages, see `MessageEncoder`. */

@@ -7,7 +7,7 @@ import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaTopicChecks;
-import dev.jetsql.stream.Members;
+import dev.jetsql.stream.ClusterExecutors;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -71,7 +71,7 @@ public final class Engine {
     PythonCalls.connect(null);
     LiveTables.connect(null);
     KafkaTopicChecks.connect(null);
-    Members.forget();
+    ClusterExecutors.unwatch();
   }
 
   /** Return the command for a statement of ours; null for every other one. */

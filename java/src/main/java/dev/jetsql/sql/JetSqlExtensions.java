@@ -2,8 +2,8 @@ package dev.jetsql.sql;
 
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
-import dev.jetsql.stream.LateJobs;
-import dev.jetsql.stream.Looks;
+import dev.jetsql.stream.LeakedJobCleanup;
+import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
@@ -23,7 +23,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
-    extensions.injectPostHocResolutionRule(new Looks.InThriftSessions());
+    extensions.injectPostHocResolutionRule(session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     return BoxedUnit.UNIT;
   }
@@ -34,7 +34,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
    */
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
-    LateJobs.watch(session.sparkContext());
+    LeakedJobCleanup.register(session.sparkContext());
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);

@@ -1,6 +1,6 @@
 package dev.jetsql.sql;
 
-import dev.jetsql.stream.Looks;
+import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -33,13 +33,13 @@ final class Parser implements ParserInterface {
   @Override
   public LogicalPlan parsePlan(String text) throws ParseException {
     var command = Engine.command(session, text);
-    return command != null ? command : Looks.asked(spark.parsePlan(text));
+    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlan(text));
   }
 
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
     var command = Engine.command(session, text);
-    return command != null ? command : Looks.asked(spark.parsePlanWithParameters(text, parameters));
+    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlanWithParameters(text, parameters));
   }
 
   @Override

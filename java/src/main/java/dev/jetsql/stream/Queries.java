@@ -2,7 +2,6 @@ package dev.jetsql.stream;
 
 import dev.jetsql.kafka.KafkaQueryStop;
 import java.lang.reflect.Field;
-import java.time.Instant;
 import java.util.function.BiConsumer;
 import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
@@ -14,107 +13,86 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
 import org.apache.spark.sql.streaming.StreamingQuery;
-import org.apache.spark.sql.streaming.StreamingQueryListener;
-import scala.Option;
 
-/** A running query: what it tells, and how it ends. */
-public class Queries {
+/** The end of streaming queries: graceful stops, failures, and the listeners that Spark leaves registered. */
+public final class Queries {
+  private static final long POLL_MILLIS = 20;
 
-  /**
-   * Tells the engine what happens in one session's query: ("progress", JSON), ("idle", time in milliseconds),
-   * ("ended", ""). An idle query tells so once, and again when it is asked to.
-   */
-  public static class Listener extends StreamingQueryListener {
-    private final BiConsumer engine;
-    private boolean tellIdle = true;
-    private long watchedSince = 0;
-
-    public Listener(BiConsumer engine) { this.engine = engine; }
-
-    /** Who asks waits for a trigger that begins from now on: one that is under way tells, but is not the last word. */
-    public synchronized void watchIdle() {
-      tellIdle = true;
-      watchedSince = System.currentTimeMillis() + 1;
-    }
-
-    public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) { }
-
-    public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
-      synchronized (this) { tellIdle = true; }
-      engine.accept("progress", event.progress().json());
-    }
-
-    public void onQueryIdle(StreamingQueryListener.QueryIdleEvent event) {
-      synchronized (this) {
-        if (!tellIdle) return;
-        tellIdle = Instant.parse(event.timestamp()).toEpochMilli() < watchedSince;
-      }
-      engine.accept("idle", event.timestamp());
-    }
-
-    public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent event) { engine.accept("ended", ""); }
-  }
+  private Queries() {}
 
   /**
-   * End a query between two batches: told that it is terminated, Spark finishes and commits the batch under way and
-   * begins no other. A query that sleeps between triggers is woken. Returns false when the deadline passed and it had
-   * to be interrupted. Blocks until the query's thread has ended.
+   * Stop a query between two batches, and wait until its thread has ended. Spark commits the running batch of a query
+   * whose state is `TERMINATED` and begins no other; a query that sleeps between triggers is woken. Returns false when
+   * the deadline has passed and the query was interrupted.
    */
   public static boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
     execution.state().set(TERMINATED$.MODULE$);
-    Thread thread = execution.queryExecutionThread();
-    long deadline = System.nanoTime() + deadlineMillis * 1000000L;
-    int calm = 0;
-    while (thread.isAlive() && calm < 2 && System.nanoTime() < deadline) {
-      thread.join(20);
-      // A trigger that saw the query active just before may be about to begin: quiet twice in a row means asleep.
-      calm = query.status().isTriggerActive() ? 0 : calm + 1;
-    }
-    boolean graceful = !thread.isAlive() || calm >= 2;
+    boolean graceful = awaitQuiet(query, execution.queryExecutionThread(), deadlineMillis);
     KafkaQueryStop.stop(query);
-    if (execution instanceof AsyncProgressTrackingMicroBatchExecution && !thread.isAlive()) {
-      noteNewest((AsyncProgressTrackingMicroBatchExecution) execution);
+    if (execution instanceof AsyncProgressTrackingMicroBatchExecution async
+        && !execution.queryExecutionThread().isAlive()) {
+      logNewestBatch(async);
     }
     return graceful;
   }
 
+  /** Return whether the query's thread ended or fell asleep before the deadline. */
+  private static boolean awaitQuiet(StreamingQuery query, Thread thread, long deadlineMillis)
+      throws InterruptedException {
+    long deadline = System.nanoTime() + deadlineMillis * 1000000L;
+    int quiet = 0;
+    while (thread.isAlive() && quiet < 2 && System.nanoTime() < deadline) {
+      thread.join(POLL_MILLIS);
+      // A trigger that saw the query active just before may be about to begin: quiet twice in a row means asleep.
+      quiet = query.status().isTriggerActive() ? 0 : quiet + 1;
+    }
+    return !thread.isAlive() || quiet >= 2;
+  }
+
   /**
-   * Asynchronous progress tracking keeps what it knows of the newest batches to itself between two notes, also when it is
-   * stopped: the next run would write them again. So its newest committed batch is noted in its place.
+   * Log the newest committed batch of a query with asynchronous progress tracking. Spark keeps the batches since its
+   * last log entry in memory, also when it stops the query, so the next run would write them again.
    */
-  private static void noteNewest(AsyncProgressTrackingMicroBatchExecution execution) {
+  private static void logNewestBatch(AsyncProgressTrackingMicroBatchExecution execution) {
     if (execution.lastProgress() == null) return;
-    OffsetSeqLog known = execution.offsetLog();
-    CommitLog done = execution.commitLog();
     String root = execution.resolvedCheckpointRoot();
-    org.apache.spark.sql.SparkSession session = execution.sparkSessionForStream();
-    // A trigger that found nothing tells the number of the batch to come.
-    for (long batch = execution.lastProgress().batchId(); batch >= 0 && batch > execution.lastProgress().batchId() - 2; batch--) {
-      Option<org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqBase> offsets = known.get(batch);
-      Option<org.apache.spark.sql.execution.streaming.checkpointing.CommitMetadataBase> committed = done.get(batch);
-      if (offsets.isEmpty() || committed.isEmpty()) continue;
+    var session = execution.sparkSessionForStream();
+    // The progress of a trigger without rows has the number of the batch to come.
+    long newest = execution.lastProgress().batchId();
+    for (long batch = newest; batch >= 0 && batch > newest - 2; batch--) {
+      var offsets = execution.offsetLog().get(batch);
+      var commit = execution.commitLog().get(batch);
+      if (offsets.isEmpty() || commit.isEmpty()) continue;
       new OffsetSeqLog(session, root + "/offsets", false).add(batch, offsets.get());
-      new CommitLog(session, root + "/commits", false).add(batch, committed.get());
+      new CommitLog(session, root + "/commits", false).add(batch, commit.get());
       return;
     }
   }
 
-  /** Every session with streams adds a listener to Spark that stays for good; take it away with the session's end. */
-  public static void release(SparkSession session, Listener listener) throws Exception {
+  /** Report the progress of the session's queries to the engine. */
+  public static QueryListener listen(SparkSession session, BiConsumer<String, String> engine) {
+    var listener = new QueryListener(engine);
+    session.streams().addListener(listener);
+    return listener;
+  }
+
+  /** Remove the listener from a session that ends, and the session's own listener from Spark. */
+  public static void release(SparkSession session, QueryListener listener) throws ReflectiveOperationException {
     session.streams().removeListener(listener);
     release(session);
   }
 
-  static void release(SparkSession session) throws Exception {
+  /** Remove the listener that Spark registers for every session with streaming queries and never removes. */
+  static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
     Field bus = StreamingQueryManager.class.getDeclaredField("listenerBus");
     bus.setAccessible(true);
     session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));
   }
 
-  /** The error that ended a query; null when it ended without. */
+  /** Return the error that ended a query, or null when it ended without one. */
   public static Throwable failure(StreamingQuery query) {
-    return query.exception().isDefined() ? (Throwable) query.exception().get() : null;
+    return query.exception().isDefined() ? query.exception().get() : null;
   }
 }

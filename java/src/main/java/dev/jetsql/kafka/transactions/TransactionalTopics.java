@@ -1,9 +1,9 @@
 package dev.jetsql.kafka.transactions;
 
+import dev.jetsql.common.Json;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.Collections;
@@ -38,33 +38,34 @@ import scala.reflect.ClassTag$;
  * with. Except for `write`, an error of the broker is an answer: {"step", "class", "message"}.
  */
 public final class TransactionalTopics {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
   private static final TypeReference<HashMap<String, String>> HEADERS = new TypeReference<>() {};
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
+  private TransactionalTopics() {}
+
   /** Return the parts that a batch is split into, see `PartitionManifest`. */
-  public String parts(Dataset<Row> rows) throws Exception { return PartitionManifest.of(rdd(rows)); }
+  public static String parts(Dataset<Row> rows) throws Exception { return PartitionManifest.of(rdd(rows)); }
 
   /**
    * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where "written" leaves out the rows
    * of parts that were committed before.
    */
-  public String write(Dataset<Row> rows, String conf, String idPrefix, String job, long batch, String parts, String topic,
+  public static String write(Dataset<Row> rows, String conf, String idPrefix, String job, long batch, String parts, String topic,
       boolean keyed, String addedHeaders) throws Exception {
     var writer = new TransactionalPartWriter(settings(conf), idPrefix, job, batch, names(parts), topic, keyed,
-        JSON.readValue(addedHeaders, HEADERS));
+        Json.MAPPER.readValue(addedHeaders, HEADERS));
     RDD<InternalRow> rdd = rdd(rows);
     // No lambda: Spark would read the class file of a closure from its jar to clean it.
     var reports = (String[]) rdd.sparkContext().runJob(rdd, writer, ClassTag$.MODULE$.<String>apply(String.class));
     long all = 0;
     long written = 0;
     for (String report : reports) {
-      JsonNode part = JSON.readTree(report);
+      JsonNode part = Json.MAPPER.readTree(report);
       all += part.get("rows").asLong();
       written += part.get("written").asLong();
     }
-    ObjectNode sum = JSON.createObjectNode();
+    ObjectNode sum = Json.MAPPER.createObjectNode();
     sum.put("rows", all);
     sum.put("written", written);
     return sum.toString();
@@ -77,14 +78,14 @@ public final class TransactionalTopics {
   }
 
   /** Close a job's producers on the executors that a few small tasks reach; others close when they have been idle. */
-  public void closeProducers(SparkSession session, String idPrefix, int tasks) {
+  public static void closeProducers(SparkSession session, String idPrefix, int tasks) {
     List<Integer> numbers = IntStream.range(0, tasks).boxed().toList();
     var context = JavaSparkContext.fromSparkContext(session.sparkContext());
     context.parallelize(numbers, tasks).foreachPartition(new IdleProducerCloser(idPrefix));
   }
 
   /** Return the newest committed batch of each part that has one: {"newest": {part: batch}}. */
-  public String newestBatches(String conf, String idPrefix, String parts, long millis) throws Exception {
+  public static String newestBatches(String conf, String idPrefix, String parts, long millis) throws Exception {
     return answer("newest", conf, millis, (admin, answer) -> {
       String[] names = names(parts);
       Map<String, ListConsumerGroupOffsetsSpec> groups = new HashMap<>();
@@ -99,7 +100,7 @@ public final class TransactionalTopics {
   }
 
   /** Return how long the broker keeps the offsets of a group: {"minutes"}, or {} if it does not report that. */
-  public String offsetsRetention(String conf, long millis) throws Exception {
+  public static String offsetsRetention(String conf, long millis) throws Exception {
     return answer("retention", conf, millis, (admin, answer) -> {
       String node = admin.describeCluster().nodes().get().iterator().next().idString();
       ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, node);
@@ -110,8 +111,8 @@ public final class TransactionalTopics {
   }
 
   /** Open and close the producers of these parts, so that no attempt that is under way can commit any more. */
-  public String fence(String conf, String idPrefix, String parts) throws Exception {
-    ObjectNode answer = JSON.createObjectNode();
+  public static String fence(String conf, String idPrefix, String parts) throws Exception {
+    ObjectNode answer = Json.MAPPER.createObjectNode();
     String[] names = names(parts);
     try {
       for (String name : names) {
@@ -131,7 +132,7 @@ public final class TransactionalTopics {
   }
 
   /** Delete the consumer groups of a job and return their number: {"deleted"}. */
-  public String deleteGroups(String conf, String idPrefix, long millis) throws Exception {
+  public static String deleteGroups(String conf, String idPrefix, long millis) throws Exception {
     return answer("forget", conf, millis, (admin, answer) -> {
       List<String> groups = admin.listConsumerGroups().all().get().stream().map(ConsumerGroupListing::groupId)
           .filter(group -> group.startsWith(idPrefix)).toList();
@@ -141,8 +142,8 @@ public final class TransactionalTopics {
   }
 
   /** Try a transaction without rows and roll it back, see `Preflight`. Return {} if all of it works. */
-  public String preflight(String conf, String id, String topic, long millis) {
-    ObjectNode answer = JSON.createObjectNode();
+  public static String preflight(String conf, String id, String topic, long millis) {
+    ObjectNode answer = Json.MAPPER.createObjectNode();
     Preflight preflight = new Preflight(id, topic, millis);
     try {
       preflight.run(conf);
@@ -155,7 +156,7 @@ public final class TransactionalTopics {
   }
 
   /** Report each step of each part to a listener, for the fail points of crash tests; null removes the listener. */
-  public void listen(BiConsumer<String, String> listener) { PartProgress.listen(listener); }
+  public static void listen(BiConsumer<String, String> listener) { PartProgress.listen(listener); }
 
   /** A request to the broker, which puts its result into the answer. */
   private interface Request {
@@ -163,7 +164,7 @@ public final class TransactionalTopics {
   }
 
   private static String answer(String step, String conf, long millis, Request request) throws Exception {
-    ObjectNode answer = JSON.createObjectNode();
+    ObjectNode answer = Json.MAPPER.createObjectNode();
     AdminClient admin = AdminClients.create(settings(conf), millis);
     try {
       request.send(admin, answer);
@@ -175,10 +176,10 @@ public final class TransactionalTopics {
     return answer.toString();
   }
 
-  static Map<String, Object> settings(String conf) throws JsonProcessingException { return JSON.readValue(conf, SETTINGS); }
+  static Map<String, Object> settings(String conf) throws JsonProcessingException { return Json.MAPPER.readValue(conf, SETTINGS); }
 
   private static String[] names(String parts) throws JsonProcessingException {
-    return JSON.readValue(parts, String[].class);
+    return Json.MAPPER.readValue(parts, String[].class);
   }
 
   /** Put the innermost error into the answer: Kafka wraps its own errors several times. */
