@@ -29,34 +29,25 @@ _SPARK_EXTENSIONS: Final = "spark.sql.extensions"
 _SPARK_JARS: Final = "spark.jars"
 # The class loader that Spark starts its driver with: the parent of those of all sessions and threads.
 _SPARK_LOADER: Final = "org.apache.spark.util.MutableURLClassLoader"
-_loaded: dict[int, JavaClasses] = {}
+_loaded: dict[int, JavaPackage] = {}
 _loading = threading.RLock()
 
 
-class JavaClasses:
-    """The packages of the jar by their names: `java(spark).sql.Tables.facts(...)` calls a static method.
+class JavaPackage:
+    """A package of the jar: `java(spark).sql.Tables.facts(...)` calls a static method of a class.
 
     Py4J's own view of Java asks Java for the kind of every part of such a name; here a call is one request.
     """
 
-    def __init__(self, gateway: Any) -> None:
-        self._gateway = gateway
-
-    def __getattr__(self, name: str) -> _Package:
-        package = _Package(self._gateway, f"{_PACKAGE}.{name}")
-        self.__dict__[name] = package  # found there from now on
-        return package
-
-
-class _Package:
     def __init__(self, gateway: Any, name: str) -> None:
         self._gateway = gateway
         self._name = name
 
-    def __getattr__(self, name: str) -> _StaticMethods:
-        methods = _StaticMethods(self._gateway, f"{self._name}.{name}")
-        self.__dict__[name] = methods
-        return methods
+    def __getattr__(self, name: str) -> Any:
+        kind = JavaPackage if name[0].islower() else _StaticMethods
+        member = kind(self._gateway, f"{self._name}.{name}")
+        self.__dict__[name] = member  # found there from now on
+        return member
 
 
 class _StaticMethods:
@@ -70,12 +61,12 @@ class _StaticMethods:
         return method
 
 
-def java(spark: SparkSession) -> JavaClasses:
+def java(spark: SparkSession) -> JavaPackage:
     """Return the classes of the jar. Raises EngineError ENGINE_NOT_STARTED as `load_classes` does."""
     return load_classes(spark.sparkContext._gateway)
 
 
-def load_classes(gateway: Any) -> JavaClasses:
+def load_classes(gateway: Any) -> JavaPackage:
     """Load the jar into the JVM, unless it is there, and return its classes.
 
     Raises EngineError ENGINE_NOT_STARTED where there is no jar, or the JVM takes none.
@@ -84,7 +75,7 @@ def load_classes(gateway: Any) -> JavaClasses:
         if id(gateway) not in _loaded:
             _add_jar(gateway)
             start_callback_server(gateway)
-            classes = JavaClasses(gateway)
+            classes = JavaPackage(gateway, _PACKAGE)
             classes.common.Secrets.setNames(SECRET_NAMES)
             _loaded[id(gateway)] = classes
     return _loaded[id(gateway)]

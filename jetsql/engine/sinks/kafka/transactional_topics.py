@@ -123,7 +123,7 @@ def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> PartTopic
 
 def _java(spark: SparkSession) -> Any:
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
-    delivery = java(spark).kafka_transactions.TransactionalTopics
+    delivery = java(spark).kafka.transactions.TransactionalTopics
     if failpoints.armed():
         delivery.watch(_Steps())
     return delivery
