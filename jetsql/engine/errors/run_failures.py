@@ -91,7 +91,7 @@ WONT_HEAL: tuple[str, ...] = (
 )
 
 
-_MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
+_MESSAGE = "The message at offset "  # how MessageDecoder.java tells of one that doesn't fit the columns of its table
 
 
 def heals(condition: str) -> bool:

@@ -24,16 +24,16 @@ class TopicTable:
 
     def messages(self, rows: DataFrame, job: Job) -> DataFrame:
         """With the columns that the table gives them."""
-        return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
+        return DataFrame(self._java.messages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def whole_messages(self, rows: DataFrame, job: Job) -> DataFrame:
         """With all columns, in the order in which parts are written: key, value, headers, topic, partition."""
-        return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
+        return DataFrame(self._java.fullMessages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def options(self, in_batches: bool) -> dict[str, str]:
         """For the connector's writer, with the secrets that they name. in_batches: messages may wait for others. The
         broker is asked how large batches may be."""
-        options: dict[str, str] = json.loads(self._java.writing(in_batches))
+        options: dict[str, str] = json.loads(self._java.writeOptions(in_batches))
         return options
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jetsql.engine.errors.kafka_errors import KafkaFailure
 
-_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `PartWriter.java`, before a JSON object
+_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `TransactionalPartWriter.java`, before a JSON object
 
 
 def failure_in(error: BaseException) -> KafkaFailure | None:

@@ -6,8 +6,8 @@ batch comes again, the parts that are in are read and not written. Whoever write
 and the broker takes no commit any more from who had it before; so it does not matter how many attempts are under way.
 
 That holds for readers with isolation.level=read_committed, and as long as a batch that comes again is split into the
-same parts (see `part_lists` and `Parts.java`) and the groups are still there: brokers delete the offsets of groups
-without members after offsets.retention.minutes (7 days, if not told otherwise).
+same parts (see `partition_manifest` and `PartitionManifest.java`) and the groups are still there: brokers delete the
+offsets of groups without members after offsets.retention.minutes (7 days, if not told otherwise).
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class PartTopic:
     def newest(self, names: list[str]) -> dict[str, int]:
         """The newest batch that is in, by part. Raises StatementError."""
         asked = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
-        newest: dict[str, int] = self._answer(self.java.newest(*asked))["newest"]
+        newest: dict[str, int] = self._answer(self.java.newestBatches(*asked))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
         """How long the broker keeps the offsets of a group without members. One that doesn't tell has the default."""
-        told = json.loads(self.java.retention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
+        told = json.loads(self.java.offsetsRetention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
         return float(told.get("minutes", _RETENTION_MINUTES)) * 60
 
     def fence(self, names: list[str]) -> None:
@@ -97,11 +97,11 @@ class PartTopic:
 
     def forget(self) -> None:
         """Delete what is noted of the job. Raises StatementError."""
-        self._answer(self.java.forget(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
+        self._answer(self.java.deleteGroups(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
 
     def rehearse(self) -> None:
         """Try a transaction without rows and take it back. Raises StatementError."""
-        self._answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
+        self._answer(self.java.preflight(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
 
     def refusal(self, failure: KafkaFailure) -> StatementError:
         return refusal(failure, At(KafkaOperation.WRITE, self.server, self.name or "that a row names", self.conf))
@@ -125,7 +125,7 @@ def _java(spark: SparkSession) -> Any:
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     delivery = java(spark).kafka.transactions.TransactionalTopics
     if failpoints.armed():
-        delivery.watch(_Steps())
+        delivery.listen(_Steps())
     return delivery
 
 
@@ -209,7 +209,7 @@ class KafkaTransactions:
         if is_stopped(spark):
             return
         try:
-            _java(spark).close(spark._jsparkSession, _ids(self._job.id), spark.sparkContext.defaultParallelism)
+            _java(spark).closeProducers(spark._jsparkSession, _ids(self._job.id), spark.sparkContext.defaultParallelism)
         except (PySparkException, Py4JError) as error:  # Spark may be stopped in this very moment
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 

@@ -41,7 +41,8 @@ final class AvroFormat {
 
   /** Return the Spark fields of an Avro schema, which must be a record. Raises Avro's errors for what is no schema. */
   static StructType fields(String schema) {
-    if (SchemaConverters.toSqlType(new Schema.Parser().parse(schema)).dataType() instanceof StructType fields) return fields;
+    Schema parsed = new Schema.Parser().parse(schema);
+    if (SchemaConverters.toSqlType(parsed).dataType() instanceof StructType fields) return fields;
     throw new IllegalArgumentException("it is no record");
   }
 
@@ -128,6 +129,7 @@ final class AvroFormat {
     List<Schema.Field> fields = new ArrayList<>();
     for (Schema.Field field : given.getFields()) fields.add(new Schema.Field(field, field.schema()));
     fields.add(new Schema.Field(READ, Schema.create(Schema.Type.BOOLEAN), null, Boolean.TRUE));
-    return Schema.createRecord(given.getName(), given.getDoc(), given.getNamespace(), given.isError(), fields).toString();
+    return Schema.createRecord(given.getName(), given.getDoc(), given.getNamespace(), given.isError(), fields)
+        .toString();
   }
 }

@@ -32,8 +32,10 @@ final class ConnectorOptions {
   // In real-time mode the wait for a second message would be most of a message's latency.
   private static final Map<String, String> REAL_TIME_WRITER = Map.of("kafka.linger.ms", "0");
 
-  private static final List<String> ONLY_STREAMS = List.of("maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay");
-  private static final List<String> ONLY_BATCHES = List.of("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp");
+  private static final List<String> ONLY_STREAMS =
+      List.of("maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay");
+  private static final List<String> ONLY_BATCHES =
+      List.of("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp");
 
   private static final Set<String> JETSQLS_OWN =
       Set.of("topic", "path", "serialization.format", "watermark", "on.error");

@@ -16,8 +16,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own command would create it
- * only with the connector's own options and columns. All earlier steps are Spark's: names, columns, the table's location.
+ * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own command would create
+ * it only with the connector's own options and columns. All earlier steps are Spark's: names, columns, the location.
  */
 public final class CreateKafkaTableCommand extends LeafCommand {
   private static final long serialVersionUID = 1L;

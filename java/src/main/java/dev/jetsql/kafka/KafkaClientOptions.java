@@ -16,7 +16,7 @@ import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 final class KafkaClientOptions {
   private KafkaClientOptions() {}
 
-  /** Return the type that a client expects of an option if the value does not have it; null if all clients accept it. */
+  /** Return the type that a client expects of an option, or null if all clients accept the value. */
   static String refusedType(String option, String value) {
     for (ConfigDef client : clients()) {
       ConfigKey key = client.configKeys().get(option);

@@ -56,7 +56,7 @@ final class KafkaFormat {
     });
   }
 
-  /** Make a format of keys: equal values are equal bytes in every session's time zone. The Avro schema is the value's. */
+  /** Make a format of keys: equal values are equal bytes in every time zone. The given Avro schema is the value's. */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
     KafkaFormat format = new KafkaFormat(name, columns, tableOptions);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA);
@@ -120,7 +120,8 @@ final class KafkaFormat {
   private static Column parseRaw(Column bytes, StructField column) {
     DataType type = column.dataType();
     Column text = bytes.cast(DataTypes.StringType);
-    Column value = type.equals(DataTypes.BinaryType) ? bytes : type.equals(DataTypes.StringType) ? text : text.try_cast(type);
+    Column value = type.equals(DataTypes.BinaryType) ? bytes
+        : type.equals(DataTypes.StringType) ? text : text.try_cast(type);
     return struct(value.as(column.name()));
   }
 

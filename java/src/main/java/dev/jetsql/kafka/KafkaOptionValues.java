@@ -32,7 +32,8 @@ final class KafkaOptionValues {
   /** Check a value. The key is the name in lower case; the place may be null. */
   void check(String name, String key, String text, Origin place) {
     if (Secrets.isReference(text) && !key.startsWith("kafka.")) {
-      throw Secrets.noSecret(place, name, "only options of Kafka's clients can, which begin with 'kafka.'. Write its value.");
+      throw Secrets.noSecret(place, name,
+          "only options of Kafka's clients can, which begin with 'kafka.'. Write its value.");
     }
     switch (key) {
       case "topic" -> checkTopic(name, text, place);
@@ -45,8 +46,8 @@ final class KafkaOptionValues {
       case "includeheaders", "failondataloss", "delivery.headers" ->
           checkOneOf(name, text, List.of("true", "false"), place);
       case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" -> checkPositive(name, text, place);
-      case "minoffsetspertrigger", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms" ->
-          checkNumber(name, text, place);
+      case "minoffsetspertrigger", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
+          "fetchoffset.retryintervalms" -> checkNumber(name, text, place);
       case "kafka.bootstrap.servers" -> checkServers(name, text, place);
       case "on.error" -> checkOnError(name, text, place);
       case "watermark" -> checkWatermark(name, text, place);
@@ -90,7 +91,8 @@ final class KafkaOptionValues {
     checkJson(name, text, place);
     String lower = text.toLowerCase(Locale.ROOT);
     if (lower.equals("earliest") || lower.equals("latest") || lower.startsWith("{")) return;
-    throw badValue(place, name, text, "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
+    throw badValue(place, name, text,
+        "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
   }
 
   private static void checkJson(String name, String text, Origin place) {

@@ -128,7 +128,8 @@ public final class KafkaOptions {
 
   private void checkTogether() {
     if (!values.containsKey("kafka.bootstrap.servers")) {
-      throw invalid(null, "A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are, HOST:PORT.");
+      throw invalid(null,
+          "A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are, HOST:PORT.");
     }
     if (SOURCES.stream().filter(values::containsKey).count() != 1) {
       throw invalid(null, "A Kafka table needs the option 'topic'; to read several topics, one of 'subscribe',"
@@ -153,8 +154,8 @@ public final class KafkaOptions {
 
   private void checkWithoutFormat() {
     if (columns.length() > 0 && !areKafkasOwn(columns)) {
-      throw invalid(null, "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv', 'avro' or"
-          + " 'raw'. Without columns it has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
+      throw invalid(null, "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
+          + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : NEED_COLUMNS) {
       if (!values.containsKey(option)) continue;

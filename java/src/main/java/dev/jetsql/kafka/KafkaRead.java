@@ -40,7 +40,8 @@ public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInsta
   private final boolean withMetadata;
 
   public KafkaRead(KafkaTable kafka, boolean streaming) {
-    this(kafka, streaming, attributes(kafka.columns(streaming), false), attributes(kafka.metadataColumns(), true), false);
+    this(kafka, streaming, attributes(kafka.columns(streaming), false), attributes(kafka.metadataColumns(), true),
+        false);
   }
 
   private KafkaRead(KafkaTable kafka, boolean streaming, Seq<Attribute> columns, Seq<Attribute> metadataColumns,
@@ -136,8 +137,8 @@ public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInsta
   /** Name the table in the relation of a batch read: statements about a table search a plan for it. */
   private LogicalPlan withTable(LogicalPlan node) {
     if (!(node instanceof LogicalRelation read)) return node;
-    return read.copy(KafkaTopicChecks.checked(kafka, read.relation()), read.output(), Option.apply(kafka.catalogTable()),
-        read.isStreaming(), read.stream());
+    return read.copy(KafkaTopicChecks.checked(kafka, read.relation()), read.output(),
+        Option.apply(kafka.catalogTable()), read.isStreaming(), read.stream());
   }
 
   private static Attribute attribute(LogicalPlan rows, String name) {

@@ -203,7 +203,9 @@ public final class KafkaTable {
   /** Return the table's columns without these, all nullable. */
   StructType columnsExcept(List<String> names) {
     StructType columns = new StructType();
-    for (StructField column : nullableColumns().fields()) if (!names.contains(column.name())) columns = columns.add(column);
+    for (StructField column : nullableColumns().fields()) {
+      if (!names.contains(column.name())) columns = columns.add(column);
+    }
     return columns;
   }
 

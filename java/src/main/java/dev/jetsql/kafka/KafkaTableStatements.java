@@ -62,7 +62,8 @@ public final class KafkaTableStatements {
     for (ColumnDefinition column : CollectionConverters.asJava(definitions)) {
       if (column.generationExpression().isDefined() || column.identityColumnSpec().isDefined()) {
         throw notSupported("The column " + column.name()
-            + " is GENERATED, which columns of a Kafka table can't be. Write its expression in the query that inserts.");
+            + " is GENERATED, which columns of a Kafka table can't be."
+            + " Write its expression in the query that inserts.");
       }
       columns = columns.add(column.toV1Column());
     }
@@ -84,10 +85,10 @@ public final class KafkaTableStatements {
     if (command instanceof CacheTable) {
       return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps what is there now.";
     }
-    boolean alters = command instanceof AddColumns || command instanceof ReplaceColumns || command instanceof DropColumns
-        || command instanceof RenameColumn || command instanceof SetTableLocation || command instanceof AlterTableClusterBy
-        || command instanceof SetTableSerDeProperties;
-    return alters ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make it anew, and"
-        + " leave the topic as it is." : null;
+    boolean alters = command instanceof AddColumns || command instanceof ReplaceColumns
+        || command instanceof DropColumns || command instanceof RenameColumn || command instanceof SetTableLocation
+        || command instanceof AlterTableClusterBy || command instanceof SetTableSerDeProperties;
+    return alters ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make it anew,"
+        + " and leave the topic as it is." : null;
   }
 }

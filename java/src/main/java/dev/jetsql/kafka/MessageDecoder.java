@@ -38,7 +38,8 @@ final class MessageDecoder {
     given.put(KafkaTable.TABLE, table.name());
     given.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
     if (table.option("on.error") != null) given.put(KafkaTable.ON_ERROR, table.option("on.error"));
-    Dataset<Row> messages = streaming ? table.session().readStream().format("kafka").options(given).load() : read(given);
+    Dataset<Row> messages = streaming
+        ? table.session().readStream().format("kafka").options(given).load() : read(given);
     if (table.isRaw()) return messages;
     Dataset<Row> rows = columns(withErrorsHandled(parsed(messages)));
     Watermark watermark = streaming ? table.watermark() : null;

@@ -25,8 +25,8 @@ final class MessageEncoder {
   /**
    * Return rows as messages.
    *
-   * @param deletes whether a row in which all columns but the key's are NULL is a message without a value, which deletes
-   *     the key from a compacted topic
+   * @param deletes whether a row in which all columns but the key's are NULL is a message without a value, which
+   *     deletes the key from a compacted topic
    */
   Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
     Dataset<Row> named = rows.toDF(table.catalogTable().schema().fieldNames());

@@ -19,9 +19,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * The transactional producers of one JVM, kept between batches because opening one takes three requests to the broker.
  *
- * A task removes its producer from the pool while it uses it. A second attempt at the same part finds none and opens its
- * own, which fences the first attempt, wherever that runs: the broker accepts no commit from a producer whose id was
- * opened again. So what a producer knows of the committed batches stays true as long as it can commit.
+ * A task removes its producer from the pool while it uses it. A second attempt at the same part finds none and opens
+ * its own, which fences the first attempt, wherever that runs: the broker accepts no commit from a producer whose id
+ * was opened again. So what a producer knows of the committed batches stays true as long as it can commit.
  */
 final class ProducerPool {
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(5);

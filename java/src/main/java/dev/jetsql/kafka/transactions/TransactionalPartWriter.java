@@ -57,8 +57,8 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
    * @param keyed whether each row must have a key
    * @param addedHeaders headers for each message
    */
-  TransactionalPartWriter(Map<String, Object> conf, String idPrefix, String job, long batch, String[] parts, String topic,
-      boolean keyed, Map<String, String> addedHeaders) {
+  TransactionalPartWriter(Map<String, Object> conf, String idPrefix, String job, long batch, String[] parts,
+      String topic, boolean keyed, Map<String, String> addedHeaders) {
     this.conf = new HashMap<>(conf);
     this.idPrefix = idPrefix;
     this.job = job;

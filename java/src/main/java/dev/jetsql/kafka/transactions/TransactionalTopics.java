@@ -34,8 +34,8 @@ import scala.reflect.ClassTag$;
  * What Python calls to write topics exactly once. It needs Kafka's classes, so Python makes it after the connector is
  * loaded.
  *
- * In all methods `conf` is the JSON of a producer's settings and `idPrefix` is what the transactional ids of a job begin
- * with. Except for `write`, an error of the broker is an answer: {"step", "class", "message"}.
+ * In all methods `conf` is the JSON of a producer's settings and `idPrefix` is what the transactional ids of a job
+ * begin with. Except for `write`, an error of the broker is an answer: {"step", "class", "message"}.
  */
 public final class TransactionalTopics {
   private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
@@ -48,11 +48,11 @@ public final class TransactionalTopics {
   public static String parts(Dataset<Row> rows) throws Exception { return PartitionManifest.of(rdd(rows)); }
 
   /**
-   * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where "written" leaves out the rows
-   * of parts that were committed before.
+   * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where "written" leaves out the
+   * rows of parts that were committed before.
    */
-  public static String write(Dataset<Row> rows, String conf, String idPrefix, String job, long batch, String parts, String topic,
-      boolean keyed, String addedHeaders) throws Exception {
+  public static String write(Dataset<Row> rows, String conf, String idPrefix, String job, long batch, String parts,
+      String topic, boolean keyed, String addedHeaders) throws Exception {
     var writer = new TransactionalPartWriter(settings(conf), idPrefix, job, batch, names(parts), topic, keyed,
         Json.MAPPER.readValue(addedHeaders, HEADERS));
     RDD<InternalRow> rdd = rdd(rows);
@@ -71,7 +71,7 @@ public final class TransactionalTopics {
     return sum.toString();
   }
 
-  /** Return the rows of a batch. Spark has planned those of a stream; planning a read of them would take as long again. */
+  /** Return the rows of a batch. Spark has planned those of a stream; planning them again would take as long again. */
   private static RDD<InternalRow> rdd(Dataset<Row> rows) {
     var execution = rows.queryExecution();
     return execution.logical() instanceof LogicalRDD planned ? planned.rdd() : execution.toRdd();
@@ -176,7 +176,9 @@ public final class TransactionalTopics {
     return answer.toString();
   }
 
-  static Map<String, Object> settings(String conf) throws JsonProcessingException { return Json.MAPPER.readValue(conf, SETTINGS); }
+  static Map<String, Object> settings(String conf) throws JsonProcessingException {
+    return Json.MAPPER.readValue(conf, SETTINGS);
+  }
 
   private static String[] names(String parts) throws JsonProcessingException {
     return Json.MAPPER.readValue(parts, String[].class);
@@ -185,7 +187,8 @@ public final class TransactionalTopics {
   /** Put the innermost error into the answer: Kafka wraps its own errors several times. */
   private static void explain(Throwable error, String step, ObjectNode answer) {
     Throwable inner = error;
-    while (inner.getCause() != null && (inner instanceof ExecutionException || inner.getClass() == KafkaException.class)) {
+    while (inner.getCause() != null
+        && (inner instanceof ExecutionException || inner.getClass() == KafkaException.class)) {
       inner = inner.getCause();
     }
     answer.put("step", step);
