@@ -28,7 +28,9 @@ def pieces(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
 def pieces_of(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
     """As `pieces`, with rows that come in parts. shape: one with their schema."""
     waiting = bytes(
-        java(shape.sparkSession).rows.ArrowSchemas.message(shape._jdf, json.dumps([asdict(column) for column in columns]))
+        java(shape.sparkSession).rows.ArrowSchemas.message(
+            shape._jdf, json.dumps([asdict(column) for column in columns])
+        )
     )
     for part in parts:
         for batch in row_stream.arrow_batches(part):

@@ -275,7 +275,9 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        java(self._parts.session).stream.CancelledJobGroups.cancel(self._parts.session._jsparkSession, str(self._parts.id))
+        java(self._parts.session).stream.CancelledJobGroups.cancel(
+            self._parts.session._jsparkSession, str(self._parts.id)
+        )
         if self._thread is not None:
             self._thread.join()
         return True

@@ -52,7 +52,11 @@ class BatchFiles:
 
     def _gathered(self, rows: DataFrame, read: int) -> DataFrame:
         expected = read * self._share if read >= 0 else self._newest
-        if expected is None or expected > self._limit or java(rows.sparkSession).stream.Batches.partitions(rows._jdf) < 2:
+        if (
+            expected is None
+            or expected > self._limit
+            or java(rows.sparkSession).stream.Batches.partitions(rows._jdf) < 2
+        ):
             return rows
         if self._stateful or not 0 <= read <= self._limit:
             return rows.repartition(1)

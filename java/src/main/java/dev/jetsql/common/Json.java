@@ -21,7 +21,9 @@ public final class Json {
     }
   }
 
-  public static ObjectNode readObject(String text) { return (ObjectNode) read(text); }
+  public static ObjectNode readObject(String text) {
+    return (ObjectNode) read(text);
+  }
 
   /** Return the texts of a JSON array. */
   public static List<String> readTexts(String text) {

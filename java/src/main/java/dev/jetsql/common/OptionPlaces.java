@@ -3,11 +3,17 @@ package dev.jetsql.common;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import scala.Option;
 
-/** Where options stand in a statement, of which Spark keeps only the places of the values in OPTIONS. */
+/**
+ * Where options stand in a statement, of which Spark keeps only the places of the values in
+ * OPTIONS.
+ */
 public final class OptionPlaces {
   private OptionPlaces() {}
 
-  /** Return the place of an option's name, which stands before its value; Spark keeps only the value's. */
+  /**
+   * Return the place of an option's name, which stands before its value; Spark keeps only the
+   * value's.
+   */
   public static Origin ofKey(Origin value, String name) {
     if (value.sqlText().isEmpty() || value.startIndex().isEmpty()) return value;
     var text = value.sqlText().get();
@@ -31,7 +37,9 @@ public final class OptionPlaces {
     return found < 0 ? relation : at(relation, text, found);
   }
 
-  /** Find a text in quotes, and without them where there is none: the table may have the same name. */
+  /**
+   * Find a text in quotes, and without them where there is none: the table may have the same name.
+   */
   private static int literal(String text, String wanted, int from) {
     var single = text.indexOf("'" + wanted + "'", from);
     var quoted = single >= 0 ? single : text.indexOf('"' + wanted + '"', from);
@@ -44,7 +52,16 @@ public final class OptionPlaces {
     var start = quoted ? found - 1 : found;
     var line = 1 + (int) text.substring(0, start).chars().filter(c -> c == '\n').count();
     var column = start - (text.lastIndexOf('\n', start - 1) + 1);
-    return new Origin(Option.apply(line), Option.apply(column), near.startIndex(), near.stopIndex(), near.sqlText(),
-        near.objectType(), near.objectName(), near.stackTrace(), near.pysparkErrorContext(), near.positionMapper());
+    return new Origin(
+        Option.apply(line),
+        Option.apply(column),
+        near.startIndex(),
+        near.stopIndex(),
+        near.sqlText(),
+        near.objectType(),
+        near.objectName(),
+        near.stackTrace(),
+        near.pysparkErrorContext(),
+        near.positionMapper());
   }
 }

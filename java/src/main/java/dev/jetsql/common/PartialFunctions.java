@@ -14,7 +14,9 @@ public final class PartialFunctions {
   public static <A, B> PartialFunction<A, B> of(Predicate<A> defined, Function<A, B> function) {
     return new AbstractPartialFunction<>() {
       @Override
-      public boolean isDefinedAt(A value) { return defined.test(value); }
+      public boolean isDefinedAt(A value) {
+        return defined.test(value);
+      }
 
       @Override
       @SuppressWarnings("unchecked") // Java has no lower bounds: Scala's B1 is a supertype of B
@@ -25,5 +27,7 @@ public final class PartialFunctions {
   }
 
   /** Return a function that collects everything. */
-  public static <A> PartialFunction<A, A> everything() { return of(value -> true, value -> value); }
+  public static <A> PartialFunction<A, A> everything() {
+    return of(value -> true, value -> value);
+  }
 }

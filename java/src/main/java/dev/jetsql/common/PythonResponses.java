@@ -15,7 +15,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What functions of Python return: a JSON text, an error, or null; and the rows in it as Spark's. */
+/**
+ * What functions of Python return: a JSON text, an error, or null; and the rows in it as Spark's.
+ */
 public final class PythonResponses {
   private static final long MICROS_A_SECOND = 1_000_000L;
 
@@ -41,7 +43,8 @@ public final class PythonResponses {
   /** Return a row of these columns. places: where their values are in the array. */
   public static Row row(JsonNode values, StructType columns, int[] places) {
     var row = new Object[places.length];
-    for (var k = 0; k < places.length; k++) row[k] = value(values.get(places[k]), columns.apply(k).dataType());
+    for (var k = 0; k < places.length; k++)
+      row[k] = value(values.get(places[k]), columns.apply(k).dataType());
     return RowFactory.create(row);
   }
 
@@ -76,10 +79,14 @@ public final class PythonResponses {
     return SQLConf.get().datetimeJava8ApiEnabled() ? stamp.toInstant() : stamp;
   }
 
-  /** Round to microseconds as Python does it: clients that are given the same value by Python must get the same one. */
+  /**
+   * Round to microseconds as Python does it: clients that are given the same value by Python must
+   * get the same one.
+   */
   static Timestamp timestampOf(double seconds) {
     var whole = Math.floor(seconds);
-    var micros = (long) whole * MICROS_A_SECOND + (long) Math.rint((seconds - whole) * MICROS_A_SECOND);
+    var micros =
+        (long) whole * MICROS_A_SECOND + (long) Math.rint((seconds - whole) * MICROS_A_SECOND);
     var stamp = new Timestamp(Math.floorDiv(micros, MICROS_A_SECOND) * 1000L);
     stamp.setNanos((int) Math.floorMod(micros, MICROS_A_SECOND) * 1000);
     return stamp;

@@ -15,8 +15,9 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 /**
  * Options that name a secret instead of holding it: `secret:env:NAME`, `secret:file:PATH`.
  *
- * <p>The catalogue keeps what was written. The driver reads the secret when something connects, and remembers it, so that
- * it can be taken out of the messages of errors: drivers and clients quote the values that they refuse.
+ * <p>The catalogue keeps what was written. The driver reads the secret when something connects, and
+ * remembers it, so that it can be taken out of the messages of errors: drivers and clients quote
+ * the values that they refuse.
  */
 public final class Secrets {
   private static final String PREFIX = "secret:";
@@ -24,7 +25,8 @@ public final class Secrets {
   private static final int MAX_BYTES = 64 * 1024;
   private static final int MAX_REMEMBERED = 1000;
   private static final int MIN_REDACTED = 3; // hiding every "a" in a message would protect nothing
-  private static final int MIN_REDACTED_INSIDE_WORDS = 8; // a shorter one is part of ordinary words by chance
+  private static final int MIN_REDACTED_INSIDE_WORDS =
+      8; // a shorter one is part of ordinary words by chance
   private static final int MIN_PIECE = 12;
   private static final String WORD_CHARACTER = "[\\p{L}\\p{N}_]";
 
@@ -37,22 +39,34 @@ public final class Secrets {
   private static final class Remembered extends LinkedHashMap<String, Boolean> {
     private static final long serialVersionUID = 1L;
 
-    Remembered() { super(16, 0.75f, true); }
+    Remembered() {
+      super(16, 0.75f, true);
+    }
 
     @Override
-    protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) { return size() > MAX_REMEMBERED; }
+    protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+      return size() > MAX_REMEMBERED;
+    }
   }
 
   /** Set what the names of secret options look like: Python's `SECRET_NAMES`. */
-  public static void setNames(String pattern) { names = Pattern.compile(pattern); }
+  public static void setNames(String pattern) {
+    names = Pattern.compile(pattern);
+  }
 
   /** Return whether an option of this name holds a secret. */
-  public static boolean isName(String option) { return names.matcher(option).find(); }
+  public static boolean isName(String option) {
+    return names.matcher(option).find();
+  }
 
   /** Return whether a value names a secret, which is read when it is needed. */
-  public static boolean isReference(String value) { return value.startsWith(PREFIX); }
+  public static boolean isReference(String value) {
+    return value.startsWith(PREFIX);
+  }
 
-  /** Return the secret that a value names; every other value as it is. Throws SECRET_NOT_READABLE. */
+  /**
+   * Return the secret that a value names; every other value as it is. Throws SECRET_NOT_READABLE.
+   */
   public static String reveal(String value) {
     if (value == null || !isReference(value)) return value;
     var parts = value.split(":", 3);
@@ -60,20 +74,24 @@ public final class Secrets {
       if (parts[1].equals("env")) return remember(fromEnvironment(parts[2]));
       if (parts[1].equals("file")) return remember(fromFile(parts[2]));
     }
-    throw notReadable("'" + value + "' names no secret. Write 'secret:env:NAME' or 'secret:file:PATH'.");
+    throw notReadable(
+        "'" + value + "' names no secret. Write 'secret:env:NAME' or 'secret:file:PATH'.");
   }
 
   /** Return options, a JSON object, with the secrets that their values name. */
   public static String revealOptions(String options) {
     var revealed = Json.readObject(options);
-    revealed.properties().forEach(option -> option.setValue(TextNode.valueOf(reveal(option.getValue().asText()))));
+    revealed
+        .properties()
+        .forEach(option -> option.setValue(TextNode.valueOf(reveal(option.getValue().asText()))));
     return Json.write(revealed);
   }
 
   private static String fromEnvironment(String name) {
     var found = System.getenv(name);
     if (found != null) return found;
-    throw notReadable("The environment of the engine has no variable " + name + ". Start the engine with it.");
+    throw notReadable(
+        "The environment of the engine has no variable " + name + ". Start the engine with it.");
   }
 
   private static String fromFile(String name) {
@@ -82,10 +100,12 @@ public final class Secrets {
       read = file.readNBytes(MAX_BYTES + 1);
     } catch (IOException | RuntimeException e) {
       var why = e.getClass().getSimpleName();
-      throw notReadable("The file " + name + ", which should hold a secret, can't be read: " + why + ".");
+      throw notReadable(
+          "The file " + name + ", which should hold a secret, can't be read: " + why + ".");
     }
     if (read.length > MAX_BYTES) {
-      throw notReadable("The file " + name + " holds no secret: it has more than " + MAX_BYTES / 1024 + " KiB.");
+      throw notReadable(
+          "The file " + name + " holds no secret: it has more than " + MAX_BYTES / 1024 + " KiB.");
     }
     return new String(read, StandardCharsets.UTF_8).stripTrailing();
   }
@@ -97,7 +117,10 @@ public final class Secrets {
     return value;
   }
 
-  /** Return a message without the secrets that were read: without a whole one, a line of one, or a longer piece. */
+  /**
+   * Return a message without the secrets that were read: without a whole one, a line of one, or a
+   * longer piece.
+   */
   public static String redact(String message) {
     if (message == null) return null;
     var shown = message;
@@ -126,7 +149,10 @@ public final class Secrets {
   /** Return a pattern for a text that no word goes on from: `ann`, but not in `channel`. */
   private static Pattern wholeWord(String text) {
     var before = text.substring(0, 1).matches(WORD_CHARACTER) ? "(?<!" + WORD_CHARACTER + ")" : "";
-    var after = text.substring(text.length() - 1).matches(WORD_CHARACTER) ? "(?!" + WORD_CHARACTER + ")" : "";
+    var after =
+        text.substring(text.length() - 1).matches(WORD_CHARACTER)
+            ? "(?!" + WORD_CHARACTER + ")"
+            : "";
     return Pattern.compile(before + Pattern.quote(text) + after);
   }
 

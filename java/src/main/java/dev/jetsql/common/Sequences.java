@@ -8,9 +8,13 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class Sequences {
   private Sequences() {}
 
-  public static <T> Seq<T> of(List<T> values) { return CollectionConverters.asScala(values).toSeq(); }
+  public static <T> Seq<T> of(List<T> values) {
+    return CollectionConverters.asScala(values).toSeq();
+  }
 
   @SafeVarargs
   @SuppressWarnings("varargs") // the array is only read
-  public static <T> Seq<T> of(T... values) { return of(List.of(values)); }
+  public static <T> Seq<T> of(T... values) {
+    return of(List.of(values));
+  }
 }

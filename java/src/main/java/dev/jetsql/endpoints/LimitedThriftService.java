@@ -18,7 +18,10 @@ import org.apache.thrift.transport.TTransportFactory;
 
 /** Spark's Thrift service with limits on connections that have not logged in. */
 final class LimitedThriftService extends ThriftBinaryCLIService {
-  /** The limit of a login message in bytes: a user name and a token. libthrift allocates what a client announces. */
+  /**
+   * The limit of a login message in bytes: a user name and a token. libthrift allocates what a
+   * client announces.
+   */
   private static final int LOGIN_BYTES = 65536;
 
   private final PendingLogins pending;
@@ -57,9 +60,10 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   }
 
   /**
-   * Make the session that this thread has just opened leave Spark's class loaders open when it ends. Hive closes the
-   * class loader of a session and its parents up to `parentLoader`, and with the class loader that Spark gives its
-   * sessions these include the one of `spark.jars`, which then no longer finds a class that was not used before.
+   * Make the session that this thread has just opened leave Spark's class loaders open when it
+   * ends. Hive closes the class loader of a session and its parents up to `parentLoader`, and with
+   * the class loader that Spark gives its sessions these include the one of `spark.jars`, which
+   * then no longer finds a class that was not used before.
    */
   private static void keepClassLoaders() {
     try {
@@ -67,7 +71,8 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       SessionState session = SessionState.get();
       if (session != null) parent.set(session, null);
     } catch (Exception e) {
-      throw new IllegalStateException("Error separating the class loaders of a Thrift session from Spark's", e);
+      throw new IllegalStateException(
+          "Error separating the class loaders of a Thrift session from Spark's", e);
     }
   }
 
@@ -95,7 +100,10 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     }
   }
 
-  /** Logs a client in on the thread that serves it from then on, and lifts the limits of its connection. */
+  /**
+   * Logs a client in on the thread that serves it from then on, and lifts the limits of its
+   * connection.
+   */
   private static final class Logins extends TTransportFactory {
     private final TTransportFactory sasl;
     private final PendingLogins pending;
@@ -109,10 +117,14 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     public TTransport getTransport(TTransport socket) throws TTransportException {
       TTransport loggedIn;
       try {
-        loggedIn = sasl.getTransport(socket); // the second time, for the output, it returns the same transport
+        loggedIn =
+            sasl.getTransport(
+                socket); // the second time, for the output, it returns the same transport
       } catch (RuntimeException e) {
-        // The server logs every other type with a stack trace, and an attacker must not fill the log.
-        if (!pending.remove((TSocket) socket)) throw new TTransportException(TTransportException.TIMED_OUT, e);
+        // The server logs every other type with a stack trace, and an attacker must not fill the
+        // log.
+        if (!pending.remove((TSocket) socket))
+          throw new TTransportException(TTransportException.TIMED_OUT, e);
         throw e;
       }
       pending.remove((TSocket) socket);

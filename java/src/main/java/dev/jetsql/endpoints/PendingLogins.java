@@ -9,7 +9,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.apache.thrift.transport.TSocket;
 
-/** The connections that have not logged in, oldest first, with a limit on their number and on their time. */
+/**
+ * The connections that have not logged in, oldest first, with a limit on their number and on their
+ * time.
+ */
 final class PendingLogins {
   private final int max;
   private final long millis;
@@ -35,15 +38,23 @@ final class PendingLogins {
     return thread;
   }
 
-  /** Add a new connection, close the oldest when there are too many, and close this one at its deadline. */
+  /**
+   * Add a new connection, close the oldest when there are too many, and close this one at its
+   * deadline.
+   */
   synchronized void add(TSocket socket) {
     sockets.add(socket);
     if (stopped || sockets.size() > max) close(sockets.iterator().next());
     if (!stopped) deadlines.schedule(() -> close(socket), millis, TimeUnit.MILLISECONDS);
   }
 
-  /** Remove a connection that has logged in or failed to, and return whether it was still open for its login. */
-  synchronized boolean remove(TSocket socket) { return sockets.remove(socket); }
+  /**
+   * Remove a connection that has logged in or failed to, and return whether it was still open for
+   * its login.
+   */
+  synchronized boolean remove(TSocket socket) {
+    return sockets.remove(socket);
+  }
 
   private synchronized void close(TSocket socket) {
     if (!sockets.remove(socket)) return;

@@ -13,12 +13,17 @@ import java.security.MessageDigest;
 import java.util.Base64;
 import java.util.Locale;
 
-/** Admits a request to Spark's web UI that has the token as its password (any user name), or as a bearer token. */
+/**
+ * Admits a request to Spark's web UI that has the token as its password (any user name), or as a
+ * bearer token.
+ */
 public final class TokenFilter implements Filter {
   private static volatile byte[] token;
 
   /** Set the token that requests need from now on. Before that every request is refused. */
-  public static void expect(String expected) { token = expected.getBytes(StandardCharsets.UTF_8); }
+  public static void expect(String expected) {
+    token = expected.getBytes(StandardCharsets.UTF_8);
+  }
 
   @Override
   public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
@@ -30,8 +35,11 @@ public final class TokenFilter implements Filter {
       return;
     }
     var refusal = (HttpServletResponse) response;
-    refusal.setHeader("WWW-Authenticate", "Basic realm=\"Spark UI of JetSQL: the password is the engine's token\"");
-    refusal.sendError(HttpServletResponse.SC_UNAUTHORIZED, "The password has to be the engine's token.");
+    refusal.setHeader(
+        "WWW-Authenticate",
+        "Basic realm=\"Spark UI of JetSQL: the password is the engine's token\"");
+    refusal.sendError(
+        HttpServletResponse.SC_UNAUTHORIZED, "The password has to be the engine's token.");
   }
 
   private static byte[] credentials(String header) {

@@ -13,8 +13,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.slf4j.LoggerFactory;
 
 /**
- * Limit the size of a producer's record batches to what their topic accepts. Kafka's client splits a batch that the
- * broker refuses into others of `batch.size`. If these are too large as well, it repeats that until its timeout.
+ * Limit the size of a producer's record batches to what their topic accepts. Kafka's client splits
+ * a batch that the broker refuses into others of `batch.size`. If these are too large as well, it
+ * repeats that until its timeout.
  */
 final class BatchSizeLimit {
   private static final String SIZE = "kafka.batch.size";
@@ -23,13 +24,17 @@ final class BatchSizeLimit {
 
   private BatchSizeLimit() {}
 
-  /** Lower the size in a writer's options to the topic's limit. If the broker does not report it, the size stays. */
+  /**
+   * Lower the size in a writer's options to the topic's limit. If the broker does not report it,
+   * the size stays.
+   */
   static void apply(Map<String, String> options, String topic) {
     String name = OptionMaps.find(options, SIZE);
     String given = name == null ? KAFKAS_DEFAULT : options.get(name);
     if (!given.matches("[0-9]{1,18}")) return; // the producer reports what is wrong with it
     long largest = largest(topic, options);
-    if (Long.parseLong(given) > largest) options.put(name == null ? SIZE : name, String.valueOf(largest));
+    if (Long.parseLong(given) > largest)
+      options.put(name == null ? SIZE : name, String.valueOf(largest));
   }
 
   private static long largest(String topic, Map<String, String> options) {
@@ -44,7 +49,8 @@ final class BatchSizeLimit {
     }
   }
 
-  private static long describe(String topic, Map<String, Object> conf) throws ExecutionException, InterruptedException {
+  private static long describe(String topic, Map<String, Object> conf)
+      throws ExecutionException, InterruptedException {
     ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
     AdminClient admin = AdminClient.create(conf);
     try {
@@ -57,16 +63,18 @@ final class BatchSizeLimit {
 
   /** Return no limit: the producer, which connects next, reports the error. */
   private static long unknown(String topic, Throwable error) {
-    LoggerFactory.getLogger(BatchSizeLimit.class).info("The settings of topic {} are not known: {}", topic,
-        String.valueOf(error));
+    LoggerFactory.getLogger(BatchSizeLimit.class)
+        .info("The settings of topic {} are not known: {}", topic, String.valueOf(error));
     return Long.MAX_VALUE;
   }
 
   private static Map<String, Object> clientConf(Map<String, String> options) {
     Map<String, Object> conf = new HashMap<>();
-    options.forEach((name, value) -> {
-      if (name.toLowerCase(Locale.ROOT).startsWith("kafka.")) conf.put(name.substring(6), value);
-    });
+    options.forEach(
+        (name, value) -> {
+          if (name.toLowerCase(Locale.ROOT).startsWith("kafka."))
+            conf.put(name.substring(6), value);
+        });
     conf.put("request.timeout.ms", TIMEOUT_MILLIS);
     conf.put("default.api.timeout.ms", TIMEOUT_MILLIS);
     return conf;

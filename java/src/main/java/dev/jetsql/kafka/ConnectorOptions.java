@@ -9,26 +9,34 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/** Make the options of the connector's reader and writer from those of a table, with JetSQL's defaults and secrets. */
+/**
+ * Make the options of the connector's reader and writer from those of a table, with JetSQL's
+ * defaults and secrets.
+ */
 final class ConnectorOptions {
   private static final String CLIENT_PREFIX = "kafka.";
 
   // Readers see committed transactions only, and fetch streams of small records in large pieces.
-  private static final Map<String, String> READER = Map.of(
-      "kafka.isolation.level", "read_committed",
-      "kafka.max.poll.records", "10000",
-      "kafka.max.partition.fetch.bytes", "8388608",
-      "kafka.receive.buffer.bytes", "1048576",
-      "startingOffsets", "earliest");
-  // After each fetch Spark asks for the end of the topic. That request queues after the client's next fetch, which
+  private static final Map<String, String> READER =
+      Map.of(
+          "kafka.isolation.level", "read_committed",
+          "kafka.max.poll.records", "10000",
+          "kafka.max.partition.fetch.bytes", "8388608",
+          "kafka.receive.buffer.bytes", "1048576",
+          "startingOffsets", "earliest");
+  // After each fetch Spark asks for the end of the topic. That request queues after the client's
+  // next fetch, which
   // waits for new records, by default for 500 ms.
   private static final String FETCH_WAIT = "kafka.fetch.max.wait.ms";
-  private static final Map<String, String> SHORT_WAIT = Map.of(FETCH_WAIT, "5", "jetsql.short.wait", "true");
-  // Kafka's own defaults wait for no second message and do not compress, which is slow for streams of small records.
-  private static final Map<String, String> WRITER = Map.of(
-      "kafka.linger.ms", "20",
-      "kafka.batch.size", "262144",
-      "kafka.compression.type", "lz4");
+  private static final Map<String, String> SHORT_WAIT =
+      Map.of(FETCH_WAIT, "5", "jetsql.short.wait", "true");
+  // Kafka's own defaults wait for no second message and do not compress, which is slow for streams
+  // of small records.
+  private static final Map<String, String> WRITER =
+      Map.of(
+          "kafka.linger.ms", "20",
+          "kafka.batch.size", "262144",
+          "kafka.compression.type", "lz4");
   // In real-time mode the wait for a second message would be most of a message's latency.
   private static final Map<String, String> REAL_TIME_WRITER = Map.of("kafka.linger.ms", "0");
 
@@ -39,9 +47,13 @@ final class ConnectorOptions {
 
   private static final Set<String> JETSQLS_OWN =
       Set.of("topic", "path", "serialization.format", "watermark", "on.error");
-  private static final List<String> JETSQLS_PREFIXES = List.of("key.", "value.", "json.", "csv.", "avro.", "delivery.");
+  private static final List<String> JETSQLS_PREFIXES =
+      List.of("key.", "value.", "json.", "csv.", "avro.", "delivery.");
 
-  /** The setting of a job that overrides its tables' option: a planned batch forbids to change the job's statement. */
+  /**
+   * The setting of a job that overrides its tables' option: a planned batch forbids to change the
+   * job's statement.
+   */
   private static final String DATA_LOSS = "spark.jetsql.kafka.failOnDataLoss";
 
   private ConnectorOptions() {}
@@ -50,7 +62,8 @@ final class ConnectorOptions {
   static Map<String, String> ofReader(KafkaTable table, boolean streaming) {
     Map<String, String> given = ofConnector(table);
     String starting = table.option("startingOffsets");
-    if (!streaming && "latest".equalsIgnoreCase(starting)) OptionMaps.remove(given, "startingOffsets");
+    if (!streaming && "latest".equalsIgnoreCase(starting))
+      OptionMaps.remove(given, "startingOffsets");
     for (String other : streaming ? ONLY_BATCHES : ONLY_STREAMS) OptionMaps.remove(given, other);
     var dataLoss = table.session().conf().getOption(DATA_LOSS);
     if (streaming && dataLoss.isDefined()) {
@@ -64,7 +77,8 @@ final class ConnectorOptions {
   }
 
   /**
-   * Return the options of a writer, with the secrets that they name. It asks the broker for the topic's largest batch.
+   * Return the options of a writer, with the secrets that they name. It asks the broker for the
+   * topic's largest batch.
    *
    * @param inBatches whether a message may wait for others
    */
@@ -80,9 +94,12 @@ final class ConnectorOptions {
 
   private static Map<String, String> ofConnector(KafkaTable table) {
     Map<String, String> given = new HashMap<>();
-    table.options().forEach((name, value) -> {
-      if (!isJetSqls(name)) given.put(name, revealed(name, value));
-    });
+    table
+        .options()
+        .forEach(
+            (name, value) -> {
+              if (!isJetSqls(name)) given.put(name, revealed(name, value));
+            });
     return given;
   }
 
@@ -92,14 +109,26 @@ final class ConnectorOptions {
     return JETSQLS_OWN.contains(key) || JETSQLS_PREFIXES.stream().anyMatch(key::startsWith);
   }
 
-  /** Return the value of an option, read from its secret if it names one. Only client options name secrets. */
+  /**
+   * Return the value of an option, read from its secret if it names one. Only client options name
+   * secrets.
+   */
   private static String revealed(String name, String value) {
     boolean ofClient = name.toLowerCase(Locale.ROOT).startsWith(CLIENT_PREFIX);
     if (value == null || !Secrets.isReference(value) || !ofClient) return value;
     String secret = Secrets.reveal(value);
     String type = KafkaClientOptions.refusedType(name.substring(CLIENT_PREFIX.length()), secret);
     if (type == null) return secret;
-    throw Exceptions.raise(JetSqlException.of("INVALID_OPTION_VALUE", "22023", "'" + name + "' can't be what '" + value
-        + "' holds: Kafka's clients take no such value there (type " + type + ")."));
+    throw Exceptions.raise(
+        JetSqlException.of(
+            "INVALID_OPTION_VALUE",
+            "22023",
+            "'"
+                + name
+                + "' can't be what '"
+                + value
+                + "' holds: Kafka's clients take no such value there (type "
+                + type
+                + ")."));
   }
 }

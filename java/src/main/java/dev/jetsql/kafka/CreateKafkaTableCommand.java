@@ -16,8 +16,9 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own command would create
- * it only with the connector's own options and columns. All earlier steps are Spark's: names, columns, the location.
+ * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own
+ * command would create it only with the connector's own options and columns. All earlier steps are
+ * Spark's: names, columns, the location.
  */
 public final class CreateKafkaTableCommand extends LeafCommand {
   private static final long serialVersionUID = 1L;
@@ -26,7 +27,10 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   private final boolean ifNotExists;
   private final LogicalPlan query;
 
-  /** Make the command. The query is null without AS SELECT. It is public because Spark copies plans by reflection. */
+  /**
+   * Make the command. The query is null without AS SELECT. It is public because Spark copies plans
+   * by reflection.
+   */
   public CreateKafkaTableCommand(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
     super(new Object[] {table, ifNotExists, query});
     this.table = table;
@@ -35,7 +39,9 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   }
 
   /** Return whether the statement fills the table from a stream. */
-  public boolean readsStream() { return query != null && query.isStreaming(); }
+  public boolean readsStream() {
+    return query != null && query.isStreaming();
+  }
 
   @Override
   public Seq<Row> run(SparkSession given) {
@@ -69,13 +75,33 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   }
 
   private CatalogTable withColumns(StructType columns) {
-    return table.copy(table.identifier(), table.tableType(), table.storage(), columns, table.provider(),
-        table.partitionColumnNames(), table.bucketSpec(), table.owner(), table.createTime(), table.lastAccessTime(),
-        table.createVersion(), table.properties(), table.stats(), table.viewText(), table.comment(), table.collation(),
-        table.unsupportedFeatures(), table.tracksPartitionsInCatalog(), table.schemaPreservesCase(),
-        table.ignoredProperties(), table.viewOriginalText(), table.multipartIdentifier());
+    return table.copy(
+        table.identifier(),
+        table.tableType(),
+        table.storage(),
+        columns,
+        table.provider(),
+        table.partitionColumnNames(),
+        table.bucketSpec(),
+        table.owner(),
+        table.createTime(),
+        table.lastAccessTime(),
+        table.createVersion(),
+        table.properties(),
+        table.stats(),
+        table.viewText(),
+        table.comment(),
+        table.collation(),
+        table.unsupportedFeatures(),
+        table.tracksPartitionsInCatalog(),
+        table.schemaPreservesCase(),
+        table.ignoredProperties(),
+        table.viewOriginalText(),
+        table.multipartIdentifier());
   }
 
   @Override
-  public String argString(int maxFields) { return table.identifier().unquotedString(); }
+  public String argString(int maxFields) {
+    return table.identifier().unquotedString();
+  }
 }

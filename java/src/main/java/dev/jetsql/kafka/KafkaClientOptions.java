@@ -8,15 +8,17 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 
 /**
- * Check values of Kafka's client options as the clients do. A client shows a value that it refuses in its message, so a
- * value that comes from a secret is checked here first.
+ * Check values of Kafka's client options as the clients do. A client shows a value that it refuses
+ * in its message, so a value that comes from a secret is checked here first.
  *
- * The class needs Kafka's classes: use it only after `KafkaConnector.load`.
+ * <p>The class needs Kafka's classes: use it only after `KafkaConnector.load`.
  */
 final class KafkaClientOptions {
   private KafkaClientOptions() {}
 
-  /** Return the type that a client expects of an option, or null if all clients accept the value. */
+  /**
+   * Return the type that a client expects of an option, or null if all clients accept the value.
+   */
   static String refusedType(String option, String value) {
     for (ConfigDef client : clients()) {
       ConfigKey key = client.configKeys().get(option);
@@ -26,7 +28,8 @@ final class KafkaClientOptions {
   }
 
   private static List<ConfigDef> clients() {
-    return List.of(ConsumerConfig.configDef(), ProducerConfig.configDef(), AdminClientConfig.configDef());
+    return List.of(
+        ConsumerConfig.configDef(), ProducerConfig.configDef(), AdminClientConfig.configDef());
   }
 
   private static boolean accepts(ConfigKey key, String option, String value) {

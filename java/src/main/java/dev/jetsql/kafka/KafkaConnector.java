@@ -14,11 +14,11 @@ import org.apache.spark.util.MutableURLClassLoader;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Load Spark's connector for Kafka and its module for Avro, which Spark does not contain. Spark's own code fetches them
- * from Maven when an engine first needs them, and they are added where `spark.jars` would have added them, so that the
- * engine need not restart.
+ * Load Spark's connector for Kafka and its module for Avro, which Spark does not contain. Spark's
+ * own code fetches them from Maven when an engine first needs them, and they are added where
+ * `spark.jars` would have added them, so that the engine need not restart.
  *
- * The versions are in `connector.properties` and nowhere else.
+ * <p>The versions are in `connector.properties` and nowhere else.
  */
 public final class KafkaConnector {
   private static final String CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
@@ -39,8 +39,8 @@ public final class KafkaConnector {
   }
 
   /**
-   * Load the connector if it is not loaded. Raises EXTERNAL_SYSTEM_UNAVAILABLE, which names the ways to supply the jars
-   * if Maven cannot be reached.
+   * Load the connector if it is not loaded. Raises EXTERNAL_SYSTEM_UNAVAILABLE, which names the
+   * ways to supply the jars if Maven cannot be reached.
    */
   public static synchronized void load(SparkContext spark) {
     if (has(CONNECTOR_CLASS)) return;
@@ -51,12 +51,15 @@ public final class KafkaConnector {
       throw missing("Kafka connector", "connector", e.getMessage());
     }
     if (!has(CONNECTOR_CLASS)) {
-      throw missing("Kafka connector", "connector", "it is not among the classes that were fetched.");
+      throw missing(
+          "Kafka connector", "connector", "it is not among the classes that were fetched.");
     }
   }
 
   /** Load the connector into the session's Spark. */
-  public static void load(SparkSession session) { load(session.sparkContext()); }
+  public static void load(SparkSession session) {
+    load(session.sparkContext());
+  }
 
   /** Load the module for messages in Avro if it is not loaded. Raises the same error as `load`. */
   static synchronized void loadAvro(SparkContext spark) {
@@ -66,7 +69,8 @@ public final class KafkaConnector {
     } catch (Exception e) {
       throw missing("module for Avro", "avro", e.getMessage());
     }
-    if (!has(AVRO_CLASS)) throw missing("module for Avro", "avro", "it is not among the classes that were fetched.");
+    if (!has(AVRO_CLASS))
+      throw missing("module for Avro", "avro", "it is not among the classes that were fetched.");
   }
 
   private static boolean has(String name) {
@@ -79,7 +83,8 @@ public final class KafkaConnector {
   }
 
   private static void fetch(SparkContext spark, String key) throws Exception {
-    var jars = DependencyUtils$.MODULE$.resolveMavenDependencies(new URI(PACKAGES.getProperty(key)));
+    var jars =
+        DependencyUtils$.MODULE$.resolveMavenDependencies(new URI(PACKAGES.getProperty(key)));
     MutableURLClassLoader loader = loader();
     for (String jar : CollectionConverters.asJava(jars)) {
       spark.addJar(jar); // for the executors
@@ -87,22 +92,37 @@ public final class KafkaConnector {
     }
   }
 
-  /** Return the loader of `spark.jars`, which is a parent of the loaders of all sessions and threads. */
+  /**
+   * Return the loader of `spark.jars`, which is a parent of the loaders of all sessions and
+   * threads.
+   */
   private static MutableURLClassLoader loader() {
     MutableURLClassLoader outermost = null;
-    for (ClassLoader each = KafkaConnector.class.getClassLoader(); each != null; each = each.getParent()) {
+    for (ClassLoader each = KafkaConnector.class.getClassLoader();
+        each != null;
+        each = each.getParent()) {
       if (each instanceof MutableURLClassLoader mutable) outermost = mutable;
     }
     if (outermost == null) {
-      throw new IllegalStateException("This Spark was not started in a way that lets classes be added.");
+      throw new IllegalStateException(
+          "This Spark was not started in a way that lets classes be added.");
     }
     return outermost;
   }
 
   private static RuntimeException missing(String what, String key, String why) {
     var name = PACKAGES.getProperty(key).replaceAll("^ivy://|\\?.*", "");
-    return Exceptions.raise(JetSqlException.of("EXTERNAL_SYSTEM_UNAVAILABLE", "08001",
-        "Spark's " + what + " can't be fetched: " + why + " Let the engine reach Maven Central, name a mirror with"
-        + " --conf spark.jars.repositories=URL, or start it with the jars of " + name + " in --conf spark.jars=..."));
+    return Exceptions.raise(
+        JetSqlException.of(
+            "EXTERNAL_SYSTEM_UNAVAILABLE",
+            "08001",
+            "Spark's "
+                + what
+                + " can't be fetched: "
+                + why
+                + " Let the engine reach Maven Central, name a mirror with"
+                + " --conf spark.jars.repositories=URL, or start it with the jars of "
+                + name
+                + " in --conf spark.jars=..."));
   }
 }

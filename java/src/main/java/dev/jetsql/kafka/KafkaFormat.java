@@ -29,10 +29,11 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
- * Convert between columns and the bytes of a message's key or value with Spark's own functions: json, csv, avro or raw.
+ * Convert between columns and the bytes of a message's key or value with Spark's own functions:
+ * json, csv, avro or raw.
  *
- * Parsing returns a struct of the columns. For json and csv it has one field more, which is set where the bytes do not
- * fit the columns.
+ * <p>Parsing returns a struct of the columns. For json and csv it has one field more, which is set
+ * where the bytes do not fit the columns.
  */
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
@@ -45,18 +46,26 @@ final class KafkaFormat {
   private final StructType columns;
   private final Map<String, String> options;
 
-  /** Make a format. Its options are those of the table that begin with its name, such as `json.timestampFormat`. */
+  /**
+   * Make a format. Its options are those of the table that begin with its name, such as
+   * `json.timestampFormat`.
+   */
   KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
     this.name = name.toLowerCase(Locale.ROOT);
     this.columns = columns;
     this.options = new HashMap<>();
     String prefix = this.name + ".";
-    tableOptions.forEach((key, value) -> {
-      if (key.toLowerCase(Locale.ROOT).startsWith(prefix)) options.put(key.substring(prefix.length()), value);
-    });
+    tableOptions.forEach(
+        (key, value) -> {
+          if (key.toLowerCase(Locale.ROOT).startsWith(prefix))
+            options.put(key.substring(prefix.length()), value);
+        });
   }
 
-  /** Make a format of keys: equal values are equal bytes in every time zone. The given Avro schema is the value's. */
+  /**
+   * Make a format of keys: equal values are equal bytes in every time zone. The given Avro schema
+   * is the value's.
+   */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
     KafkaFormat format = new KafkaFormat(name, columns, tableOptions);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA);
@@ -67,15 +76,19 @@ final class KafkaFormat {
 
   /** Return whether values of the type can be cast to a text and back. */
   static boolean isText(DataType type) {
-    return !(type instanceof ArrayType || type instanceof MapType || type instanceof StructType
-        || type instanceof DayTimeIntervalType || type instanceof YearMonthIntervalType);
+    return !(type instanceof ArrayType
+        || type instanceof MapType
+        || type instanceof StructType
+        || type instanceof DayTimeIntervalType
+        || type instanceof YearMonthIntervalType);
   }
 
   /** Return why a format cannot carry a column, as the predicate of a sentence; null if it can. */
   static String whyUnsupported(String format, DataType type) {
     return switch (format.toLowerCase(Locale.ROOT)) {
       case "raw" -> isText(type) ? null : "is no text";
-      case "csv" -> isText(type) && !type.equals(DataTypes.BinaryType) ? null : "can't be written as csv";
+      case "csv" ->
+          isText(type) && !type.equals(DataTypes.BinaryType) ? null : "can't be written as csv";
       case "json" -> whyNotInJson(type);
       default -> null;
     };
@@ -84,7 +97,8 @@ final class KafkaFormat {
   private static String whyNotInJson(DataType type) {
     if (type instanceof ArrayType array) return whyNotInJson(array.elementType());
     if (type instanceof MapType map) {
-      return map.keyType() instanceof StringType ? whyNotInJson(map.valueType())
+      return map.keyType() instanceof StringType
+          ? whyNotInJson(map.valueType())
           : "has a MAP whose keys are no STRING, as JSON wants them";
     }
     if (!(type instanceof StructType struct)) return null;
@@ -102,7 +116,9 @@ final class KafkaFormat {
   }
 
   /** Return the columns of the bytes as a struct, which is NULL where there are none. */
-  Column parse(Column bytes) { return parse(bytes, columns); }
+  Column parse(Column bytes) {
+    return parse(bytes, columns);
+  }
 
   private Column parse(Column bytes, StructType wanted) {
     if (name.equals("raw")) return parseRaw(bytes, wanted.apply(0));
@@ -112,31 +128,46 @@ final class KafkaFormat {
     given.put("columnNameOfCorruptRecord", BROKEN);
     StructType whole = wanted.add(BROKEN, DataTypes.StringType);
     Column text = bytes.cast(DataTypes.StringType);
-    return name.equals("csv") ? from_csv(text, lit(whole.toDDL()), given) : from_json(text, whole, given);
+    return name.equals("csv")
+        ? from_csv(text, lit(whole.toDDL()), given)
+        : from_json(text, whole, given);
   }
 
-  private AvroFormat avro() { return new AvroFormat(columns, options); }
+  private AvroFormat avro() {
+    return new AvroFormat(columns, options);
+  }
 
   private static Column parseRaw(Column bytes, StructField column) {
     DataType type = column.dataType();
     Column text = bytes.cast(DataTypes.StringType);
-    Column value = type.equals(DataTypes.BinaryType) ? bytes
-        : type.equals(DataTypes.StringType) ? text : text.try_cast(type);
+    Column value =
+        type.equals(DataTypes.BinaryType)
+            ? bytes
+            : type.equals(DataTypes.StringType) ? text : text.try_cast(type);
     return struct(value.as(column.name()));
   }
 
-  /** Return whether bytes, if there are any, do not fit the columns. The row is what `parse` made of them. */
+  /**
+   * Return whether bytes, if there are any, do not fit the columns. The row is what `parse` made of
+   * them.
+   */
   Column isBroken(Column bytes, Column row) {
-    Column broken = switch (name) {
-      case "raw" -> row.getField(columns.apply(0).name()).isNull();
-      case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
-      case "json" -> row.isNull().or(row.getField(BROKEN).isNotNull()).or(isNoObject(bytes.cast(DataTypes.StringType)));
-      default -> row.isNull();
-    };
+    Column broken =
+        switch (name) {
+          case "raw" -> row.getField(columns.apply(0).name()).isNull();
+          case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
+          case "json" ->
+              row.isNull()
+                  .or(row.getField(BROKEN).isNotNull())
+                  .or(isNoObject(bytes.cast(DataTypes.StringType)));
+          default -> row.isNull();
+        };
     return bytes.isNotNull().and(broken);
   }
 
-  private static Column isNoObject(Column text) { return left(ltrim(text), lit(1)).notEqual("{"); }
+  private static Column isNoObject(Column text) {
+    return left(ltrim(text), lit(1)).notEqual("{");
+  }
 
   /** Return the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
@@ -172,7 +203,10 @@ final class KafkaFormat {
   private Column encodeRaw(Column value) {
     DataType type = columns.apply(0).dataType();
     if (type.equals(DataTypes.BinaryType)) return value;
-    Column text = type.equals(DataTypes.TimestampType) ? encodeInstant(value) : value.cast(DataTypes.StringType);
+    Column text =
+        type.equals(DataTypes.TimestampType)
+            ? encodeInstant(value)
+            : value.cast(DataTypes.StringType);
     return text.cast(DataTypes.BinaryType);
   }
 
@@ -183,7 +217,10 @@ final class KafkaFormat {
     return name.equals("csv") ? to_csv(row, given) : to_json(row, given);
   }
 
-  /** Return a timestamp as text with its zone, UTC: without, a session in another zone would read another time. */
+  /**
+   * Return a timestamp as text with its zone, UTC: without, a session in another zone would read
+   * another time.
+   */
   private static Column encodeInstant(Column value) {
     Map<String, String> utc = Map.of("timestampFormat", TIMESTAMP, "timeZone", "UTC");
     return when(value.isNotNull(), to_csv(struct(value), utc));

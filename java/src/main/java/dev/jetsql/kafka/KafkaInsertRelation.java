@@ -12,13 +12,19 @@ import org.apache.spark.sql.types.StructType;
 final class KafkaInsertRelation extends BaseRelation implements InsertableRelation {
   private final KafkaTable kafka;
 
-  KafkaInsertRelation(KafkaTable kafka) { this.kafka = kafka; }
+  KafkaInsertRelation(KafkaTable kafka) {
+    this.kafka = kafka;
+  }
 
   @Override
-  public SQLContext sqlContext() { return kafka.session().sqlContext(); }
+  public SQLContext sqlContext() {
+    return kafka.session().sqlContext();
+  }
 
   @Override
-  public StructType schema() { return kafka.catalogTable().schema(); }
+  public StructType schema() {
+    return kafka.catalogTable().schema();
+  }
 
   @Override
   public void insert(Dataset<Row> rows, boolean overwrite) {

@@ -17,7 +17,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Check the value of one option of a Kafka table. Raises INVALID_OPTION_VALUE at its place in the statement. */
+/**
+ * Check the value of one option of a Kafka table. Raises INVALID_OPTION_VALUE at its place in the
+ * statement.
+ */
 final class KafkaOptionValues {
   private static final String SERVERS = "[^\\s,]+:[0-9]{1,5}(\\s*,\\s*[^\\s,]+:[0-9]{1,5})*";
   private static final String TOPIC = "(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}";
@@ -27,12 +30,16 @@ final class KafkaOptionValues {
   private final StructType columns;
 
   /** Make the checks of a table; its columns are null where they are not known. */
-  KafkaOptionValues(StructType columns) { this.columns = columns; }
+  KafkaOptionValues(StructType columns) {
+    this.columns = columns;
+  }
 
   /** Check a value. The key is the name in lower case; the place may be null. */
   void check(String name, String key, String text, Origin place) {
     if (Secrets.isReference(text) && !key.startsWith("kafka.")) {
-      throw Secrets.noSecret(place, name,
+      throw Secrets.noSecret(
+          place,
+          name,
           "only options of Kafka's clients can, which begin with 'kafka.'. Write its value.");
     }
     switch (key) {
@@ -41,26 +48,35 @@ final class KafkaOptionValues {
       case "subscribepattern" -> checkPattern(name, text, place);
       case "assign" -> checkAssign(name, text, place);
       case "startingoffsets" -> checkStart(name, text, place);
-      case "startingoffsetsbytimestamp", "endingoffsets", "endingoffsetsbytimestamp" -> checkJson(name, text, place);
+      case "startingoffsetsbytimestamp", "endingoffsets", "endingoffsetsbytimestamp" ->
+          checkJson(name, text, place);
       case "value.format", "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, place);
       case "includeheaders", "failondataloss", "delivery.headers" ->
           checkOneOf(name, text, List.of("true", "false"), place);
-      case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" -> checkPositive(name, text, place);
-      case "minoffsetspertrigger", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
-          "fetchoffset.retryintervalms" -> checkNumber(name, text, place);
+      case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" ->
+          checkPositive(name, text, place);
+      case "minoffsetspertrigger",
+          "kafkaconsumer.polltimeoutms",
+          "fetchoffset.numretries",
+          "fetchoffset.retryintervalms" ->
+          checkNumber(name, text, place);
       case "kafka.bootstrap.servers" -> checkServers(name, text, place);
       case "on.error" -> checkOnError(name, text, place);
       case "watermark" -> checkWatermark(name, text, place);
       case "avro.schema" -> checkAvroSchema(name, text, place);
       case "avro.schema.id" -> checkSchemaId(name, text, place);
       case "key.columns" -> checkKeyColumns(text, place);
-      default -> { }
+      default -> {}
     }
   }
 
   static void checkOneOf(String name, String text, List<String> allowed, Origin place) {
     if (KafkaOptions.contains(allowed, text)) return;
-    throw badValue(place, name, text, "one of " + allowed.stream().collect(Collectors.joining("', '", "'", "'")));
+    throw badValue(
+        place,
+        name,
+        text,
+        "one of " + allowed.stream().collect(Collectors.joining("', '", "'", "'")));
   }
 
   private static void checkTopic(String name, String text, Origin place) {
@@ -91,7 +107,10 @@ final class KafkaOptionValues {
     checkJson(name, text, place);
     String lower = text.toLowerCase(Locale.ROOT);
     if (lower.equals("earliest") || lower.equals("latest") || lower.startsWith("{")) return;
-    throw badValue(place, name, text,
+    throw badValue(
+        place,
+        name,
+        text,
         "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
   }
 
@@ -119,13 +138,15 @@ final class KafkaOptionValues {
   }
 
   private static void checkOnError(String name, String text, Origin place) {
-    boolean toTable = text.toLowerCase(Locale.ROOT).startsWith(TABLE) && text.length() > TABLE.length();
+    boolean toTable =
+        text.toLowerCase(Locale.ROOT).startsWith(TABLE) && text.length() > TABLE.length();
     if (!toTable) checkOneOf(name, text, List.of("fail", "null", "skip", "table:NAME"), place);
   }
 
   private void checkWatermark(String name, String text, Origin place) {
     Watermark watermark = Watermark.parse(text);
-    if (watermark == null || !hasDelay(watermark)) throw badValue(place, name, text, WATERMARK_FORM);
+    if (watermark == null || !hasDelay(watermark))
+      throw badValue(place, name, text, WATERMARK_FORM);
     if (columns == null || columns.length() == 0) return;
     String column = KafkaFormat.fieldName(columns, watermark.column());
     if (column == null) throw noColumn(place, name, watermark.column());
@@ -147,13 +168,22 @@ final class KafkaOptionValues {
     try {
       fields = AvroFormat.fields(text);
     } catch (Exception e) {
-      throw invalid(place, "'" + name + "' must be the Avro schema of a record, as JSON: " + e.getMessage() + ".");
+      throw invalid(
+          place,
+          "'" + name + "' must be the Avro schema of a record, as JSON: " + e.getMessage() + ".");
     }
     if (columns == null) return;
     for (StructField column : columns.fields()) {
       if (KafkaFormat.fieldName(fields, column.name()) != null) continue;
-      throw invalid(place, "The record of '" + name + "' has no field for the column " + column.name()
-          + ". Its fields: " + String.join(", ", fields.fieldNames()) + ".");
+      throw invalid(
+          place,
+          "The record of '"
+              + name
+              + "' has no field for the column "
+              + column.name()
+              + ". Its fields: "
+              + String.join(", ", fields.fieldNames())
+              + ".");
     }
   }
 
@@ -167,7 +197,8 @@ final class KafkaOptionValues {
     String[] given = text.split(",");
     List<String> names = KafkaTable.columnList(text);
     for (int i = 0; i < given.length; i++) {
-      if (KafkaFormat.fieldName(columns, names.get(i)) == null) throw noColumn(place, "key.columns", names.get(i));
+      if (KafkaFormat.fieldName(columns, names.get(i)) == null)
+        throw noColumn(place, "key.columns", names.get(i));
       for (int k = 0; k < i; k++) {
         if (!given[k].trim().equalsIgnoreCase(given[i].trim())) continue;
         throw badValue(place, "key.columns", text, "each column once");
@@ -176,7 +207,14 @@ final class KafkaOptionValues {
   }
 
   private RuntimeException noColumn(Origin place, String option, String column) {
-    return invalid(place, "The option '" + option + "' names the column " + column
-        + ", and the table has none of that name. Its columns: " + String.join(", ", columns.fieldNames()) + ".");
+    return invalid(
+        place,
+        "The option '"
+            + option
+            + "' names the column "
+            + column
+            + ", and the table has none of that name. Its columns: "
+            + String.join(", ", columns.fieldNames())
+            + ".");
   }
 }

@@ -18,20 +18,45 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Check the OPTIONS of a Kafka table and report the first error at its place in the statement. Spark would report a
- * wrong option when a job runs, or never.
+ * Check the OPTIONS of a Kafka table and report the first error at its place in the statement.
+ * Spark would report a wrong option when a job runs, or never.
  */
 public final class KafkaOptions {
-  private static final List<String> REFUSED = List.of("kafka.key.deserializer", "kafka.value.deserializer",
-      "kafka.key.serializer", "kafka.value.serializer", "kafka.auto.offset.reset", "kafka.enable.auto.commit",
-      "kafka.interceptor.classes", "kafka.transactional.id", "json.mode", "csv.mode", "avro.mode",
-      "json.columnNameOfCorruptRecord", "csv.columnNameOfCorruptRecord");
-  // They say what a table is. Jobs, dead letters and requests to the broker go by the table, not by a query.
-  private static final List<String> OF_TABLE = List.of("topic", "subscribe", "subscribepattern", "assign",
-      "kafka.bootstrap.servers", "value.format", "key.format", "key.columns", "watermark", "includeheaders",
-      "avro.schema.id");
-  private static final List<String> SOURCES = List.of("topic", "subscribe", "subscribepattern", "assign");
-  private static final List<String> NEED_COLUMNS = List.of("key.format", "key.columns", "on.error", "watermark");
+  private static final List<String> REFUSED =
+      List.of(
+          "kafka.key.deserializer",
+          "kafka.value.deserializer",
+          "kafka.key.serializer",
+          "kafka.value.serializer",
+          "kafka.auto.offset.reset",
+          "kafka.enable.auto.commit",
+          "kafka.interceptor.classes",
+          "kafka.transactional.id",
+          "json.mode",
+          "csv.mode",
+          "avro.mode",
+          "json.columnNameOfCorruptRecord",
+          "csv.columnNameOfCorruptRecord");
+  // They say what a table is. Jobs, dead letters and requests to the broker go by the table, not by
+  // a query.
+  private static final List<String> OF_TABLE =
+      List.of(
+          "topic",
+          "subscribe",
+          "subscribepattern",
+          "assign",
+          "kafka.bootstrap.servers",
+          "value.format",
+          "key.format",
+          "key.columns",
+          "watermark",
+          "includeheaders",
+          "avro.schema.id");
+  private static final List<String> SOURCES =
+      List.of("topic", "subscribe", "subscribepattern", "assign");
+  private static final List<String> NEED_COLUMNS =
+      List.of("key.format", "key.columns", "on.error", "watermark");
+
   /** An option that Spark itself adds to the relations of a statement. */
   private static final String PRIVILEGES = UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES();
 
@@ -54,14 +79,18 @@ public final class KafkaOptions {
     options.checkTogether();
   }
 
-  /** Check the options of a table whose columns a query has defined. Their places are not known any more. */
+  /**
+   * Check the options of a table whose columns a query has defined. Their places are not known any
+   * more.
+   */
   static void check(Map<String, String> given, StructType columns) {
     KafkaOptions options = new KafkaOptions(columns);
-    given.forEach((name, value) -> {
-      String key = name.toLowerCase(Locale.ROOT);
-      options.values.put(key, value);
-      options.valueChecks.check(name, key, value, null);
-    });
+    given.forEach(
+        (name, value) -> {
+          String key = name.toLowerCase(Locale.ROOT);
+          options.values.put(key, value);
+          options.valueChecks.check(name, key, value, null);
+        });
     options.checkTogether();
   }
 
@@ -70,7 +99,8 @@ public final class KafkaOptions {
    *
    * @param relation the place of the table in the query
    */
-  public static void checkQuery(Origin relation, Map<String, String> given, KafkaTable table, boolean streaming) {
+  public static void checkQuery(
+      Origin relation, Map<String, String> given, KafkaTable table, boolean streaming) {
     KafkaOptionValues valueChecks = new KafkaOptionValues(null);
     for (Map.Entry<String, String> option : given.entrySet()) {
       String name = option.getKey();
@@ -79,35 +109,50 @@ public final class KafkaOptions {
       checkChangeable(OptionPlaces.after(relation, name, null), name, table, streaming);
       Origin place = OptionPlaces.after(relation, name, option.getValue());
       if (key.equals("on.error")) {
-        KafkaOptionValues.checkOneOf(name, option.getValue(), List.of("fail", "null", "skip"), place);
+        KafkaOptionValues.checkOneOf(
+            name, option.getValue(), List.of("fail", "null", "skip"), place);
       }
       valueChecks.check(name, key, option.getValue(), place);
     }
   }
 
-  private static void checkChangeable(Origin place, String name, KafkaTable table, boolean streaming) {
+  private static void checkChangeable(
+      Origin place, String name, KafkaTable table, boolean streaming) {
     String key = name.toLowerCase(Locale.ROOT);
     if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(place, name);
     if (contains(OF_TABLE, key)) {
-      throw notChangeable(place, "'" + name + "' says what the table " + table.name()
-          + " is, and can't be given in a query. Make another table for it.");
+      throw notChangeable(
+          place,
+          "'"
+              + name
+              + "' says what the table "
+              + table.name()
+              + " is, and can't be given in a query. Make another table for it.");
     }
     if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(place, name);
     boolean ofErrors = streaming && key.equals("on.error");
     if (ofErrors && new KafkaTable(null, table.catalogTable(), Map.of()).hasDeadLetters()) {
-      throw notChangeable(place, "The dead letters of the table " + table.name() + " are kept"
-          + " for each job that reads it: 'on.error' can't be given in a query. Make another table for it.");
+      throw notChangeable(
+          place,
+          "The dead letters of the table "
+              + table.name()
+              + " are kept for each job that reads it: 'on.error' can't be given in a query. Make"
+              + " another table for it.");
     }
   }
 
   /** Refuse the options that an INSERT gives for its table: Spark would ignore them. */
-  public static void refuseWithInsert(Origin relation, Map<String, String> given, KafkaTable table) {
+  public static void refuseWithInsert(
+      Origin relation, Map<String, String> given, KafkaTable table) {
     Map<String, String> named = new HashMap<>(given);
     named.remove(PRIVILEGES);
     if (named.isEmpty()) return;
     String name = named.keySet().iterator().next();
-    throw notChangeable(OptionPlaces.after(relation, name, null), "Options of the Kafka table "
-        + table.name() + " can't be given with INSERT: they stand in its CREATE TABLE.");
+    throw notChangeable(
+        OptionPlaces.after(relation, name, null),
+        "Options of the Kafka table "
+            + table.name()
+            + " can't be given with INSERT: they stand in its CREATE TABLE.");
   }
 
   private void add(String name, Expression value) {
@@ -128,12 +173,16 @@ public final class KafkaOptions {
 
   private void checkTogether() {
     if (!values.containsKey("kafka.bootstrap.servers")) {
-      throw invalid(null,
-          "A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are, HOST:PORT.");
+      throw invalid(
+          null,
+          "A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are,"
+              + " HOST:PORT.");
     }
     if (SOURCES.stream().filter(values::containsKey).count() != 1) {
-      throw invalid(null, "A Kafka table needs the option 'topic'; to read several topics, one of 'subscribe',"
-          + " 'subscribePattern' and 'assign' instead of it.");
+      throw invalid(
+          null,
+          "A Kafka table needs the option 'topic'; to read several topics, one of 'subscribe',"
+              + " 'subscribePattern' and 'assign' instead of it.");
     }
     if (columns == null) return;
     if (values.containsKey("value.format")) checkFormats();
@@ -142,25 +191,36 @@ public final class KafkaOptions {
 
   private void checkFormats() {
     if (columns.length() == 0) {
-      throw invalid(places.get("value.format"), "A Kafka table with 'value.format' needs its"
-          + " columns in the statement: CREATE TABLE t (id BIGINT, ...) USING kafka ...");
+      throw invalid(
+          places.get("value.format"),
+          "A Kafka table with 'value.format' needs its"
+              + " columns in the statement: CREATE TABLE t (id BIGINT, ...) USING kafka ...");
     }
     if (isRaw(values.get("value.format")) && columns.length() - keyColumns().size() != 1) {
-      throw invalid(places.get("value.format"), "With 'value.format' = 'raw' the value is one"
-          + " column: name all others in 'key.columns'.");
+      throw invalid(
+          places.get("value.format"),
+          "With 'value.format' = 'raw' the value is one"
+              + " column: name all others in 'key.columns'.");
     }
     checkTypes();
   }
 
   private void checkWithoutFormat() {
     if (columns.length() > 0 && !areKafkasOwn(columns)) {
-      throw invalid(null, "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-          + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
+      throw invalid(
+          null,
+          "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
+              + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition,"
+              + " offset, timestamp, timestampType.");
     }
     for (String option : NEED_COLUMNS) {
       if (!values.containsKey(option)) continue;
-      throw invalid(places.get(option), "The option '" + option + "' is for tables with"
-          + " columns of their own and 'value.format'.");
+      throw invalid(
+          places.get(option),
+          "The option '"
+              + option
+              + "' is for tables with"
+              + " columns of their own and 'value.format'.");
     }
   }
 
@@ -172,7 +232,8 @@ public final class KafkaOptions {
     for (StructField column : columns.fields()) {
       boolean isKey = contains(keyColumns, column.name());
       if (!isRaw(value) || !isKey) checkType("value.format", value, column);
-      if (isKey) checkType(key == null ? "key.columns" : "key.format", key != null ? key : "json", column);
+      if (isKey)
+        checkType(key == null ? "key.columns" : "key.format", key != null ? key : "json", column);
     }
     if (isRaw(key) && keyColumns.size() > 1) {
       throw invalid(places.get("key.format"), "With 'key.format' = 'raw' the key is one column.");
@@ -182,13 +243,24 @@ public final class KafkaOptions {
   private void checkType(String option, String format, StructField column) {
     String why = KafkaFormat.whyUnsupported(format, column.dataType());
     if (why == null) return;
-    throw invalid(places.get(option), "The column " + column.name() + ", "
-        + column.dataType().sql() + ", " + why + ". Use 'json' or 'avro', or another type.");
+    throw invalid(
+        places.get(option),
+        "The column "
+            + column.name()
+            + ", "
+            + column.dataType().sql()
+            + ", "
+            + why
+            + ". Use 'json' or 'avro', or another type.");
   }
 
-  private List<String> keyColumns() { return KafkaTable.columnList(values.get("key.columns")); }
+  private List<String> keyColumns() {
+    return KafkaTable.columnList(values.get("key.columns"));
+  }
 
-  private static boolean isRaw(String format) { return "raw".equalsIgnoreCase(format); }
+  private static boolean isRaw(String format) {
+    return "raw".equalsIgnoreCase(format);
+  }
 
   /** Return whether all columns are Kafka's own, as SHOW CREATE TABLE writes them. */
   private static boolean areKafkasOwn(StructType columns) {
@@ -196,11 +268,14 @@ public final class KafkaOptions {
     for (StructField column : columns.fields()) {
       String name = column.name();
       if (!contains(List.of(kafkas.fieldNames()), name)) return false;
-      if (!name.equals("headers") && !kafkas.apply(name).dataType().equals(column.dataType())) return false;
+      if (!name.equals("headers") && !kafkas.apply(name).dataType().equals(column.dataType()))
+        return false;
     }
     return true;
   }
 
   /** Return whether a name is in a list, in any case. */
-  static boolean contains(List<String> names, String name) { return names.stream().anyMatch(name::equalsIgnoreCase); }
+  static boolean contains(List<String> names, String name) {
+    return names.stream().anyMatch(name::equalsIgnoreCase);
+  }
 }

@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Stop streaming queries whose Kafka sources may wait for a broker. An interrupted query closes the admin client of its
- * sources, and that waits until each request is answered or has timed out: a minute for each if the broker is
- * unreachable.
+ * Stop streaming queries whose Kafka sources may wait for a broker. An interrupted query closes the
+ * admin client of its sources, and that waits until each request is answered or has timed out: a
+ * minute for each if the broker is unreachable.
  */
 public final class KafkaQueryStop {
   private static final String KAFKA_SOURCE = "org.apache.spark.sql.kafka010.KafkaMicroBatchStream";
@@ -24,7 +24,9 @@ public final class KafkaQueryStop {
 
   private KafkaQueryStop() {}
 
-  /** Interrupt a query as Spark does, wait for its end, and meanwhile cancel its requests to Kafka. */
+  /**
+   * Interrupt a query as Spark does, wait for its end, and meanwhile cancel its requests to Kafka.
+   */
   public static void stop(StreamingQuery query) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
     Thread helper = new Thread(() -> cancelUntilEnded(execution), "jetsql-kafka-query-stop");
@@ -37,7 +39,10 @@ public final class KafkaQueryStop {
     }
   }
 
-  /** Cancel repeatedly: a query that has not noticed its interrupt yet replaces a closed client by a new one. */
+  /**
+   * Cancel repeatedly: a query that has not noticed its interrupt yet replaces a closed client by a
+   * new one.
+   */
   private static void cancelUntilEnded(StreamExecution query) {
     try {
       while (true) {
@@ -63,14 +68,16 @@ public final class KafkaQueryStop {
 
   /** Return the source that a proxy stands for, see `ShortWaits`. */
   private static Object behindProxy(Object source) {
-    InvocationHandler handler = Proxy.isProxyClass(source.getClass()) ? Proxy.getInvocationHandler(source) : null;
+    InvocationHandler handler =
+        Proxy.isProxyClass(source.getClass()) ? Proxy.getInvocationHandler(source) : null;
     return handler instanceof Supplier<?> link ? link.get() : source;
   }
 
   /** The code that needs the connector's classes. */
   private static final class KafkaSource {
     static void closeClient(Object source) {
-      if (!(((KafkaMicroBatchStream) source).kafkaOffsetReader() instanceof KafkaOffsetReaderAdmin reader)) return;
+      if (!(((KafkaMicroBatchStream) source).kafkaOffsetReader()
+          instanceof KafkaOffsetReaderAdmin reader)) return;
       Admin client = reader._admin();
       if (client != null) client.close(Duration.ZERO);
     }

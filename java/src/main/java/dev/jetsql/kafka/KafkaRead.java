@@ -28,11 +28,13 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A Kafka table in a query until all names are resolved: its columns, and Kafka's own fields as metadata columns, which
- * `SELECT *` leaves out (`_topic`, `_partition`, `_offset`, `_timestamp`, `_key`). `ResolveKafkaReads` then replaces it
- * by the connector's source and expressions over it. Only a leaf can have metadata columns, so it is one until then.
+ * A Kafka table in a query until all names are resolved: its columns, and Kafka's own fields as
+ * metadata columns, which `SELECT *` leaves out (`_topic`, `_partition`, `_offset`, `_timestamp`,
+ * `_key`). `ResolveKafkaReads` then replaces it by the connector's source and expressions over it.
+ * Only a leaf can have metadata columns, so it is one until then.
  */
-public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInstanceRelation, ExposesMetadataColumns {
+public final class KafkaRead extends LogicalPlan
+    implements LeafNode, MultiInstanceRelation, ExposesMetadataColumns {
   private final KafkaTable kafka;
   private final boolean streaming;
   private final Seq<Attribute> columns;
@@ -40,11 +42,19 @@ public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInsta
   private final boolean withMetadata;
 
   public KafkaRead(KafkaTable kafka, boolean streaming) {
-    this(kafka, streaming, attributes(kafka.columns(streaming), false), attributes(kafka.metadataColumns(), true),
+    this(
+        kafka,
+        streaming,
+        attributes(kafka.columns(streaming), false),
+        attributes(kafka.metadataColumns(), true),
         false);
   }
 
-  private KafkaRead(KafkaTable kafka, boolean streaming, Seq<Attribute> columns, Seq<Attribute> metadataColumns,
+  private KafkaRead(
+      KafkaTable kafka,
+      boolean streaming,
+      Seq<Attribute> columns,
+      Seq<Attribute> metadataColumns,
       boolean withMetadata) {
     this.kafka = kafka;
     this.streaming = streaming;
@@ -59,15 +69,24 @@ public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInsta
       Metadata metadata = column.metadata();
       if (areMetadata) {
         String key = package$.MODULE$.METADATA_COL_ATTR_KEY();
-        metadata = new MetadataBuilder().withMetadata(metadata).putString(key, column.name()).build();
+        metadata =
+            new MetadataBuilder().withMetadata(metadata).putString(key, column.name()).build();
       }
-      attributes.add(new AttributeReference(column.name(), column.dataType(), true, metadata,
-          NamedExpression$.MODULE$.newExprId(), seq(List.of())));
+      attributes.add(
+          new AttributeReference(
+              column.name(),
+              column.dataType(),
+              true,
+              metadata,
+              NamedExpression$.MODULE$.newExprId(),
+              seq(List.of())));
     }
     return seq(attributes);
   }
 
-  private static <T> Seq<T> seq(List<T> list) { return CollectionConverters.asScala(list).toSeq(); }
+  private static <T> Seq<T> seq(List<T> list) {
+    return CollectionConverters.asScala(list).toSeq();
+  }
 
   @Override
   public Seq<Attribute> output() {
@@ -78,71 +97,115 @@ public final class KafkaRead extends LogicalPlan implements LeafNode, MultiInsta
   }
 
   @Override
-  public Seq<Attribute> metadataOutput() { return metadataColumns; }
+  public Seq<Attribute> metadataOutput() {
+    return metadataColumns;
+  }
 
   @Override
-  public boolean isStreaming() { return streaming; }
+  public boolean isStreaming() {
+    return streaming;
+  }
 
   @Override
-  public LogicalPlan withMetadataColumns() { return new KafkaRead(kafka, streaming, columns, metadataColumns, true); }
+  public LogicalPlan withMetadataColumns() {
+    return new KafkaRead(kafka, streaming, columns, metadataColumns, true);
+  }
 
   @Override
   public LogicalPlan newInstance() {
-    return new KafkaRead(kafka, streaming, newInstances(columns), newInstances(metadataColumns), withMetadata);
+    return new KafkaRead(
+        kafka, streaming, newInstances(columns), newInstances(metadataColumns), withMetadata);
   }
 
   private static Seq<Attribute> newInstances(Seq<Attribute> attributes) {
-    return seq(CollectionConverters.asJava(attributes).stream().map(Attribute::newInstance).toList());
+    return seq(
+        CollectionConverters.asJava(attributes).stream().map(Attribute::newInstance).toList());
   }
 
   @Override
-  public Seq<LogicalPlan> children() { return LeafNode.super.children(); }
+  public Seq<LogicalPlan> children() {
+    return LeafNode.super.children();
+  }
 
   @Override
-  public LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> f) { return this; }
+  public LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> f) {
+    return this;
+  }
 
   @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) { return this; }
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
+    return this;
+  }
 
   @Override
-  public int productArity() { return 1; }
+  public int productArity() {
+    return 1;
+  }
 
   @Override
-  public Object productElement(int n) { return kafka.name(); }
+  public Object productElement(int n) {
+    return kafka.name();
+  }
 
   @Override
-  public String simpleString(int maxFields) { return "Kafka " + kafka.name(); }
+  public String simpleString(int maxFields) {
+    return "Kafka " + kafka.name();
+  }
 
   @Override
-  public boolean canEqual(Object other) { return other instanceof KafkaRead; }
+  public boolean canEqual(Object other) {
+    return other instanceof KafkaRead;
+  }
 
   @Override
-  public boolean equals(Object other) { return this == other; }
+  public boolean equals(Object other) {
+    return this == other;
+  }
 
   @Override
-  public int hashCode() { return System.identityHashCode(this); }
+  public int hashCode() {
+    return System.identityHashCode(this);
+  }
 
-  /** Return the plan of the connector's source, whose columns have the expression ids that the query knows. */
+  /**
+   * Return the plan of the connector's source, whose columns have the expression ids that the query
+   * knows.
+   */
   LogicalPlan withSource() {
     var rows = (Dataset<Row>) new MessageDecoder(kafka).rows(streaming);
-    LogicalPlan source = rows.queryExecution().analyzed().transformUp(PartialFunction.fromFunction(this::withTable));
+    LogicalPlan source =
+        rows.queryExecution().analyzed().transformUp(PartialFunction.fromFunction(this::withTable));
     List<NamedExpression> aliases = new ArrayList<>();
     for (Attribute wanted : CollectionConverters.asJava(output())) {
-      aliases.add(new Alias(attribute(source, wanted.name()), wanted.name(), wanted.exprId(), seq(List.of()),
-          Option.apply(wanted.metadata()), seq(List.of())));
+      aliases.add(
+          new Alias(
+              attribute(source, wanted.name()),
+              wanted.name(),
+              wanted.exprId(),
+              seq(List.of()),
+              Option.apply(wanted.metadata()),
+              seq(List.of())));
     }
     return new Project(seq(aliases), source);
   }
 
-  /** Name the table in the relation of a batch read: statements about a table search a plan for it. */
+  /**
+   * Name the table in the relation of a batch read: statements about a table search a plan for it.
+   */
   private LogicalPlan withTable(LogicalPlan node) {
     if (!(node instanceof LogicalRelation read)) return node;
-    return read.copy(KafkaTopicChecks.checked(kafka, read.relation()), read.output(),
-        Option.apply(kafka.catalogTable()), read.isStreaming(), read.stream());
+    return read.copy(
+        KafkaTopicChecks.checked(kafka, read.relation()),
+        read.output(),
+        Option.apply(kafka.catalogTable()),
+        read.isStreaming(),
+        read.stream());
   }
 
   private static Attribute attribute(LogicalPlan rows, String name) {
-    return CollectionConverters.asJava(rows.output()).stream().filter(each -> each.name().equals(name)).findFirst()
+    return CollectionConverters.asJava(rows.output()).stream()
+        .filter(each -> each.name().equals(name))
+        .findFirst()
         .orElseThrow(() -> new IllegalStateException(name));
   }
 }

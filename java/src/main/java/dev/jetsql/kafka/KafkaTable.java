@@ -28,25 +28,41 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A table USING kafka as the catalog has it: its topic, its columns, and the formats of its messages.
+ * A table USING kafka as the catalog has it: its topic, its columns, and the formats of its
+ * messages.
  *
- * Spark itself can only read a topic as a batch, with Kafka's own columns and without the name of the table. So reads
- * become `KafkaRead`, and INSERT gets a relation that Spark can insert into.
+ * <p>Spark itself can only read a topic as a batch, with Kafka's own columns and without the name
+ * of the table. So reads become `KafkaRead`, and INSERT gets a relation that Spark can insert into.
  */
 public final class KafkaTable {
   /** Kafka's own columns, in the connector's order. */
-  static final StructType MESSAGE = new StructType().add("key", DataTypes.BinaryType).add("value", DataTypes.BinaryType)
-      .add("topic", DataTypes.StringType).add("partition", DataTypes.IntegerType).add("offset", DataTypes.LongType)
-      .add("timestamp", DataTypes.TimestampType).add("timestampType", DataTypes.IntegerType);
-  static final StructType MESSAGE_WITH_HEADERS = MESSAGE.add("headers", DataTypes.createArrayType(
-      new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType)));
+  static final StructType MESSAGE =
+      new StructType()
+          .add("key", DataTypes.BinaryType)
+          .add("value", DataTypes.BinaryType)
+          .add("topic", DataTypes.StringType)
+          .add("partition", DataTypes.IntegerType)
+          .add("offset", DataTypes.LongType)
+          .add("timestamp", DataTypes.TimestampType)
+          .add("timestampType", DataTypes.IntegerType);
+
+  static final StructType MESSAGE_WITH_HEADERS =
+      MESSAGE.add(
+          "headers",
+          DataTypes.createArrayType(
+              new StructType()
+                  .add("key", DataTypes.StringType)
+                  .add("value", DataTypes.BinaryType)));
 
   // Options of a source that `MessageDecoder` adds, by which the reader of a plan finds the table.
   static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
   static final String ON_ERROR = "jetsql.on.error";
 
-  /** Metadata of a column of the table: its expression belongs to the table and not to the query that reads it. */
+  /**
+   * Metadata of a column of the table: its expression belongs to the table and not to the query
+   * that reads it.
+   */
   public static final String IS_COLUMN = "jetsql.column";
 
   private final SparkSession session;
@@ -63,10 +79,11 @@ public final class KafkaTable {
     this.session = session;
     this.table = table;
     this.options = new HashMap<>(CollectionConverters.asJava(table.storage().properties()));
-    given.forEach((name, value) -> {
-      OptionMaps.remove(options, name);
-      options.put(name, value);
-    });
+    given.forEach(
+        (name, value) -> {
+          OptionMaps.remove(options, name);
+          options.put(name, value);
+        });
   }
 
   /** Return the table of this name, ready to be read and written. */
@@ -80,7 +97,8 @@ public final class KafkaTable {
   /** Load the modules of Spark that reading and writing the table need. */
   public void loadModules() {
     KafkaConnector.load(session.sparkContext());
-    if ("avro".equalsIgnoreCase(option("value.format")) || "avro".equalsIgnoreCase(option("key.format"))) {
+    if ("avro".equalsIgnoreCase(option("value.format"))
+        || "avro".equalsIgnoreCase(option("key.format"))) {
       KafkaConnector.loadAvro(session.sparkContext());
     }
   }
@@ -92,11 +110,14 @@ public final class KafkaTable {
 
   /** Return the columns of a table whose statement names none. */
   static StructType messageColumns(CatalogTable table) {
-    boolean headers = "true".equalsIgnoreCase(new KafkaTable(null, table, Map.of()).option("includeHeaders"));
+    boolean headers =
+        "true".equalsIgnoreCase(new KafkaTable(null, table, Map.of()).option("includeHeaders"));
     return headers ? MESSAGE_WITH_HEADERS : MESSAGE;
   }
 
-  /** Add the facts of the table to the description of a source, if a Kafka table made the source. */
+  /**
+   * Add the facts of the table to the description of a source, if a Kafka table made the source.
+   */
   public static void describe(Map<String, String> sourceOptions, ObjectNode source) {
     if (!sourceOptions.containsKey(TABLE)) return;
     source.put("table", sourceOptions.get(TABLE));
@@ -109,24 +130,39 @@ public final class KafkaTable {
     }
   }
 
-  SparkSession session() { return session; }
+  SparkSession session() {
+    return session;
+  }
 
-  CatalogTable catalogTable() { return table; }
+  CatalogTable catalogTable() {
+    return table;
+  }
 
-  Map<String, String> options() { return options; }
+  Map<String, String> options() {
+    return options;
+  }
 
   /** Return the value of an option, or null if it is not given. */
-  String option(String name) { return OptionMaps.get(options, name); }
+  String option(String name) {
+    return OptionMaps.get(options, name);
+  }
 
   /** Return the topic that rows are written to, or null for a table that reads several. */
-  public String topic() { return option("topic"); }
+  public String topic() {
+    return option("topic");
+  }
 
-  public String name() { return String.join(".", parts()); }
+  public String name() {
+    return String.join(".", parts());
+  }
 
-  public Seq<String> nameParts() { return CollectionConverters.asScala(parts()).toSeq(); }
+  public Seq<String> nameParts() {
+    return CollectionConverters.asScala(parts()).toSeq();
+  }
 
   private List<String> parts() {
-    return List.of("spark_catalog", table.identifier().database().get(), table.identifier().table());
+    return List.of(
+        "spark_catalog", table.identifier().database().get(), table.identifier().table());
   }
 
   /** Return whether messages that do not fit the columns go to a dead-letter table. */
@@ -136,18 +172,29 @@ public final class KafkaTable {
   }
 
   /** Return whether the columns are Kafka's own. */
-  public boolean isRaw() { return option("value.format") == null; }
+  public boolean isRaw() {
+    return option("value.format") == null;
+  }
 
   /** Return whether the value of a message is one column, as bytes or text. */
-  boolean hasRawValue() { return "raw".equalsIgnoreCase(option("value.format")); }
+  boolean hasRawValue() {
+    return "raw".equalsIgnoreCase(option("value.format"));
+  }
 
   /** Return the watermark of streams, or null if the table has none. */
-  Watermark watermark() { return option("watermark") == null ? null : Watermark.parse(option("watermark")); }
+  Watermark watermark() {
+    return option("watermark") == null ? null : Watermark.parse(option("watermark"));
+  }
 
   /** Return the names of the table's columns. */
-  List<String> columnNames() { return List.of(table.schema().fieldNames()); }
+  List<String> columnNames() {
+    return List.of(table.schema().fieldNames());
+  }
 
-  /** Return the columns of a read. All are nullable, and the column of a stream's watermark carries the delay. */
+  /**
+   * Return the columns of a read. All are nullable, and the column of a stream's watermark carries
+   * the delay.
+   */
   StructType columns(boolean streaming) {
     Watermark watermark = streaming ? watermark() : null;
     StructType columns = new StructType();
@@ -155,7 +202,11 @@ public final class KafkaTable {
       Metadata metadata = column.metadata();
       if (watermark != null && column.name().equalsIgnoreCase(watermark.column())) {
         String key = EventTimeWatermark$.MODULE$.delayKey();
-        metadata = new MetadataBuilder().withMetadata(metadata).putLong(key, watermark.delayMillis()).build();
+        metadata =
+            new MetadataBuilder()
+                .withMetadata(metadata)
+                .putLong(key, watermark.delayMillis())
+                .build();
       }
       columns = columns.add(new StructField(column.name(), column.dataType(), true, metadata));
     }
@@ -164,9 +215,14 @@ public final class KafkaTable {
 
   /** Return Kafka's fields that a table with other columns has as metadata columns. */
   StructType metadataColumns() {
-    return isRaw() ? new StructType() : new StructType().add("_topic", DataTypes.StringType)
-        .add("_partition", DataTypes.IntegerType).add("_offset", DataTypes.LongType)
-        .add("_timestamp", DataTypes.TimestampType).add("_key", DataTypes.BinaryType);
+    return isRaw()
+        ? new StructType()
+        : new StructType()
+            .add("_topic", DataTypes.StringType)
+            .add("_partition", DataTypes.IntegerType)
+            .add("_offset", DataTypes.LongType)
+            .add("_timestamp", DataTypes.TimestampType)
+            .add("_key", DataTypes.BinaryType);
   }
 
   /** Return the format of the messages' values. */
@@ -175,7 +231,9 @@ public final class KafkaTable {
     return new KafkaFormat(option("value.format"), columnsExcept(keys), options);
   }
 
-  /** Return the format of the keys: by default raw for one column that is a text, otherwise JSON. */
+  /**
+   * Return the format of the keys: by default raw for one column that is a text, otherwise JSON.
+   */
   KafkaFormat keyFormat() {
     StructType columns = new StructType();
     for (String name : keyColumns()) columns = columns.add(nullableColumns().apply(name));
@@ -188,17 +246,22 @@ public final class KafkaTable {
   List<String> keyColumns() {
     List<String> columns = new ArrayList<>();
     for (String wanted : columnList(option("key.columns"))) {
-      for (String name : table.schema().fieldNames()) if (name.equalsIgnoreCase(wanted)) columns.add(name);
+      for (String name : table.schema().fieldNames())
+        if (name.equalsIgnoreCase(wanted)) columns.add(name);
     }
     return columns;
   }
 
   /** Return the names in a list with commas between, without their quotes; none for null. */
   static List<String> columnList(String text) {
-    return text == null ? List.of() : Arrays.stream(text.split(",")).map(KafkaTable::withoutQuotes).toList();
+    return text == null
+        ? List.of()
+        : Arrays.stream(text.split(",")).map(KafkaTable::withoutQuotes).toList();
   }
 
-  private static String withoutQuotes(String name) { return name.trim().replaceAll("^[`\"]|[`\"]$", ""); }
+  private static String withoutQuotes(String name) {
+    return name.trim().replaceAll("^[`\"]|[`\"]$", "");
+  }
 
   /** Return the table's columns without these, all nullable. */
   StructType columnsExcept(List<String> names) {
@@ -227,11 +290,19 @@ public final class KafkaTable {
     return Json.MAPPER.writeValueAsString(ConnectorOptions.ofWriter(this, inBatches));
   }
 
-  /** Return the messages of a range of offsets that do not fit the columns, see `MessageDecoder`. */
+  /**
+   * Return the messages of a range of offsets that do not fit the columns, see `MessageDecoder`.
+   */
   public static Dataset<Row> deadLetters(
-      SparkSession session, String schema, String name, String partitions, String start, String end) {
+      SparkSession session,
+      String schema,
+      String name,
+      String partitions,
+      String start,
+      String end) {
     var table = session.sharedState().externalCatalog().getTable(schema, name);
-    return new MessageDecoder(new KafkaTable(session, table, Map.of())).deadLetters(partitions, start, end);
+    return new MessageDecoder(new KafkaTable(session, table, Map.of()))
+        .deadLetters(partitions, start, end);
   }
 
   /** Return rows as messages, see `MessageEncoder`. */
@@ -247,15 +318,26 @@ public final class KafkaTable {
   /** Send rows with the connector's own writer. */
   void insert(Dataset<Row> rows) {
     KafkaTopicChecks.check(this, "write");
-    messages(rows, false).write().format("kafka").options(ConnectorOptions.ofWriter(this, true)).save();
+    messages(rows, false)
+        .write()
+        .format("kafka")
+        .options(ConnectorOptions.ofWriter(this, true))
+        .save();
   }
 
   /** Return the plan of the relation that INSERT writes to. */
-  public LogicalPlan insertTarget() { return LogicalRelation$.MODULE$.apply(new KafkaInsertRelation(this), table); }
+  public LogicalPlan insertTarget() {
+    return LogicalRelation$.MODULE$.apply(new KafkaInsertRelation(this), table);
+  }
 
   /** Raise the error of INSERT OVERWRITE. */
   public static RuntimeException overwriteRefused(Origin place) {
-    return Exceptions.raise(JetSqlException.at(place, "UNSUPPORTED_SINK", "0A000", "INSERT OVERWRITE is not possible:"
-        + " what is in a Kafka topic can't be replaced. Use INSERT INTO."));
+    return Exceptions.raise(
+        JetSqlException.at(
+            place,
+            "UNSUPPORTED_SINK",
+            "0A000",
+            "INSERT OVERWRITE is not possible:"
+                + " what is in a Kafka topic can't be replaced. Use INSERT INTO."));
   }
 }

@@ -28,11 +28,17 @@ import org.apache.spark.sql.util.SchemaUtils;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Check statements about Kafka tables: what a CREATE TABLE defines, and which statements are possible at all. */
+/**
+ * Check statements about Kafka tables: what a CREATE TABLE defines, and which statements are
+ * possible at all.
+ */
 public final class KafkaTableStatements {
   private KafkaTableStatements() {}
 
-  /** Check a statement that creates a Kafka table, and report an error at its place. Accept all other statements. */
+  /**
+   * Check a statement that creates a Kafka table, and report an error at its place. Accept all
+   * other statements.
+   */
   public static void check(SparkSession session, LogicalPlan command) {
     if (command instanceof CreateTable create) {
       check(session, create.tableSpec(), create.partitioning(), create.columns());
@@ -41,17 +47,22 @@ public final class KafkaTableStatements {
     }
   }
 
-  private static void check(SparkSession session, TableSpecBase spec, Seq<Transform> partitioning,
+  private static void check(
+      SparkSession session,
+      TableSpecBase spec,
+      Seq<Transform> partitioning,
       Seq<ColumnDefinition> definitions) {
     StructType columns = definitions == null ? null : columns(definitions);
     if (!(spec instanceof UnresolvedTableSpec table)) return;
     if (table.provider().isEmpty() || !"kafka".equalsIgnoreCase(table.provider().get())) return;
     if (!partitioning.isEmpty() || table.location().isDefined()) {
-      throw notSupported("A Kafka table has no PARTITIONED BY,"
-          + " CLUSTERED BY or LOCATION: its topic has partitions of its own.");
+      throw notSupported(
+          "A Kafka table has no PARTITIONED BY,"
+              + " CLUSTERED BY or LOCATION: its topic has partitions of its own.");
     }
     if (columns != null) {
-      SchemaUtils.checkSchemaColumnNameDuplication(columns, session.sessionState().conf().caseSensitiveAnalysis());
+      SchemaUtils.checkSchemaColumnNameDuplication(
+          columns, session.sessionState().conf().caseSensitiveAnalysis());
     }
     KafkaOptions.check(table, columns);
     KafkaConnector.load(session.sparkContext());
@@ -61,9 +72,11 @@ public final class KafkaTableStatements {
     StructType columns = new StructType();
     for (ColumnDefinition column : CollectionConverters.asJava(definitions)) {
       if (column.generationExpression().isDefined() || column.identityColumnSpec().isDefined()) {
-        throw notSupported("The column " + column.name()
-            + " is GENERATED, which columns of a Kafka table can't be."
-            + " Write its expression in the query that inserts.");
+        throw notSupported(
+            "The column "
+                + column.name()
+                + " is GENERATED, which columns of a Kafka table can't be."
+                + " Write its expression in the query that inserts.");
       }
       columns = columns.add(column.toV1Column());
     }
@@ -76,19 +89,31 @@ public final class KafkaTableStatements {
 
   /** Return why a statement is not possible with a Kafka table, or null if it is. */
   public static String whyRefused(LogicalPlan command) {
-    if (command instanceof DeleteFromTable || command instanceof UpdateTable || command instanceof MergeIntoTable) {
-      return "What is in a Kafka topic can't be changed: messages can only be added, with INSERT INTO.";
+    if (command instanceof DeleteFromTable
+        || command instanceof UpdateTable
+        || command instanceof MergeIntoTable) {
+      return "What is in a Kafka topic can't be changed: messages can only be added, with INSERT"
+                 + " INTO.";
     }
     if (command instanceof TruncateTable || command instanceof TruncatePartition) {
-      return "What is in a Kafka topic can't be deleted from here: its retention does that, or kafka-delete-records.";
+      return "What is in a Kafka topic can't be deleted from here: its retention does that, or"
+                 + " kafka-delete-records.";
     }
     if (command instanceof CacheTable) {
-      return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps what is there now.";
+      return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps"
+                 + " what is there now.";
     }
-    boolean alters = command instanceof AddColumns || command instanceof ReplaceColumns
-        || command instanceof DropColumns || command instanceof RenameColumn || command instanceof SetTableLocation
-        || command instanceof AlterTableClusterBy || command instanceof SetTableSerDeProperties;
-    return alters ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make it anew,"
-        + " and leave the topic as it is." : null;
+    boolean alters =
+        command instanceof AddColumns
+            || command instanceof ReplaceColumns
+            || command instanceof DropColumns
+            || command instanceof RenameColumn
+            || command instanceof SetTableLocation
+            || command instanceof AlterTableClusterBy
+            || command instanceof SetTableSerDeProperties;
+    return alters
+        ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make"
+              + " it anew, and leave the topic as it is."
+        : null;
   }
 }

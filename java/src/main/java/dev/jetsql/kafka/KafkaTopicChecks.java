@@ -2,10 +2,10 @@ package dev.jetsql.kafka;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
-import dev.jetsql.common.JobContext;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.rdd.RDD;
@@ -19,10 +19,12 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Check the topics of plain statements at their brokers before Spark reads or writes them. Otherwise Spark and Kafka's
- * clients would wait for minutes for an unreachable broker or a deleted topic, and then name neither of them.
+ * Check the topics of plain statements at their brokers before Spark reads or writes them.
+ * Otherwise Spark and Kafka's clients would wait for minutes for an unreachable broker or a deleted
+ * topic, and then name neither of them.
  *
- * Jobs are exempt: their topics are checked when they are created, and they wait for their brokers.
+ * <p>Jobs are exempt: their topics are checked when they are created, and they wait for their
+ * brokers.
  */
 public final class KafkaTopicChecks {
   private static volatile BiFunction<Object, String, Object> engine;
@@ -30,10 +32,13 @@ public final class KafkaTopicChecks {
   private KafkaTopicChecks() {}
 
   /**
-   * Set the function that checks a topic, or null. Its arguments are a session and the JSON object {"table", "doing",
-   * "options"}, where "doing" is "read" or "write". It returns nothing or an error.
+   * Set the function that checks a topic, or null. Its arguments are a session and the JSON object
+   * {"table", "doing", "options"}, where "doing" is "read" or "write". It returns nothing or an
+   * error.
    */
-  public static void connect(BiFunction<Object, String, Object> check) { engine = check; }
+  public static void connect(BiFunction<Object, String, Object> check) {
+    engine = check;
+  }
 
   /** Check the topic of a table that a statement is about to read or write. */
   static void check(KafkaTable table, String doing) {
@@ -45,7 +50,8 @@ public final class KafkaTopicChecks {
     for (LogicalPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
       if (!(leaf instanceof StreamingRelationV2 stream)) continue;
       Map<String, String> options = stream.extraOptions().asCaseSensitiveMap();
-      if (options.containsKey(KafkaTable.TABLE)) check(options.get(KafkaTable.TABLE), "read", options);
+      if (options.containsKey(KafkaTable.TABLE))
+        check(options.get(KafkaTable.TABLE), "read", options);
     }
   }
 
@@ -67,7 +73,10 @@ public final class KafkaTopicChecks {
     return table.session().sessionState().conf().contains(JobContext.JOB_CONF);
   }
 
-  /** Return the relation that a batch query reads: the connector's, or one that checks the topic first. */
+  /**
+   * Return the relation that a batch query reads: the connector's, or one that checks the topic
+   * first.
+   */
   static BaseRelation checked(KafkaTable table, BaseRelation connectors) {
     return isOfJob(table) ? connectors : new CheckedRelation(table, connectors);
   }
@@ -89,18 +98,28 @@ public final class KafkaTopicChecks {
     }
 
     @Override
-    public SQLContext sqlContext() { return connectors.sqlContext(); }
+    public SQLContext sqlContext() {
+      return connectors.sqlContext();
+    }
 
     @Override
-    public StructType schema() { return connectors.schema(); }
+    public StructType schema() {
+      return connectors.schema();
+    }
 
     @Override
-    public boolean needConversion() { return connectors.needConversion(); }
+    public boolean needConversion() {
+      return connectors.needConversion();
+    }
 
     @Override
-    public long sizeInBytes() { return connectors.sizeInBytes(); }
+    public long sizeInBytes() {
+      return connectors.sizeInBytes();
+    }
 
     @Override
-    public String toString() { return connectors.toString(); }
+    public String toString() {
+      return connectors.toString();
+    }
   }
 }

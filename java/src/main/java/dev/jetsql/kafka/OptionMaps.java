@@ -2,7 +2,10 @@ package dev.jetsql.kafka;
 
 import java.util.Map;
 
-/** Look up options in maps that keep their names as the user wrote them. Case does not matter in names of options. */
+/**
+ * Look up options in maps that keep their names as the user wrote them. Case does not matter in
+ * names of options.
+ */
 final class OptionMaps {
   private OptionMaps() {}
 
@@ -27,8 +30,9 @@ final class OptionMaps {
 
   /** Add the options that the map does not have yet. */
   static void putMissing(Map<String, String> options, Map<String, String> defaults) {
-    defaults.forEach((name, value) -> {
-      if (find(options, name) == null) options.put(name, value);
-    });
+    defaults.forEach(
+        (name, value) -> {
+          if (find(options, name) == null) options.put(name, value);
+        });
   }
 }

@@ -10,7 +10,9 @@ import scala.PartialFunction;
 public final class ResolveKafkaReads extends Rule<LogicalPlan> {
   private final SparkSession session;
 
-  public ResolveKafkaReads(SparkSession session) { this.session = session; }
+  public ResolveKafkaReads(SparkSession session) {
+    this.session = session;
+  }
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
@@ -21,8 +23,11 @@ public final class ResolveKafkaReads extends Rule<LogicalPlan> {
     if (node instanceof KafkaRead read) return read.withSource();
     if (!(node instanceof InsertIntoDataSourceCommand insert)) return node;
     LogicalPlan query = apply(insert.query()); // the query is none of the command's children
-    // Spark no longer checks the query of such a command: an unknown name would fail without a proper message.
+    // Spark no longer checks the query of such a command: an unknown name would fail without a
+    // proper message.
     if (!query.resolved()) session.sessionState().analyzer().checkAnalysis(query);
-    return query == insert.query() ? insert : insert.copy(insert.logicalRelation(), query, insert.overwrite());
+    return query == insert.query()
+        ? insert
+        : insert.copy(insert.logicalRelation(), query, insert.overwrite());
   }
 }

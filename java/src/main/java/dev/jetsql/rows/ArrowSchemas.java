@@ -10,7 +10,10 @@ import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.util.ArrowUtils;
 
-/** The schema message that an Arrow stream begins with. The batches after it are Spark's own messages. */
+/**
+ * The schema message that an Arrow stream begins with. The batches after it are Spark's own
+ * messages.
+ */
 public final class ArrowSchemas {
   private ArrowSchemas() {}
 
@@ -23,7 +26,8 @@ public final class ArrowSchemas {
     String zone = rows.sparkSession().sessionState().conf().sessionLocalTimeZone();
     Schema plain = ArrowUtils.toArrowSchema(rows.schema(), zone, true, false, false);
     var message = new ByteArrayOutputStream();
-    MessageSerializer.serialize(new WriteChannel(Channels.newChannel(message)),
+    MessageSerializer.serialize(
+        new WriteChannel(Channels.newChannel(message)),
         new Schema(plain.getFields(), Map.of("jetsql.columns", columns)));
     return message.toByteArray();
   }

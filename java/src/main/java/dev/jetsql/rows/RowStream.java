@@ -25,12 +25,14 @@ import scala.reflect.ClassTag$;
 import scala.runtime.BoxedUnit;
 
 /**
- * The rows of a result as a stream to Python, in pieces that Spark has made: Arrow batches or pickled rows.
+ * The rows of a result as a stream to Python, in pieces that Spark has made: Arrow batches or
+ * pickled rows.
  *
- * Spark's own methods hold a whole partition in the driver's memory, so that a few clients with large results end the
- * engine and with it all jobs. In Spark 4.3 the scheduler also never releases these jobs, because they run after their
- * query has ended. Here a task leaves its partition on disk, in Spark's block store, and ends; the driver reads it from
- * there as fast as the client does. No slow client occupies memory or a core, and the disk holds one partition.
+ * <p>Spark's own methods hold a whole partition in the driver's memory, so that a few clients with
+ * large results end the engine and with it all jobs. In Spark 4.3 the scheduler also never releases
+ * these jobs, because they run after their query has ended. Here a task leaves its partition on
+ * disk, in Spark's block store, and ends; the driver reads it from there as fast as the client
+ * does. No slow client occupies memory or a core, and the disk holds one partition.
  */
 public final class RowStream extends AbstractIterator<Object> {
   private final RDD<byte[]> pieces;
@@ -47,8 +49,8 @@ public final class RowStream extends AbstractIterator<Object> {
   }
 
   /**
-   * Serve the pieces on a local port and return [port, secret, server, stream]. The server's result reports to Python
-   * how the stream ended.
+   * Serve the pieces on a local port and return [port, secret, server, stream]. The server's result
+   * reports to Python how the stream ended.
    */
   private static Object[] serve(RDD<byte[]> pieces) {
     var stream = new RowStream(pieces.persist(StorageLevel.DISK_ONLY()));
@@ -57,13 +59,19 @@ public final class RowStream extends AbstractIterator<Object> {
   }
 
   /** Serve the rows as batches of Arrow. */
-  public static Object[] arrowBatches(Dataset<Row> rows) { return serve(rows.toArrowBatchRdd()); }
+  public static Object[] arrowBatches(Dataset<Row> rows) {
+    return serve(rows.toArrowBatchRdd());
+  }
 
   /** Serve the rows as pickled ones. */
-  public static Object[] pickled(Dataset<Row> rows) { return serve(rows.javaToPython().rdd()); }
+  public static Object[] pickled(Dataset<Row> rows) {
+    return serve(rows.javaToPython().rdd());
+  }
 
   /** Cancel the stream: Python reads no further. */
-  public void cancel() { CancelledJobGroups.cancel(context, group); }
+  public void cancel() {
+    CancelledJobGroups.cancel(context, group);
+  }
 
   @Override
   public boolean hasNext() {
@@ -76,14 +84,18 @@ public final class RowStream extends AbstractIterator<Object> {
   }
 
   @Override
-  public Object next() { return current.next(); }
+  public Object next() {
+    return current.next();
+  }
 
   private Iterator<Object> read(int number) {
     var filter = new Set.Set1<Object>(number); // a predicate of a class that executors have
     PartitionPruningRDD.create(pieces, filter).count();
-    Option<BlockResult> block = blocks.get(block(number), ClassTag$.MODULE$.<byte[]>apply(byte[].class));
+    Option<BlockResult> block =
+        blocks.get(block(number), ClassTag$.MODULE$.<byte[]>apply(byte[].class));
     if (block.isEmpty()) {
-      throw new IllegalStateException("The rows of partition " + number + " are missing on the disk.");
+      throw new IllegalStateException(
+          "The rows of partition " + number + " are missing on the disk.");
     }
     return block.get().data();
   }
@@ -92,7 +104,9 @@ public final class RowStream extends AbstractIterator<Object> {
     if (partition >= 0) blocks.master().removeBlock(block(partition));
   }
 
-  private RDDBlockId block(int number) { return new RDDBlockId(pieces.id(), number); }
+  private RDDBlockId block(int number) {
+    return new RDDBlockId(pieces.id(), number);
+  }
 
   private BoxedUnit writeTo(OutputStream stream) {
     context.setJobGroup(group, "", true);

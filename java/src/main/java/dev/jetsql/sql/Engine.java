@@ -21,10 +21,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The engine (Python) that is open in this JVM: the functions of it that execute the statements of JetSQL.
+ * The engine (Python) that is open in this JVM: the functions of it that execute the statements of
+ * JetSQL.
  *
- * <p>Parsing has no side effect. The plan of one of our statements is a command, which Spark runs exactly once, whichever
- * client sent it.
+ * <p>Parsing has no side effect. The plan of one of our statements is a command, which Spark runs
+ * exactly once, whichever client sent it.
  */
 public final class Engine {
   private static volatile Functions functions;
@@ -32,12 +33,13 @@ public final class Engine {
   private Engine() {}
 
   /**
-   * The functions of (session, text). An error is {"error": {message, condition, sqlstate, line, position}}, or the
-   * Throwable itself when it came from Spark.
+   * The functions of (session, text). An error is {"error": {message, condition, sqlstate, line,
+   * position}}, or the Throwable itself when it came from Spark.
    *
    * @param filter spares Spark's own statements the call of `describe`
    * @param describe null for a statement that is not ours, otherwise {"columns": DDL}, or an error
-   * @param execute {"columns": DDL, "rows": [[...]]}, or an error; it can be cancelled, see `PythonCalls`
+   * @param execute {"columns": DDL, "rows": [[...]]}, or an error; it can be cancelled, see
+   *     `PythonCalls`
    */
   private record Functions(
       StatementFilter filter,
@@ -84,7 +86,12 @@ public final class Engine {
 
   private static LogicalPlan command(String text, JsonNode response) {
     var columns = StructType.fromDDL(response.get("columns").asText());
-    return new StatementCommand(text, Sequences.of(List.<Attribute>copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(columns)))), columns);
+    return new StatementCommand(
+        text,
+        Sequences.of(
+            List.<Attribute>copyOf(
+                CollectionConverters.asJava(DataTypeUtils.toAttributes(columns)))),
+        columns);
   }
 
   /** Execute a statement of ours and return its rows. */

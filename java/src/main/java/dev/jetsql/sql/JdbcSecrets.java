@@ -33,8 +33,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Secrets in the options of JDBC tables, see `Secrets`.
  *
- * <p>Spark's JDBC source reads the columns of a table as soon as it is made or read, so the secrets are read on its own
- * way to a connection; and for the tasks, which may run on other machines, before a query is planned.
+ * <p>Spark's JDBC source reads the columns of a table as soon as it is made or read, so the secrets
+ * are read on its own way to a connection; and for the tasks, which may run on other machines,
+ * before a query is planned.
  */
 final class JdbcSecrets {
   private static final String OPTION_NAMES =
@@ -42,28 +43,37 @@ final class JdbcSecrets {
 
   private JdbcSecrets() {}
 
-  /** Put a provider that reveals secrets in front of each of Spark's providers of connections; again is a no-op. */
+  /**
+   * Put a provider that reveals secrets in front of each of Spark's providers of connections; again
+   * is a no-op.
+   */
   static void install() throws ReflectiveOperationException {
     var wrapped = new ArrayList<JdbcConnectionProvider>();
     for (var provider : CollectionConverters.asJava(ConnectionProvider$.MODULE$.providers())) {
-      wrapped.add(provider instanceof RevealingProvider ? provider : new RevealingProvider(provider));
+      wrapped.add(
+          provider instanceof RevealingProvider ? provider : new RevealingProvider(provider));
     }
     var field = ConnectionProviderBase.class.getDeclaredField("providers");
     field.setAccessible(true);
     field.set(ConnectionProvider$.MODULE$, CollectionConverters.asScala(wrapped).toSeq());
   }
 
-  /** Refuse a statement that makes a JDBC table with a reference where Spark itself reads the option. */
+  /**
+   * Refuse a statement that makes a JDBC table with a reference where Spark itself reads the
+   * option.
+   */
   static void check(LogicalPlan command) {
     if (command instanceof CreateTempViewUsing view) {
       if (!"jdbc".equalsIgnoreCase(view.provider())) return;
-      CollectionConverters.asJava(view.options()).forEach((name, value) -> checkOption(name, value, null));
+      CollectionConverters.asJava(view.options())
+          .forEach((name, value) -> checkOption(name, value, null));
       return;
     }
     if (!(tableSpec(command) instanceof UnresolvedTableSpec table)) return;
     if (table.provider().isEmpty() || !"jdbc".equalsIgnoreCase(table.provider().get())) return;
     for (var option : CollectionConverters.asJava(table.optionExpression().options())) {
-      if (option._2() instanceof Literal value) checkOption(option._1(), String.valueOf(value.value()), value.origin());
+      if (option._2() instanceof Literal value)
+        checkOption(option._1(), String.valueOf(value.value()), value.origin());
     }
   }
 
@@ -75,10 +85,15 @@ final class JdbcSecrets {
   private static void checkOption(String name, String value, Origin place) {
     if (!Secrets.isReference(value) || !isSparks(name)) return;
     throw Secrets.noSecret(
-        place, name, "Spark reads it before anything connects, and it holds no secret. Write its value.");
+        place,
+        name,
+        "Spark reads it before anything connects, and it holds no secret. Write its value.");
   }
 
-  /** Return whether Spark itself reads an option of a JDBC table; all others are the driver's, and so is the URL. */
+  /**
+   * Return whether Spark itself reads an option of a JDBC table; all others are the driver's, and
+   * so is the URL.
+   */
   private static boolean isSparks(String name) {
     var key = name.toLowerCase(Locale.ROOT);
     try {
@@ -102,11 +117,15 @@ final class JdbcSecrets {
     return Map$.MODULE$.from(CollectionConverters.asScala(revealed));
   }
 
-  /** Return an error of a connection as clients may see it: the same one, unless a message in it shows a secret. */
+  /**
+   * Return an error of a connection as clients may see it: the same one, unless a message in it
+   * shows a secret.
+   */
   private static Exception redacted(Exception error) {
     var shows = false;
     for (Throwable each = error; each != null; each = each.getCause()) {
-      shows |= each.getMessage() != null && !Secrets.redact(each.getMessage()).equals(each.getMessage());
+      shows |=
+          each.getMessage() != null && !Secrets.redact(each.getMessage()).equals(each.getMessage());
     }
     if (!shows) return error;
     var state = error instanceof SQLException sql ? sql.getSQLState() : null;
@@ -119,13 +138,19 @@ final class JdbcSecrets {
   private static final class RevealingProvider extends JdbcConnectionProvider {
     private final JdbcConnectionProvider spark;
 
-    RevealingProvider(JdbcConnectionProvider spark) { this.spark = spark; }
+    RevealingProvider(JdbcConnectionProvider spark) {
+      this.spark = spark;
+    }
 
     @Override
-    public String name() { return spark.name(); }
+    public String name() {
+      return spark.name();
+    }
 
     @Override
-    public boolean canHandle(Driver driver, Map<String, String> options) { return spark.canHandle(driver, options); }
+    public boolean canHandle(Driver driver, Map<String, String> options) {
+      return spark.canHandle(driver, options);
+    }
 
     @Override
     public Connection getConnection(Driver driver, Map<String, String> options) {
@@ -146,11 +171,13 @@ final class JdbcSecrets {
   static final class RevealInQueries extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
-      return plan.resolveOperators(PartialFunctions.of(RevealInQueries::hasReferences, RevealInQueries::revealedPlan));
+      return plan.resolveOperators(
+          PartialFunctions.of(RevealInQueries::hasReferences, RevealInQueries::revealedPlan));
     }
 
     private static boolean hasReferences(LogicalPlan node) {
-      if (node instanceof InsertIntoDataSourceCommand insert) return hasReferences(insert.logicalRelation());
+      if (node instanceof InsertIntoDataSourceCommand insert)
+        return hasReferences(insert.logicalRelation());
       return node instanceof LogicalRelation table
           && table.relation() instanceof JDBCRelation jdbc
           && hasReference(jdbc.jdbcOptions().parameters());
@@ -159,14 +186,18 @@ final class JdbcSecrets {
     private static LogicalPlan revealedPlan(LogicalPlan node) {
       if (node instanceof LogicalRelation table) return revealedTable(table);
       var insert = (InsertIntoDataSourceCommand) node;
-      return insert.copy(revealedTable(insert.logicalRelation()), insert.query(), insert.overwrite());
+      return insert.copy(
+          revealedTable(insert.logicalRelation()), insert.query(), insert.overwrite());
     }
 
     private static LogicalRelation revealedTable(LogicalRelation table) {
       var jdbc = (JDBCRelation) table.relation();
       var options = new JDBCOptions(revealed(jdbc.jdbcOptions().parameters()));
-      var relation = jdbc.copy(jdbc.schema(), jdbc.parts(), options, jdbc.additionalMetrics(), jdbc.sparkSession());
-      return table.copy(relation, table.output(), table.catalogTable(), table.isStreaming(), table.stream());
+      var relation =
+          jdbc.copy(
+              jdbc.schema(), jdbc.parts(), options, jdbc.additionalMetrics(), jdbc.sparkSession());
+      return table.copy(
+          relation, table.output(), table.catalogTable(), table.isStreaming(), table.stream());
     }
   }
 }

@@ -12,7 +12,8 @@ import scala.runtime.BoxedUnit;
 /**
  * Extends Spark's sessions with the statements and tables of JetSQL, for `spark.sql.extensions`.
  *
- * <p>They are the same in every endpoint of a session: the parser and the rules are below all of them.
+ * <p>They are the same in every endpoint of a session: the parser and the rules are below all of
+ * them.
  */
 public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
@@ -20,17 +21,19 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
-    extensions.injectPostHocResolutionRule(session -> new ResolveKafkaReads((SparkSession) session));
+    extensions.injectPostHocResolutionRule(
+        session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
-    extensions.injectPostHocResolutionRule(session -> new ThriftStreamingSelects((SparkSession) session));
+    extensions.injectPostHocResolutionRule(
+        session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     return BoxedUnit.UNIT;
   }
 
   /**
-   * Extend a session that runs already, and every session made from it later. One that was started with these extensions
-   * has them; any other one gets a new parser.
+   * Extend a session that runs already, and every session made from it later. One that was started
+   * with these extensions has them; any other one gets a new parser.
    */
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();

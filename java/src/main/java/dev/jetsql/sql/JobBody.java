@@ -43,7 +43,10 @@ import org.apache.spark.sql.types.DataType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** A job's body, resolved by Spark's analyzer: the query to run, and facts about it as JSON, read off in one call. */
+/**
+ * A job's body, resolved by Spark's analyzer: the query to run, and facts about it as JSON, read
+ * off in one call.
+ */
 public final class JobBody {
   private static final int MAX_DEPTH = 50;
 
@@ -76,16 +79,21 @@ public final class JobBody {
     var state = session.sessionState();
     try {
       var parsed = state.sqlParser().parsePlan(text);
-      return new JobBody(state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())));
+      return new JobBody(
+          state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())));
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
   }
 
   /** Return the query of the INSERT; null where the command is another one. */
-  public LogicalPlan query() { return query; }
+  public LogicalPlan query() {
+    return query;
+  }
 
-  public String facts() { return Json.write(facts); }
+  public String facts() {
+    return Json.write(facts);
+  }
 
   private LogicalPlan readSink() {
     facts.put("command", command.getClass().getSimpleName());
@@ -113,10 +121,12 @@ public final class JobBody {
     var statics = facts.putArray("statics");
     var views = facts.putArray("temporary_views");
     var variables = facts.putArray("variables");
-    var nodes = CollectionConverters.asJava(query.collectWithSubqueries(PartialFunctions.everything()));
+    var nodes =
+        CollectionConverters.asJava(query.collectWithSubqueries(PartialFunctions.everything()));
     for (var node : nodes) {
       readLeaf(node, sources, statics);
-      if (node instanceof View view && view.isTempView()) views.add(view.desc().identifier().unquotedString());
+      if (node instanceof View view && view.isTempView())
+        views.add(view.desc().identifier().unquotedString());
       readExpressions(node, variables);
     }
     nodes.forEach(this::readMessageColumns);
@@ -126,7 +136,8 @@ public final class JobBody {
   /** Note the columns that are made of a message as their source's. */
   private void readMessageColumns(LogicalPlan node) {
     for (var expression : expressions(node)) {
-      if (!(expression instanceof Alias alias) || !alias.metadata().contains(KafkaTable.IS_COLUMN)) continue;
+      if (!(expression instanceof Alias alias) || !alias.metadata().contains(KafkaTable.IS_COLUMN))
+        continue;
       var column = alias.toAttribute();
       var sibling = node.collectLeaves().head().output().head();
       var known = sourceColumns.get(sibling.exprId());
@@ -150,14 +161,18 @@ public final class JobBody {
       sources.add(fileSource(relation, sources.size()));
     } else if (node instanceof StreamingRelationV2 relation) {
       sources.add(kafkaSource(relation, sources.size()));
-    } else if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation) {
-      if (relation.catalogTable().isDefined()) statics.add(Tables.facts(relation.catalogTable().get()));
+    } else if (node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation) {
+      if (relation.catalogTable().isDefined())
+        statics.add(Tables.facts(relation.catalogTable().get()));
     }
   }
 
   private ObjectNode fileSource(StreamingRelation relation, int ordinal) {
     var source = source(relation.sourceName(), ordinal, relation);
-    source.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(relation.dataSource().options())));
+    source.set(
+        "options",
+        Json.MAPPER.valueToTree(CollectionConverters.asJava(relation.dataSource().options())));
     source.put("format", relation.dataSource().className());
     if (relation.dataSource().catalogTable().isDefined()) {
       var table = Tables.facts(relation.dataSource().catalogTable().get());
@@ -170,7 +185,8 @@ public final class JobBody {
     var source = source(relation.sourceName(), ordinal, relation);
     source.put("format", relation.table().getClass().getSimpleName());
     source.set("options", Json.MAPPER.valueToTree(relation.extraOptions().asCaseSensitiveMap()));
-    if (relation.identifier().isDefined()) source.put("table", Tables.CATALOG + "." + relation.identifier().get());
+    if (relation.identifier().isDefined())
+      source.put("table", Tables.CATALOG + "." + relation.identifier().get());
     KafkaTable.describe(relation.extraOptions(), source);
     return source;
   }
@@ -184,7 +200,8 @@ public final class JobBody {
 
   private void readExpressions(LogicalPlan node, ArrayNode variables) {
     for (var expression : expressions(node)) {
-      for (var part : CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
+      for (var part :
+          CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
         if (part instanceof Alias alias) definitions.put(alias.exprId(), alias.child());
         if (part instanceof VariableReference variable) variables.add(variable.identifier().name());
       }
@@ -209,7 +226,10 @@ public final class JobBody {
     nodes.forEach(this::readVarying);
   }
 
-  /** Note what may give other rows, or spread them otherwise, when a batch is repeated: "varying" and "spread". */
+  /**
+   * Note what may give other rows, or spread them otherwise, when a batch is repeated: "varying"
+   * and "spread".
+   */
   private void readVarying(LogicalPlan node) {
     var byValues = node instanceof RepartitionByExpression repartition && isHashed(repartition);
     var spreads = node instanceof RepartitionOperation || node instanceof RebalancePartitions;
@@ -244,12 +264,20 @@ public final class JobBody {
   private static boolean keepsState(LogicalPlan node) {
     if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
     var kind = node.getClass().getSimpleName();
-    return node instanceof Aggregate || node instanceof EventTimeWatermark || node instanceof GlobalLimit
-        || kind.startsWith("Deduplicate") || kind.equals("Distinct") || kind.contains("GroupsWithState")
-        || kind.startsWith("TransformWithState") || kind.contains("InPandasWithState");
+    return node instanceof Aggregate
+        || node instanceof EventTimeWatermark
+        || node instanceof GlobalLimit
+        || kind.startsWith("Deduplicate")
+        || kind.equals("Distinct")
+        || kind.contains("GroupsWithState")
+        || kind.startsWith("TransformWithState")
+        || kind.contains("InPandasWithState");
   }
 
-  /** Describe an operator with its expressions, names replaced by what they stand for down to the source's columns. */
+  /**
+   * Describe an operator with its expressions, names replaced by what they stand for down to the
+   * source's columns.
+   */
   private ObjectNode operator(LogicalPlan node) {
     var text = new StringJoiner("; ");
     for (var expression : expressions(node)) {
@@ -262,14 +290,20 @@ public final class JobBody {
     return Json.MAPPER.createObjectNode().put("kind", kind).put("meaning", text.toString());
   }
 
-  /** Return a type without the default collation: SHOW CREATE TABLE writes it where CREATE TABLE had not. */
-  private static String typeText(DataType type) { return type.catalogString().replace(" collate UTF8_BINARY", ""); }
+  /**
+   * Return a type without the default collation: SHOW CREATE TABLE writes it where CREATE TABLE had
+   * not.
+   */
+  private static String typeText(DataType type) {
+    return type.catalogString().replace(" collate UTF8_BINARY", "");
+  }
 
   private Expression expand(Expression expression, int depth) {
     if (depth > MAX_DEPTH) return expression;
     return expression.transformUp(
         PartialFunctions.of(
-            node -> node instanceof Attribute || node instanceof Alias, node -> definition(node, depth)));
+            node -> node instanceof Attribute || node instanceof Alias,
+            node -> definition(node, depth)));
   }
 
   private Expression definition(Expression node, int depth) {

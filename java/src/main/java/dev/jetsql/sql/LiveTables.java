@@ -35,10 +35,11 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The relations of the schema `jetsql`, whose rows are what the engine knows at this moment.
  *
- * <p>The catalogue holds empty views of their shape, for everything that asks for names and columns. A query that reads
- * one is given a table of this class in its place, which asks the engine whenever the query is planned: each `spark.sql`,
- * each `show()`, each batch of a job. Every query has a table object of its own: Spark would otherwise take the rows that
- * one user has cached for another one's query.
+ * <p>The catalogue holds empty views of their shape, for everything that asks for names and
+ * columns. A query that reads one is given a table of this class in its place, which asks the
+ * engine whenever the query is planned: each `spark.sql`, each `show()`, each batch of a job. Every
+ * query has a table object of its own: Spark would otherwise take the rows that one user has cached
+ * for another one's query.
  */
 public final class LiveTables {
   static final String SCHEMA = "jetsql";
@@ -53,15 +54,23 @@ public final class LiveTables {
 
   private LiveTables() {}
 
-  /** Connect the relations to the engine: (null, "name") gives {"rows": [[...]]}, or an error; null disconnects them. */
-  static void connect(BiFunction<Object, String, Object> rows) { engine = rows; }
+  /**
+   * Connect the relations to the engine: (null, "name") gives {"rows": [[...]]}, or an error; null
+   * disconnects them.
+   */
+  static void connect(BiFunction<Object, String, Object> rows) {
+    engine = rows;
+  }
 
-  static boolean isConnected() { return engine != null; }
+  static boolean isConnected() {
+    return engine != null;
+  }
 
   /** Make these relations live, JSON: {"jobs": DDL of its columns, ...}. */
   public static void show(String columns) {
     var shown = new HashMap<String, StructType>();
-    Json.read(columns).properties()
+    Json.read(columns)
+        .properties()
         .forEach(each -> shown.put(each.getKey(), StructType.fromDDL(each.getValue().asText())));
     relations = shown;
   }
@@ -74,12 +83,13 @@ public final class LiveTables {
     var known = name.toLowerCase(Locale.ROOT);
     var table = new LiveTable(known, relations.get(known));
     var relation = DataSourceV2Relation.create(table, Option.empty(), Option.empty());
-    return new SubqueryAlias(new AliasIdentifier(known, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
+    return new SubqueryAlias(
+        new AliasIdentifier(known, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
   }
 
   /**
-   * Return what the schema holds under these names (JSON array), as JSON: {name: stamp, "" for what is not ours}; null
-   * where there is no schema.
+   * Return what the schema holds under these names (JSON array), as JSON: {name: stamp, "" for what
+   * is not ours}; null where there is no schema.
    */
   public static String placeholders(SparkSession session, String names) {
     var catalog = session.sharedState().externalCatalog();
@@ -93,7 +103,9 @@ public final class LiveTables {
     return Json.write(found);
   }
 
-  private static String qualified(String name) { return SCHEMA + "." + name; }
+  private static String qualified(String name) {
+    return SCHEMA + "." + name;
+  }
 
   /** A table without `equals`: two queries never share one. */
   private static final class LiveTable implements SupportsRead {
@@ -106,20 +118,29 @@ public final class LiveTables {
     }
 
     @Override
-    public String name() { return qualified(name); }
+    public String name() {
+      return qualified(name);
+    }
 
     @Override
     @SuppressWarnings("deprecation") // Table.columns() calls it
-    public StructType schema() { return columns; }
+    public StructType schema() {
+      return columns;
+    }
 
     @Override
-    public Set<TableCapability> capabilities() { return Set.of(TableCapability.BATCH_READ); }
+    public Set<TableCapability> capabilities() {
+      return Set.of(TableCapability.BATCH_READ);
+    }
 
     @Override
-    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) { return new LiveScanBuilder(name, columns); }
+    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+      return new LiveScanBuilder(name, columns);
+    }
   }
 
-  private static final class LiveScanBuilder implements ScanBuilder, SupportsPushDownRequiredColumns {
+  private static final class LiveScanBuilder
+      implements ScanBuilder, SupportsPushDownRequiredColumns {
     private final String name;
     private final StructType columns;
     private StructType required;
@@ -131,10 +152,14 @@ public final class LiveTables {
     }
 
     @Override
-    public void pruneColumns(StructType requiredColumns) { required = requiredColumns; }
+    public void pruneColumns(StructType requiredColumns) {
+      required = requiredColumns;
+    }
 
     @Override
-    public LiveScan build() { return new LiveScan(name, columns, required); }
+    public LiveScan build() {
+      return new LiveScan(name, columns, required);
+    }
   }
 
   /** The rows at one moment: the engine is asked for them once, when the query is planned. */
@@ -151,20 +176,33 @@ public final class LiveTables {
     }
 
     @Override
-    public StructType readSchema() { return required; }
+    public StructType readSchema() {
+      return required;
+    }
 
     @Override
-    public String description() { return qualified(name); }
+    public String description() {
+      return qualified(name);
+    }
 
     @Override
-    public Statistics estimateStatistics() { return this; }
+    public Statistics estimateStatistics() {
+      return this;
+    }
 
-    /** Return a size that Spark broadcasts in a join; for the true one the rows would be needed first. */
+    /**
+     * Return a size that Spark broadcasts in a join; for the true one the rows would be needed
+     * first.
+     */
     @Override
-    public OptionalLong sizeInBytes() { return OptionalLong.of(SMALL_BYTES); }
+    public OptionalLong sizeInBytes() {
+      return OptionalLong.of(SMALL_BYTES);
+    }
 
     @Override
-    public OptionalLong numRows() { return OptionalLong.empty(); }
+    public OptionalLong numRows() {
+      return OptionalLong.empty();
+    }
 
     @Override
     public synchronized InternalRow[] rows() {
@@ -180,7 +218,8 @@ public final class LiveTables {
       var places = Arrays.stream(required.fieldNames()).mapToInt(columns::fieldIndex).toArray();
       var found = new InternalRow[answer.size()];
       for (var i = 0; i < found.length; i++) {
-        found[i] = (InternalRow) convert.apply(PythonResponses.row(answer.get(i), required, places));
+        found[i] =
+            (InternalRow) convert.apply(PythonResponses.row(answer.get(i), required, places));
       }
       return found;
     }

@@ -27,10 +27,12 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 
 /**
- * Statements with parameter markers: all their values come across in one call, as JSON, and become literals here.
+ * Statements with parameter markers: all their values come across in one call, as JSON, and become
+ * literals here.
  *
- * <p>Spark's own cast makes a value of its text, so that it is what the same literal in a statement would be. The forms:
- * {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value, ...]}, {"struct": [[name, value], ...]}.
+ * <p>Spark's own cast makes a value of its text, so that it is what the same literal in a statement
+ * would be. The forms: {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value,
+ * ...]}, {"struct": [[name, value], ...]}.
  */
 public final class Parameters {
   private Parameters() {}
@@ -52,15 +54,20 @@ public final class Parameters {
   }
 
   /**
-   * Make the columns literals. Values with members are expressions first: Spark brings the members to one type, and what
-   * it then evaluates is the literal.
+   * Make the columns literals. Values with members are expressions first: Spark brings the members
+   * to one type, and what it then evaluates is the literal.
    */
   private static List<Column> literals(SparkSession session, List<Column> columns) {
-    var nested = columns.stream().filter(column -> !(ExpressionUtils.expression(column) instanceof Literal)).toList();
+    var nested =
+        columns.stream()
+            .filter(column -> !(ExpressionUtils.expression(column) instanceof Literal))
+            .toList();
     if (nested.isEmpty()) return columns;
     var plan = session.range(1L).select(nested.toArray(new Column[0])).queryExecution().analyzed();
     var found = ((Project) plan).projectList().iterator();
-    return columns.stream().map(column -> nested.contains(column) ? evaluated((Alias) found.next()) : column).toList();
+    return columns.stream()
+        .map(column -> nested.contains(column) ? evaluated((Alias) found.next()) : column)
+        .toList();
   }
 
   private static Column evaluated(Alias named) {

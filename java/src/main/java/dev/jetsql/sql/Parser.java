@@ -18,8 +18,8 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's parser with our statements in front.
  *
- * <p>A class and not a reflective proxy, because a proxy may not throw an AnalysisException: it would reach clients
- * wrapped, without its condition.
+ * <p>A class and not a reflective proxy, because a proxy may not throw an AnalysisException: it
+ * would reach clients wrapped, without its condition.
  */
 final class Parser implements ParserInterface {
   private final SparkSession session;
@@ -37,16 +37,23 @@ final class Parser implements ParserInterface {
   }
 
   @Override
-  public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) throws ParseException {
+  public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters)
+      throws ParseException {
     var command = Engine.command(session, text);
-    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlanWithParameters(text, parameters));
+    return command != null
+        ? command
+        : ThriftStreamingSelects.markStatement(spark.parsePlanWithParameters(text, parameters));
   }
 
   @Override
-  public LogicalPlan parseQuery(String text) throws ParseException { return spark.parseQuery(text); }
+  public LogicalPlan parseQuery(String text) throws ParseException {
+    return spark.parseQuery(text);
+  }
 
   @Override
-  public Expression parseExpression(String text) throws ParseException { return spark.parseExpression(text); }
+  public Expression parseExpression(String text) throws ParseException {
+    return spark.parseExpression(text);
+  }
 
   @Override
   public TableIdentifier parseTableIdentifier(String text) throws ParseException {
@@ -69,14 +76,22 @@ final class Parser implements ParserInterface {
   }
 
   @Override
-  public StructType parseRoutineParam(String text) throws ParseException { return spark.parseRoutineParam(text); }
+  public StructType parseRoutineParam(String text) throws ParseException {
+    return spark.parseRoutineParam(text);
+  }
 
   @Override
-  public SqlStatementSplitResult splitStatements(String text) { return spark.splitStatements(text); }
+  public SqlStatementSplitResult splitStatements(String text) {
+    return spark.splitStatements(text);
+  }
 
   @Override
-  public StructType parseTableSchema(String text) throws ParseException { return spark.parseTableSchema(text); }
+  public StructType parseTableSchema(String text) throws ParseException {
+    return spark.parseTableSchema(text);
+  }
 
   @Override
-  public DataType parseDataType(String text) throws ParseException { return spark.parseDataType(text); }
+  public DataType parseDataType(String text) throws ParseException {
+    return spark.parseDataType(text);
+  }
 }

@@ -2,11 +2,11 @@ package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
 import java.util.ArrayList;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SessionState;
-import org.apache.spark.sql.Row;
 import scala.Function0;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -28,13 +28,15 @@ public final class Sessions {
   }
 
   /** Return the rows of a plan in a session. */
-  public static Dataset<Row> dataset(SparkSession session, LogicalPlan plan) { return Dataset.ofRows(session, plan); }
+  public static Dataset<Row> dataset(SparkSession session, LogicalPlan plan) {
+    return Dataset.ofRows(session, plan);
+  }
 
   /**
-   * Give a session that has been used, and so has built its parser, a new one. Its state is cloned, which builds a new
-   * parser through the extensions and keeps temporary views, functions and the current schema; the clone takes the
-   * state's place. What others may hold on to is carried over as it is: the settings, the running queries with their
-   * listeners, added artifacts.
+   * Give a session that has been used, and so has built its parser, a new one. Its state is cloned,
+   * which builds a new parser through the extensions and keeps temporary views, functions and the
+   * current schema; the clone takes the state's place. What others may hold on to is carried over
+   * as it is: the settings, the running queries with their listeners, added artifacts.
    */
   static void renewState(SparkSession session) throws ReflectiveOperationException {
     var old = session.sessionState();
@@ -43,12 +45,17 @@ public final class Sessions {
     var artifacts = old.artifactManager();
     set(SessionState.class, renewed, "conf", old.conf());
     set(SessionState.class, renewed, "listenerManager", old.listenerManager());
-    set(SessionState.class, renewed, "streamingQueryManagerBuilder", (Function0<Object>) () -> queries);
+    set(
+        SessionState.class,
+        renewed,
+        "streamingQueryManagerBuilder",
+        (Function0<Object>) () -> queries);
     set(SessionState.class, renewed, "artifactManagerBuilder", (Function0<Object>) () -> artifacts);
     set(SparkSession.class, session, "sessionState", renewed);
   }
 
-  private static void set(Class<?> type, Object owner, String name, Object value) throws ReflectiveOperationException {
+  private static void set(Class<?> type, Object owner, String name, Object value)
+      throws ReflectiveOperationException {
     var field = type.getDeclaredField(name);
     field.setAccessible(true);
     field.set(owner, value);

@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
-/** A statement of JetSQL in Spark's plan. Public with its constructor, for Spark copies plans by reflection. */
+/**
+ * A statement of JetSQL in Spark's plan. Public with its constructor, for Spark copies plans by
+ * reflection.
+ */
 public final class StatementCommand extends LeafCommand {
   private final String text;
   private final Seq<Attribute> output;
@@ -21,8 +24,12 @@ public final class StatementCommand extends LeafCommand {
   }
 
   @Override
-  public Seq<Row> run(SparkSession session) { return Engine.execute(session, text, columns); }
+  public Seq<Row> run(SparkSession session) {
+    return Engine.execute(session, text, columns);
+  }
 
   @Override
-  public Seq<Attribute> output() { return output; }
+  public Seq<Attribute> output() {
+    return output;
+  }
 }

@@ -10,8 +10,12 @@ final class StatementFilter {
    * @param beginning what a statement of JetSQL begins with, as a regular expression of Python
    */
   StatementFilter(String beginning) {
-    this.beginning = Pattern.compile(beginning, Pattern.UNICODE_CHARACTER_CLASS); // Python's classes are Unicode's
+    this.beginning =
+        Pattern.compile(
+            beginning, Pattern.UNICODE_CHARACTER_CLASS); // Python's classes are Unicode's
   }
 
-  boolean matches(String text) { return beginning.matcher(text).lookingAt(); }
+  boolean matches(String text) {
+    return beginning.matcher(text).lookingAt();
+  }
 }

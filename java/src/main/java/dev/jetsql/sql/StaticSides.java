@@ -13,13 +13,15 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Refreshes the static side of a streaming join at the start of each batch: this rule runs once in the planning of each.
- * Spark alone keeps the list of files with which the query began.
+ * Refreshes the static side of a streaming join at the start of each batch: this rule runs once in
+ * the planning of each. Spark alone keeps the list of files with which the query began.
  */
 final class StaticSides extends Rule<LogicalPlan> {
   private final SparkSession session;
 
-  StaticSides(SparkSession session) { this.session = session; }
+  StaticSides(SparkSession session) {
+    this.session = session;
+  }
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
@@ -46,13 +48,19 @@ final class StaticSides extends Rule<LogicalPlan> {
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
-    if (now.createTime() != then.createTime() || !now.storage().locationUri().equals(then.storage().locationUri())) {
+    if (now.createTime() != then.createTime()
+        || !now.storage().locationUri().equals(then.storage().locationUri())) {
       throw changed(name, "SIDE_TABLE_REPLACED", "was replaced");
     }
   }
 
   private static RuntimeException changed(TableIdentifier name, String condition, String what) {
-    var message = "The table " + name.unquotedString() + ", which the job reads beside its stream, " + what + ".";
+    var message =
+        "The table "
+            + name.unquotedString()
+            + ", which the job reads beside its stream, "
+            + what
+            + ".";
     return Exceptions.raise(JetSqlException.of(condition, "55000", message));
   }
 }

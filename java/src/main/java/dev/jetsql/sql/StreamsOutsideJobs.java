@@ -10,7 +10,10 @@ import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
-/** Refuses an INSERT over a stream outside a job, which Spark refuses as well, with the hint to make a job of it. */
+/**
+ * Refuses an INSERT over a stream outside a job, which Spark refuses as well, with the hint to make
+ * a job of it.
+ */
 final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   @Override
   public BoxedUnit apply(LogicalPlan plan) {

@@ -42,13 +42,16 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Seq;
 
 /**
- * Decides what the name of a table in a statement stands for: a relation of the engine (`LiveTables`), a Kafka table, or
- * Spark's own, whose file list is dropped where it is out of date (`TableVersions`). Refuses what none of them can do.
+ * Decides what the name of a table in a statement stands for: a relation of the engine
+ * (`LiveTables`), a Kafka table, or Spark's own, whose file list is dropped where it is out of date
+ * (`TableVersions`). Refuses what none of them can do.
  */
 final class TableRules extends Rule<LogicalPlan> {
   private final SparkSession session;
 
-  TableRules(SparkSession session) { this.session = session; }
+  TableRules(SparkSession session) {
+    this.session = session;
+  }
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
@@ -61,11 +64,14 @@ final class TableRules extends Rule<LogicalPlan> {
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
-            node -> node instanceof UnresolvedRelation || node instanceof InsertIntoStatement, this::resolved));
+            node -> node instanceof UnresolvedRelation || node instanceof InsertIntoStatement,
+            this::resolved));
   }
 
   private LogicalPlan resolved(LogicalPlan node) {
-    return node instanceof InsertIntoStatement insert ? resolvedInsert(insert) : resolved((UnresolvedRelation) node);
+    return node instanceof InsertIntoStatement insert
+        ? resolvedInsert(insert)
+        : resolved((UnresolvedRelation) node);
   }
 
   private LogicalPlan resolved(UnresolvedRelation relation) {
@@ -78,7 +84,8 @@ final class TableRules extends Rule<LogicalPlan> {
       var kafka = kafka(schema, name, given);
       if (kafka != null) {
         KafkaOptions.checkQuery(relation.origin(), given, kafka, relation.isStreaming());
-        return SubqueryAlias$.MODULE$.apply(kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
+        return SubqueryAlias$.MODULE$.apply(
+            kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
     }
     return JobContext.isAnalyzing() && relation.isStreaming() ? withOldFiles(relation) : relation;
@@ -91,28 +98,42 @@ final class TableRules extends Rule<LogicalPlan> {
     TableVersions.refresh(session.sessionState().catalog(), schema, name.last());
     var kafka = kafka(schema, name.last(), Map.of());
     if (kafka == null) return insert;
-    if (insert.overwrite() && !JobContext.isAnalyzing()) throw KafkaTable.overwriteRefused(insert.table().origin());
+    if (insert.overwrite() && !JobContext.isAnalyzing())
+      throw KafkaTable.overwriteRefused(insert.table().origin());
     if (kafka.topic() == null && !kafka.isRaw()) {
       throw Exceptions.raise(
           JetSqlException.at(
               insert.table().origin(),
               "UNSUPPORTED_SINK",
               "0A000",
-              "The table " + kafka.name() + " is for reading: its options name no 'topic' that rows could go to."));
+              "The table "
+                  + kafka.name()
+                  + " is for reading: its options name no 'topic' that rows could go to."));
     }
     if (insert.table() instanceof UnresolvedRelation named) {
       KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
     }
     return insert.copy(
-        kafka.insertTarget(), insert.partitionSpec(), insert.userSpecifiedCols(), insert.query(), insert.overwrite(),
-        insert.ifPartitionNotExists(), insert.byName(), insert.replaceCriteriaOpt(), insert.withSchemaEvolution());
+        kafka.insertTarget(),
+        insert.partitionSpec(),
+        insert.userSpecifiedCols(),
+        insert.query(),
+        insert.overwrite(),
+        insert.ifPartitionNotExists(),
+        insert.byName(),
+        insert.replaceCriteriaOpt(),
+        insert.withSchemaEvolution());
   }
 
-  /** Return the Kafka table of a name; null for every other one. A table that Spark has kept has a source of its own. */
+  /**
+   * Return the Kafka table of a name; null for every other one. A table that Spark has kept has a
+   * source of its own.
+   */
   private KafkaTable kafka(String schema, String name, Map<String, String> given) {
     var catalog = session.sessionState().catalog();
     try {
-      if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null) return null;
+      if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
+        return null;
       var found = session.sharedState().externalCatalog().getTable(schema, name);
       if (!KafkaTable.isKafka(found)) return null;
       var kafka = new KafkaTable(session, found, given);
@@ -124,13 +145,18 @@ final class TableRules extends Rule<LogicalPlan> {
     }
   }
 
-  /** Return the schema of a name; null when the name stands for nothing in the session catalogue. */
+  /**
+   * Return the schema of a name; null when the name stands for nothing in the session catalogue.
+   */
   private String schemaOf(Seq<String> name) {
     var catalog = session.sessionState().catalog();
     if (name.size() > 3 || catalog.isTempView(name)) return null;
     // Names in a view's text are of the place that the view was made in.
     var ofView = AnalysisContext.get().catalogAndNamespace();
-    var current = ofView.isEmpty() ? session.sessionState().catalogManager().currentCatalog().name() : ofView.head();
+    var current =
+        ofView.isEmpty()
+            ? session.sessionState().catalogManager().currentCatalog().name()
+            : ofView.head();
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
     return ofView.isEmpty() ? catalog.getCurrentDatabase() : ofView.last();
@@ -143,7 +169,9 @@ final class TableRules extends Rule<LogicalPlan> {
             relation.origin(),
             "UNSUPPORTED_QUERY",
             "0A000",
-            "The relation jetsql." + name + " can't be read as a stream: it shows what is now. Leave out STREAM."));
+            "The relation jetsql."
+                + name
+                + " can't be read as a stream: it shows what is now. Leave out STREAM."));
   }
 
   /** Refuse to change a relation of the engine: Spark would speak of views, or even do it. */
@@ -155,10 +183,14 @@ final class TableRules extends Rule<LogicalPlan> {
             target.origin(),
             "RELATION_READ_ONLY",
             "42809",
-            "The relation jetsql." + nameOf(target).last() + " shows what the engine knows: it can be read, not changed."));
+            "The relation jetsql."
+                + nameOf(target).last()
+                + " shows what the engine knows: it can be read, not changed."));
   }
 
-  /** Refuse what a Kafka table can't do, at its name; Spark would fail in ways of its own, or do it. */
+  /**
+   * Refuse what a Kafka table can't do, at its name; Spark would fail in ways of its own, or do it.
+   */
   private void refuseForKafka(LogicalPlan command) {
     var why = KafkaTableStatements.whyRefused(command);
     if (why == null || command.children().isEmpty()) return;
@@ -190,21 +222,33 @@ final class TableRules extends Rule<LogicalPlan> {
 
   private static LogicalPlan target(LogicalPlan command) {
     if (command instanceof InsertIntoStatement insert) return insert.table();
-    if (command instanceof org.apache.spark.sql.execution.datasources.CreateTable) return command; // saveAsTable
-    var changes = command instanceof DropView || command instanceof DropTable || command instanceof CreateView
-        || command instanceof CreateTable || command instanceof CreateTableAsSelect || command instanceof AlterViewAs
-        || command instanceof RenameTable || command instanceof DeleteFromTable || command instanceof UpdateTable
-        || command instanceof MergeIntoTable;
+    if (command instanceof org.apache.spark.sql.execution.datasources.CreateTable)
+      return command; // saveAsTable
+    var changes =
+        command instanceof DropView
+            || command instanceof DropTable
+            || command instanceof CreateView
+            || command instanceof CreateTable
+            || command instanceof CreateTableAsSelect
+            || command instanceof AlterViewAs
+            || command instanceof RenameTable
+            || command instanceof DeleteFromTable
+            || command instanceof UpdateTable
+            || command instanceof MergeIntoTable;
     if (!changes || command.children().isEmpty()) return null;
     var target = command.children().head();
     return target instanceof SubqueryAlias alias ? alias.child() : target;
   }
 
-  /** Have a job read all files: Spark's file source silently skips those that are a week older than the newest one. */
+  /**
+   * Have a job read all files: Spark's file source silently skips those that are a week older than
+   * the newest one.
+   */
   private static UnresolvedRelation withOldFiles(UnresolvedRelation relation) {
     if (relation.options().containsKey("maxFileAge")) return relation;
     var options = new HashMap<>(relation.options().asCaseSensitiveMap());
     options.put("maxFileAge", JobContext.ANY_AGE);
-    return relation.copy(relation.multipartIdentifier(), new CaseInsensitiveStringMap(options), true);
+    return relation.copy(
+        relation.multipartIdentifier(), new CaseInsensitiveStringMap(options), true);
   }
 }

@@ -15,12 +15,14 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The versions of tables, by which a session knows that the file list of a table that it keeps is out of date.
+ * The versions of tables, by which a session knows that the file list of a table that it keeps is
+ * out of date.
  *
- * <p>A Spark session keeps the file list of every table that it has read, and does not notice what jobs write. Each table
- * that a job writes has a version here, raised with every commit, and a session drops what it kept when the version has
- * moved. So has each table that a client's statement changed, for the other clients' sessions: a table that was dropped
- * and made again would otherwise be written with the columns of the old one. Only such tables pay for a new listing, and
+ * <p>A Spark session keeps the file list of every table that it has read, and does not notice what
+ * jobs write. Each table that a job writes has a version here, raised with every commit, and a
+ * session drops what it kept when the version has moved. So has each table that a client's
+ * statement changed, for the other clients' sessions: a table that was dropped and made again would
+ * otherwise be written with the columns of the old one. Only such tables pay for a new listing, and
  * only when they are read or written.
  */
 public final class TableVersions {
@@ -30,7 +32,9 @@ public final class TableVersions {
   private TableVersions() {}
 
   /** Note that the files of `table` (qualified, lower case: catalog.schema.table) have changed. */
-  static synchronized void changed(String table) { versions.merge(table, 1L, Long::sum); }
+  static synchronized void changed(String table) {
+    versions.merge(table, 1L, Long::sum);
+  }
 
   /** Note that a statement has run: the tables that its command names may have changed. */
   public static void ran(Dataset<Row> rows) {
@@ -48,7 +52,8 @@ public final class TableVersions {
   private static String qualified(TableIdentifier table, SparkSession session) {
     var schema = table.database();
     return key(
-        schema.isDefined() ? schema.get() : session.sessionState().catalog().getCurrentDatabase(), table.table());
+        schema.isDefined() ? schema.get() : session.sessionState().catalog().getCurrentDatabase(),
+        table.table());
   }
 
   private static String key(String schema, String name) {
@@ -65,6 +70,7 @@ public final class TableVersions {
   private static synchronized boolean moved(SessionCatalog catalog, String table) {
     var version = versions.get(table);
     if (version == null) return false;
-    return !version.equals(seen.computeIfAbsent(catalog, key -> new HashMap<>()).put(table, version));
+    return !version.equals(
+        seen.computeIfAbsent(catalog, key -> new HashMap<>()).put(table, version));
   }
 }

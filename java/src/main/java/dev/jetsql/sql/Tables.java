@@ -17,7 +17,9 @@ import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The catalogue's tables: what they are now, and the changes that a committed batch brings about. */
+/**
+ * The catalogue's tables: what they are now, and the changes that a committed batch brings about.
+ */
 public final class Tables {
   static final String CATALOG = "spark_catalog";
 
@@ -27,20 +29,28 @@ public final class Tables {
   public static String facts(SparkSession session, String schema, String name)
       throws NoSuchDatabaseException, NoSuchTableException {
     try {
-      // One question to the metastore, not also whether schema and table exist: each batch asks this twice.
+      // One question to the metastore, not also whether schema and table exist: each batch asks
+      // this twice.
       return Json.write(facts(session.sharedState().externalCatalog().getTable(schema, name)));
-    } catch (Exception e) { // Scala declares no exceptions, so these two are not known as possible here
+    } catch (
+        Exception e) { // Scala declares no exceptions, so these two are not known as possible here
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw e;
     }
   }
 
-  /** Return facts of the table that a name in a statement stands for; null when it is none of the session catalogue. */
+  /**
+   * Return facts of the table that a name in a statement stands for; null when it is none of the
+   * session catalogue.
+   */
   public static String named(SparkSession session, String name) throws Exception {
     var parts = session.sessionState().sqlParser().parseMultipartIdentifier(name);
     var catalog = session.sessionState().catalog();
     if (parts.size() > 3 || catalog.isTempView(parts)) return null;
-    var first = parts.size() == 3 ? parts.head() : session.sessionState().catalogManager().currentCatalog().name();
+    var first =
+        parts.size() == 3
+            ? parts.head()
+            : session.sessionState().catalogManager().currentCatalog().name();
     if (!first.equalsIgnoreCase(CATALOG)) return null;
     var schema = parts.size() > 1 ? parts.apply(parts.size() - 2) : catalog.getCurrentDatabase();
     var table = new TableIdentifier(parts.last(), Option.apply(schema));
@@ -59,8 +69,12 @@ public final class Tables {
     facts.put("created", table.createTime());
     facts.put("bucketed", table.bucketSpec().isDefined());
     facts.set("columns", Json.MAPPER.valueToTree(table.schema().fieldNames()));
-    facts.set("partition_columns", Json.MAPPER.valueToTree(CollectionConverters.asJava(table.partitionColumnNames())));
-    facts.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(table.storage().properties())));
+    facts.set(
+        "partition_columns",
+        Json.MAPPER.valueToTree(CollectionConverters.asJava(table.partitionColumnNames())));
+    facts.set(
+        "options",
+        Json.MAPPER.valueToTree(CollectionConverters.asJava(table.storage().properties())));
     return facts;
   }
 
@@ -75,7 +89,8 @@ public final class Tables {
    *
    * @param fragments JSON array of paths such as `d=2013-01-01/h=5`
    */
-  public static void addPartitions(SparkSession session, String schema, String name, String fragments) {
+  public static void addPartitions(
+      SparkSession session, String schema, String name, String fragments) {
     var catalog = session.sharedState().externalCatalog();
     var table = catalog.getTable(schema, name);
     List<CatalogTablePartition> partitions =
@@ -86,10 +101,22 @@ public final class Tables {
   private static CatalogTablePartition partition(CatalogTable table, String fragment) {
     var whole = table.storage();
     var place = Option.apply(new Path(location(table), fragment).toUri());
-    var storage = new CatalogStorageFormat(place, whole.inputFormat(), whole.outputFormat(), whole.serde(),
-        whole.compressed(), whole.properties(), whole.serdeName());
-    return new CatalogTablePartition(PartitioningUtils.parsePathFragment(fragment), storage,
-        Map$.MODULE$.<String, String>empty(), System.currentTimeMillis(), -1L, Option.empty());
+    var storage =
+        new CatalogStorageFormat(
+            place,
+            whole.inputFormat(),
+            whole.outputFormat(),
+            whole.serde(),
+            whole.compressed(),
+            whole.properties(),
+            whole.serdeName());
+    return new CatalogTablePartition(
+        PartitioningUtils.parsePathFragment(fragment),
+        storage,
+        Map$.MODULE$.<String, String>empty(),
+        System.currentTimeMillis(),
+        -1L,
+        Option.empty());
   }
 
   /** Move a table to another folder. */
@@ -99,9 +126,14 @@ public final class Tables {
     session.sql("ALTER TABLE " + table + " SET LOCATION '" + folder + "'");
   }
 
-  private static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
+  private static String quoted(String name) {
+    return "`" + name.replace("`", "``") + "`";
+  }
 
-  /** Note that a job has changed a table's files: sessions list them again, and CACHE TABLE reads them again. */
+  /**
+   * Note that a job has changed a table's files: sessions list them again, and CACHE TABLE reads
+   * them again.
+   */
   public static void changed(SparkSession session, String table, String location) {
     TableVersions.changed(table);
     var cache = session.sharedState().cacheManager();

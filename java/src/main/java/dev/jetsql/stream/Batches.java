@@ -38,11 +38,13 @@ public final class Batches {
   private Batches() {}
 
   /**
-   * Return the bytes of the files that a batch reads, or -1 when it reads something else or the rows are not a batch of
-   * a streaming query.
+   * Return the bytes of the files that a batch reads, or -1 when it reads something else or the
+   * rows are not a batch of a streaming query.
    */
   public static long inputBytes(Dataset<?> rows) {
-    return rows.queryExecution().logical() instanceof LogicalRDD batch ? inputBytes(batch.rdd()) : UNKNOWN;
+    return rows.queryExecution().logical() instanceof LogicalRDD batch
+        ? inputBytes(batch.rdd())
+        : UNKNOWN;
   }
 
   private static long inputBytes(RDD<?> rdd) {
@@ -67,14 +69,16 @@ public final class Batches {
   }
 
   /**
-   * Return the files that the running batch of a query was planned to read and that no longer exist, as a JSON array.
-   * Spark skips them without a warning: it lists the files again when it creates the batch, and reads what it finds.
+   * Return the files that the running batch of a query was planned to read and that no longer
+   * exist, as a JSON array. Spark skips them without a warning: it lists the files again when it
+   * creates the batch, and reads what it finds.
    */
   public static String missingFiles(StreamingQuery query) throws JsonProcessingException {
     ArrayNode missing = Json.MAPPER.createArrayNode();
     LogicalPlan batch = ((StreamingQueryWrapper) query).streamingQuery().lastExecution().logical();
     for (LogicalPlan leaf : asJava(batch.collectLeaves())) {
-      if (leaf instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files
+      if (leaf instanceof LogicalRelation relation
+          && relation.relation() instanceof HadoopFsRelation files
           && files.location() instanceof PartitioningAwareFileIndex index) {
         addMissing(index, missing);
       }
@@ -84,25 +88,32 @@ public final class Batches {
 
   private static void addMissing(PartitioningAwareFileIndex index, ArrayNode missing) {
     if (index.allFiles().size() >= index.rootPaths().size()) return;
-    var existing = asJava(index.allFiles()).stream().map(FileStatus::getPath).collect(Collectors.toSet());
+    var existing =
+        asJava(index.allFiles()).stream().map(FileStatus::getPath).collect(Collectors.toSet());
     for (Path planned : asJava(index.rootPaths())) {
       if (!existing.contains(planned)) missing.add(planned.toString());
     }
   }
 
-  /** Return the number of partitions of a batch, or 0 when the rows are not a batch of a streaming query. */
+  /**
+   * Return the number of partitions of a batch, or 0 when the rows are not a batch of a streaming
+   * query.
+   */
   public static int partitions(Dataset<?> rows) {
-    return rows.queryExecution().logical() instanceof LogicalRDD batch ? batch.rdd().getNumPartitions() : 0;
+    return rows.queryExecution().logical() instanceof LogicalRDD batch
+        ? batch.rdd().getNumPartitions()
+        : 0;
   }
 
   /**
-   * Run a write into a folder and return {"rows", "bytes"} as Spark's own metrics count them. An Observation would
-   * process every row.
+   * Run a write into a folder and return {"rows", "bytes"} as Spark's own metrics count them. An
+   * Observation would process every row.
    */
   public static String write(SparkSession session, DataFrameWriter<?> writer, String folder)
       throws JsonProcessingException {
     LogicalPlan command = writer.saveCommand(Option.apply(folder));
-    var result = (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
+    var result =
+        (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
     SparkPlan plan = innermost(result.commandPhysicalPlan());
     var counts = Json.MAPPER.createObjectNode();
     counts.put("rows", metric(plan, "numOutputRows"));
@@ -110,7 +121,10 @@ public final class Batches {
     return Json.MAPPER.writeValueAsString(counts);
   }
 
-  /** Return the node that writes: adaptive execution wraps it, repeatedly when there is an exchange below it. */
+  /**
+   * Return the node that writes: adaptive execution wraps it, repeatedly when there is an exchange
+   * below it.
+   */
   private static SparkPlan innermost(SparkPlan plan) {
     if (plan instanceof AdaptiveSparkPlanExec adaptive) return innermost(adaptive.executedPlan());
     if (plan instanceof QueryStageExec stage) return innermost(stage.plan());

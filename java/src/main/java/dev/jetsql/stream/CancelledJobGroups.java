@@ -5,15 +5,16 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.sql.SparkSession;
 
 /**
- * Cancels job groups whose results are no longer wanted, including jobs that Spark is only about to submit.
+ * Cancels job groups whose results are no longer wanted, including jobs that Spark is only about to
+ * submit.
  *
- * Spark 4.3 cancels future jobs of a group for actions only: a stage that adaptive execution submits just after its
- * group was cancelled would run to its end, if it has one.
+ * <p>Spark 4.3 cancels future jobs of a group for actions only: a stage that adaptive execution
+ * submits just after its group was cancelled would run to its end, if it has one.
  */
 public final class CancelledJobGroups extends SparkListener {
   private static final String GROUP = "spark.jobGroup.id";
@@ -23,16 +24,23 @@ public final class CancelledJobGroups extends SparkListener {
   private final SparkContext context;
   private final Set<String> groups = newest(CAPACITY);
 
-  private CancelledJobGroups(SparkContext context) { this.context = context; }
+  private CancelledJobGroups(SparkContext context) {
+    this.context = context;
+  }
 
-  /** Cancel all present and future jobs of a group. Callable from any thread, repeatedly; a group is never reused. */
+  /**
+   * Cancel all present and future jobs of a group. Callable from any thread, repeatedly; a group is
+   * never reused.
+   */
   public static void cancel(SparkContext context, String group) {
     of(context).groups.add(group);
     context.cancelJobGroupAndFutureJobs(group);
   }
 
   /** Cancel a group of jobs of the session's Spark. */
-  public static void cancel(SparkSession session, String group) { cancel(session.sparkContext(), group); }
+  public static void cancel(SparkSession session, String group) {
+    cancel(session.sparkContext(), group);
+  }
 
   private static synchronized CancelledJobGroups of(SparkContext context) {
     if (listener == null || listener.context != context) {
@@ -49,8 +57,8 @@ public final class CancelledJobGroups extends SparkListener {
   }
 
   /**
-   * Return a thread-safe set that drops its oldest elements beyond a capacity. Every cancelled statement adds a group,
-   * and the jobs of an old one have ended.
+   * Return a thread-safe set that drops its oldest elements beyond a capacity. Every cancelled
+   * statement adds a group, and the jobs of an old one have ended.
    */
   static Set<String> newest(int capacity) {
     return Collections.synchronizedSet(Collections.newSetFromMap(new Newest(capacity)));
@@ -60,9 +68,13 @@ public final class CancelledJobGroups extends SparkListener {
     private static final long serialVersionUID = 1L;
     private final int capacity;
 
-    Newest(int capacity) { this.capacity = capacity; }
+    Newest(int capacity) {
+      this.capacity = capacity;
+    }
 
     @Override
-    protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) { return size() > capacity; }
+    protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+      return size() > capacity;
+    }
   }
 }

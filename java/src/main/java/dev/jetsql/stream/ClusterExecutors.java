@@ -18,9 +18,9 @@ import org.apache.spark.status.api.v1.ExecutorSummary;
 /**
  * The executors of the cluster, and a report to the engine whenever one is added or removed.
  *
- * A report holds the current state of Spark's scheduler and not the content of an event: the scheduler knows a change
- * before its listeners do, so a later report is never older. An excluded executor, which Spark gives no tasks for a
- * while, counts as present.
+ * <p>A report holds the current state of Spark's scheduler and not the content of an event: the
+ * scheduler knows a change before its listeners do, so a later report is never older. An excluded
+ * executor, which Spark gives no tasks for a while, counts as present.
  */
 public final class ClusterExecutors extends SparkListener {
   private static SparkContext watched;
@@ -28,7 +28,10 @@ public final class ClusterExecutors extends SparkListener {
 
   private ClusterExecutors() {}
 
-  /** Report {"members": ids, "cores": their sum} now and after every change; this replaces an earlier receiver. */
+  /**
+   * Report {"members": ids, "cores": their sum} now and after every change; this replaces an
+   * earlier receiver.
+   */
   public static synchronized void watch(SparkSession session, Consumer<String> receiver)
       throws JsonProcessingException {
     var context = session.sparkContext();
@@ -39,10 +42,14 @@ public final class ClusterExecutors extends SparkListener {
   }
 
   /** Stop the reports. */
-  public static synchronized void unwatch() { engine = null; }
+  public static synchronized void unwatch() {
+    engine = null;
+  }
 
   @Override
-  public void onExecutorAdded(SparkListenerExecutorAdded event) { PythonCalls.later(ClusterExecutors::reportChange); }
+  public void onExecutorAdded(SparkListenerExecutorAdded event) {
+    PythonCalls.later(ClusterExecutors::reportChange);
+  }
 
   @Override
   public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
@@ -57,7 +64,10 @@ public final class ClusterExecutors extends SparkListener {
     }
   }
 
-  /** Holds the lock while it reads and reports, so that an older state is never reported after a newer one. */
+  /**
+   * Holds the lock while it reads and reports, so that an older state is never reported after a
+   * newer one.
+   */
   private static synchronized void report() throws JsonProcessingException {
     if (engine == null || watched.isStopped()) return;
     ObjectNode state = Json.MAPPER.createObjectNode();
@@ -66,21 +76,26 @@ public final class ClusterExecutors extends SparkListener {
     engine.accept(Json.MAPPER.writeValueAsString(state));
   }
 
-  /** Return only the driver when all tasks run in its process, and when Spark adds and removes executors itself. */
+  /**
+   * Return only the driver when all tasks run in its process, and when Spark adds and removes
+   * executors itself.
+   */
   private static ArrayNode ids(SparkContext context) {
     ArrayNode ids = Json.MAPPER.createArrayNode();
-    if (context.isLocal() || context.executorAllocationManager().isDefined()) return ids.add("driver");
+    if (context.isLocal() || context.executorAllocationManager().isDefined())
+      return ids.add("driver");
     asJava(context.getExecutorIds()).forEach(ids::add);
     return ids;
   }
 
   /**
-   * Return all executors as a JSON array, including the removed ones. Times are in milliseconds since the epoch;
-   * `removed` is 0 for an executor that is present.
+   * Return all executors as a JSON array, including the removed ones. Times are in milliseconds
+   * since the epoch; `removed` is 0 for an executor that is present.
    */
   public static String list(SparkSession session) throws JsonProcessingException {
     ArrayNode list = Json.MAPPER.createArrayNode();
-    for (ExecutorSummary executor : asJava(session.sparkContext().statusStore().executorList(false))) {
+    for (ExecutorSummary executor :
+        asJava(session.sparkContext().statusStore().executorList(false))) {
       list.add(summary(executor));
     }
     return Json.MAPPER.writeValueAsString(list);
@@ -94,7 +109,8 @@ public final class ClusterExecutors extends SparkListener {
     node.put("active", executor.isActive());
     node.put("excluded", executor.isExcluded());
     node.put("added", executor.addTime().getTime());
-    node.put("removed", executor.removeTime().isEmpty() ? 0L : executor.removeTime().get().getTime());
+    node.put(
+        "removed", executor.removeTime().isEmpty() ? 0L : executor.removeTime().get().getTime());
     node.put("reason", executor.removeReason().isEmpty() ? "" : executor.removeReason().get());
     node.put("active_tasks", executor.activeTasks());
     node.put("completed_tasks", executor.completedTasks());

@@ -14,10 +14,11 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * The driver's RPC endpoint that makes the readers of a real-time run end their batch early, on whatever executor.
+ * The driver's RPC endpoint that makes the readers of a real-time run end their batch early, on
+ * whatever executor.
  *
- * Each executor sends one request for a run ({@link EarlyBatchEndSignal}), and the reply is the signal. Spark itself
- * can only kill a task, which fails the batch.
+ * <p>Each executor sends one request for a run ({@link EarlyBatchEndSignal}), and the reply is the
+ * signal. Spark itself can only kill a task, which fails the batch.
  */
 public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
   private static SparkContext context;
@@ -26,7 +27,9 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
   private final RpcEnv env;
   private final Map<String, List<RpcCallContext>> requests = new HashMap<>();
 
-  EarlyBatchEndCoordinator(RpcEnv env) { this.env = env; }
+  EarlyBatchEndCoordinator(RpcEnv env) {
+    this.env = env;
+  }
 
   static synchronized EarlyBatchEndCoordinator of(SparkContext spark) {
     if (context != spark) {
@@ -39,7 +42,9 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
   }
 
   /** Let the batches of a run take their time until `endBatches`. */
-  synchronized void register(String run) { requests.put(run, new ArrayList<>()); }
+  synchronized void register(String run) {
+    requests.put(run, new ArrayList<>());
+  }
 
   /** End the run's batch, and every batch that it begins later. */
   synchronized void endBatches(String run) {
@@ -54,13 +59,17 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
   }
 
   @Override
-  public RpcEnv rpcEnv() { return env; }
+  public RpcEnv rpcEnv() {
+    return env;
+  }
 
   @Override
   public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext request) {
     return new AbstractPartialFunction<>() {
       @Override
-      public boolean isDefinedAt(Object run) { return run instanceof String; }
+      public boolean isDefinedAt(Object run) {
+        return run instanceof String;
+      }
 
       @Override
       @SuppressWarnings("unchecked") // Java's signature has lost that B is a supertype of BoxedUnit

@@ -13,20 +13,24 @@ import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
 /**
- * The signal that the batch of a run is to end early, as an executor receives it: each executor sends the driver
- * ({@link EarlyBatchEndCoordinator}) one request for a run, and the driver replies when the batch is to end.
+ * The signal that the batch of a run is to end early, as an executor receives it: each executor
+ * sends the driver ({@link EarlyBatchEndCoordinator}) one request for a run, and the driver replies
+ * when the batch is to end.
  */
 final class EarlyBatchEndSignal {
   /** The name of the driver's RPC endpoint. */
   static final String ENDPOINT = "jetsql-early-ends";
 
-  private static final RpcTimeout NO_TIMEOUT = new RpcTimeout(FiniteDuration.apply(365L, TimeUnit.DAYS), "none");
+  private static final RpcTimeout NO_TIMEOUT =
+      new RpcTimeout(FiniteDuration.apply(365L, TimeUnit.DAYS), "none");
   private static final Map<String, EarlyBatchEndSignal> RUNS = new HashMap<>();
 
   private final String run;
   private volatile boolean set;
 
-  private EarlyBatchEndSignal(String run) { this.run = run; }
+  private EarlyBatchEndSignal(String run) {
+    this.run = run;
+  }
 
   /** Return the signal of a run, which all readers of this executor share. */
   static EarlyBatchEndSignal of(String run) {
@@ -40,7 +44,8 @@ final class EarlyBatchEndSignal {
         return signal;
       } catch (Throwable e) {
         RUNS.remove(run);
-        throw new IllegalStateException("Cannot ask the driver to report the early end of a batch", e);
+        throw new IllegalStateException(
+            "Cannot ask the driver to report the early end of a batch", e);
       }
     }
   }
@@ -53,9 +58,14 @@ final class EarlyBatchEndSignal {
   }
 
   /** Return whether the batch is to end. */
-  boolean isSet() { return set; }
+  boolean isSet() {
+    return set;
+  }
 
-  /** Process the driver's reply. When it failed, the driver is gone, and the next reader sends a new request. */
+  /**
+   * Process the driver's reply. When it failed, the driver is gone, and the next reader sends a new
+   * request.
+   */
   private BoxedUnit complete(Try<?> reply) {
     synchronized (RUNS) {
       RUNS.remove(run);

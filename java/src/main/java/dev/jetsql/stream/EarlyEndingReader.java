@@ -14,11 +14,12 @@ import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka reader of real-time mode whose batch can end early. The connector's reader waits for the next record as long
- * as the batch lasts, a minute for example; this one waits in short steps and checks in between.
+ * A Kafka reader of real-time mode whose batch can end early. The connector's reader waits for the
+ * next record as long as the batch lasts, a minute for example; this one waits in short steps and
+ * checks in between.
  *
- * When the next messages no longer exist and `failOnDataLoss` is false, it continues with the earliest that do. The
- * connector's reader respects that option in the other modes only.
+ * <p>When the next messages no longer exist and `failOnDataLoss` is false, it continues with the
+ * earliest that do. The connector's reader respects that option in the other modes only.
  */
 public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow> {
   private static final long STEP_MILLIS = 200;
@@ -29,7 +30,10 @@ public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow
   private final BooleanSupplier endsEarly;
   private SupportsRealTimeRead<InternalRow> reader;
 
-  EarlyEndingReader(PartitionReaderFactory factory, KafkaBatchInputPartition partition, BooleanSupplier endsEarly) {
+  EarlyEndingReader(
+      PartitionReaderFactory factory,
+      KafkaBatchInputPartition partition,
+      BooleanSupplier endsEarly) {
     this.factory = factory;
     this.partition = partition;
     this.endsEarly = endsEarly;
@@ -39,7 +43,9 @@ public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow
   @Override
   public RecordStatus nextWithTimeout(Long begin, Long millis) throws IOException {
     long until = begin + millis;
-    for (long now = begin; now < until && !endsEarly.getAsBoolean(); now = LowLatencyClock.getTimeMillis()) {
+    for (long now = begin;
+        now < until && !endsEarly.getAsBoolean();
+        now = LowLatencyClock.getTimeMillis()) {
       try {
         RecordStatus status = reader.nextWithTimeout(now, Math.min(until - now, STEP_MILLIS));
         if (status.hasRecord()) return status;
@@ -56,28 +62,48 @@ public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow
         .warn("The next messages no longer exist and are skipped: {}", lost.getMessage());
     reader.close();
     KafkaOffsetRange range = partition.offsetRange();
-    var rest = new KafkaOffsetRange(range.topicPartition(), EARLIEST, range.untilOffset(), range.preferredLoc());
-    reader = (SupportsRealTimeRead<InternalRow>) factory.createReader(new KafkaBatchInputPartition(rest,
-        partition.executorKafkaParams(), partition.pollTimeoutMs(), partition.failOnDataLoss(),
-        partition.includeHeaders()));
+    var rest =
+        new KafkaOffsetRange(
+            range.topicPartition(), EARLIEST, range.untilOffset(), range.preferredLoc());
+    reader =
+        (SupportsRealTimeRead<InternalRow>)
+            factory.createReader(
+                new KafkaBatchInputPartition(
+                    rest,
+                    partition.executorKafkaParams(),
+                    partition.pollTimeoutMs(),
+                    partition.failOnDataLoss(),
+                    partition.includeHeaders()));
   }
 
   @Override
-  public PartitionOffset getOffset() { return reader.getOffset(); }
+  public PartitionOffset getOffset() {
+    return reader.getOffset();
+  }
 
   @Override
-  public boolean next() throws IOException { return reader.next(); }
+  public boolean next() throws IOException {
+    return reader.next();
+  }
 
   @Override
-  public InternalRow get() { return reader.get(); }
+  public InternalRow get() {
+    return reader.get();
+  }
 
   @Override
-  public void close() throws IOException { reader.close(); }
+  public void close() throws IOException {
+    reader.close();
+  }
 
   @Override
-  public CustomTaskMetric[] currentMetricsValues() { return reader.currentMetricsValues(); }
+  public CustomTaskMetric[] currentMetricsValues() {
+    return reader.currentMetricsValues();
+  }
 
   @Override
   @SuppressWarnings("deprecation") // Spark still calls it
-  public void initMetricsValues(CustomTaskMetric[] metrics) { reader.initMetricsValues(metrics); }
+  public void initMetricsValues(CustomTaskMetric[] metrics) {
+    reader.initMetricsValues(metrics);
+  }
 }

@@ -19,6 +19,7 @@ public final class EarlyEndingReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
-    return new EarlyEndingReader(connector, (KafkaBatchInputPartition) partition, EarlyBatchEndSignal.of(run)::isSet);
+    return new EarlyEndingReader(
+        connector, (KafkaBatchInputPartition) partition, EarlyBatchEndSignal.of(run)::isSet);
   }
 }

@@ -19,25 +19,34 @@ import scala.PartialFunction;
 /**
  * Replaces the readers of a query's Kafka sources by {@link EarlyEndingReader}.
  *
- * The connector creates its reader at the end of a chain (table, scan builder, scan, stream, factory), and Spark tests
- * each link of it for further interfaces. A proxy with all of these interfaces therefore replaces each link.
+ * <p>The connector creates its reader at the end of a chain (table, scan builder, scan, stream,
+ * factory), and Spark tests each link of it for further interfaces. A proxy with all of these
+ * interfaces therefore replaces each link.
  */
 public class EarlyEndingSources {
   /** Return the query with sources that end their batches when the driver ends those of the run. */
   public LogicalPlan wrap(LogicalPlan query, String run) {
-    return query.transformUp(PartialFunction.fromFunction(
-        node -> node instanceof StreamingRelationV2 source ? wrapSource(source, run) : node));
+    return query.transformUp(
+        PartialFunction.fromFunction(
+            node -> node instanceof StreamingRelationV2 source ? wrapSource(source, run) : node));
   }
 
   private static LogicalPlan wrapSource(StreamingRelationV2 source, String run) {
-    return source.copy(source.source(), source.sourceName(), (Table) proxy(source.table(), run),
-        withLongFetches(source.extraOptions()), source.output(), source.catalog(), source.identifier(),
-        source.v1Relation(), source.sourceIdentifyingName());
+    return source.copy(
+        source.source(),
+        source.sourceName(),
+        (Table) proxy(source.table(), run),
+        withLongFetches(source.extraOptions()),
+        source.output(),
+        source.catalog(),
+        source.identifier(),
+        source.v1Relation(),
+        source.sourceIdentifyingName());
   }
 
   /**
-   * Undo the short fetches that `KafkaTable` sets for batches, for Kafka's default. In real-time mode the client would
-   * send the broker requests all the time.
+   * Undo the short fetches that `KafkaTable` sets for batches, for Kafka's default. In real-time
+   * mode the client would send the broker requests all the time.
    */
   static CaseInsensitiveStringMap withLongFetches(CaseInsensitiveStringMap options) {
     if (!options.containsKey("jetsql.short.wait")) return options;
@@ -52,7 +61,9 @@ public class EarlyEndingSources {
       interfaces.addAll(Arrays.asList(type.getInterfaces()));
     }
     return Proxy.newProxyInstance(
-        target.getClass().getClassLoader(), interfaces.toArray(new Class<?>[0]), new Link(target, run));
+        target.getClass().getClassLoader(),
+        interfaces.toArray(new Class<?>[0]),
+        new Link(target, run));
   }
 
   /** The handler of a proxy; it supplies the link of the chain that the proxy replaces. */
@@ -66,7 +77,9 @@ public class EarlyEndingSources {
     }
 
     @Override
-    public Object get() { return target; }
+    public Object get() {
+      return target;
+    }
 
     @Override
     public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
@@ -74,7 +87,8 @@ public class EarlyEndingSources {
       if (name.equals("equals")) return proxy == arguments[0];
       Object result = call(method, arguments);
       return switch (name) {
-        case "createReaderFactory" -> new EarlyEndingReaderFactory((PartitionReaderFactory) result, run);
+        case "createReaderFactory" ->
+            new EarlyEndingReaderFactory((PartitionReaderFactory) result, run);
         case "newScanBuilder", "build", "toMicroBatchStream" -> proxy(result, run);
         default -> result;
       };

@@ -13,10 +13,11 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
 /**
- * Makes Spark's scheduler release the jobs of rows that are fetched partition by partition, as the Thrift server does.
+ * Makes Spark's scheduler release the jobs of rows that are fetched partition by partition, as the
+ * Thrift server does.
  *
- * These jobs run after their query has ended for Spark 4.3, which releases the jobs of a query only at its end: each
- * such statement leaked about 25 KiB.
+ * <p>These jobs run after their query has ended for Spark 4.3, which releases the jobs of a query
+ * only at its end: each such statement leaked about 25 KiB.
  */
 public final class LeakedJobCleanup extends SparkListener {
   private static SparkContext registered;
@@ -25,7 +26,9 @@ public final class LeakedJobCleanup extends SparkListener {
   private final Set<Long> runningQueries = new HashSet<>();
   private final Map<Integer, Long> queriesOfLateJobs = new HashMap<>();
 
-  private LeakedJobCleanup(SparkContext context) { this.context = context; }
+  private LeakedJobCleanup(SparkContext context) {
+    this.context = context;
+  }
 
   /** Register the listener, once for each SparkContext. */
   public static synchronized void register(SparkContext context) {
@@ -45,7 +48,10 @@ public final class LeakedJobCleanup extends SparkListener {
 
   @Override
   public void onJobStart(SparkListenerJobStart event) {
-    String property = event.properties() == null ? null : event.properties().getProperty("spark.sql.execution.id");
+    String property =
+        event.properties() == null
+            ? null
+            : event.properties().getProperty("spark.sql.execution.id");
     if (property == null) return;
     Long query = Long.valueOf(property);
     if (!runningQueries.contains(query)) queriesOfLateJobs.put(event.jobId(), query);

@@ -14,16 +14,20 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
-/** The end of streaming queries: graceful stops, failures, and the listeners that Spark leaves registered. */
+/**
+ * The end of streaming queries: graceful stops, failures, and the listeners that Spark leaves
+ * registered.
+ */
 public final class Queries {
   private static final long POLL_MILLIS = 20;
 
   private Queries() {}
 
   /**
-   * Stop a query between two batches, and wait until its thread has ended. Spark commits the running batch of a query
-   * whose state is `TERMINATED` and begins no other; a query that sleeps between triggers is woken. Returns false when
-   * the deadline has passed and the query was interrupted.
+   * Stop a query between two batches, and wait until its thread has ended. Spark commits the
+   * running batch of a query whose state is `TERMINATED` and begins no other; a query that sleeps
+   * between triggers is woken. Returns false when the deadline has passed and the query was
+   * interrupted.
    */
   public static boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
@@ -44,15 +48,17 @@ public final class Queries {
     int quiet = 0;
     while (thread.isAlive() && quiet < 2 && System.nanoTime() < deadline) {
       thread.join(POLL_MILLIS);
-      // A trigger that saw the query active just before may be about to begin: quiet twice in a row means asleep.
+      // A trigger that saw the query active just before may be about to begin: quiet twice in a row
+      // means asleep.
       quiet = query.status().isTriggerActive() ? 0 : quiet + 1;
     }
     return !thread.isAlive() || quiet >= 2;
   }
 
   /**
-   * Log the newest committed batch of a query with asynchronous progress tracking. Spark keeps the batches since its
-   * last log entry in memory, also when it stops the query, so the next run would write them again.
+   * Log the newest committed batch of a query with asynchronous progress tracking. Spark keeps the
+   * batches since its last log entry in memory, also when it stops the query, so the next run would
+   * write them again.
    */
   private static void logNewestBatch(AsyncProgressTrackingMicroBatchExecution execution) {
     if (execution.lastProgress() == null) return;
@@ -78,12 +84,16 @@ public final class Queries {
   }
 
   /** Remove the listener from a session that ends, and the session's own listener from Spark. */
-  public static void release(SparkSession session, QueryListener listener) throws ReflectiveOperationException {
+  public static void release(SparkSession session, QueryListener listener)
+      throws ReflectiveOperationException {
     session.streams().removeListener(listener);
     release(session);
   }
 
-  /** Remove the listener that Spark registers for every session with streaming queries and never removes. */
+  /**
+   * Remove the listener that Spark registers for every session with streaming queries and never
+   * removes.
+   */
   static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
     Field bus = StreamingQueryManager.class.getDeclaredField("listenerBus");

@@ -5,8 +5,8 @@ import java.util.function.BiConsumer;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * Reports the events of one session's query to the engine: ("progress", JSON), ("idle", time as text), ("ended", "").
- * An idle query is reported once, and again after `watchIdle`.
+ * Reports the events of one session's query to the engine: ("progress", JSON), ("idle", time as
+ * text), ("ended", ""). An idle query is reported once, and again after `watchIdle`.
  */
 public final class QueryListener extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
@@ -15,11 +15,13 @@ public final class QueryListener extends StreamingQueryListener {
   private boolean reportsIdle = true;
   private long watchedSinceMillis = 0;
 
-  public QueryListener(BiConsumer<String, String> engine) { this.engine = engine; }
+  public QueryListener(BiConsumer<String, String> engine) {
+    this.engine = engine;
+  }
 
   /**
-   * Report idle triggers again, up to the first that begins after this call: a trigger that has begun before it is
-   * reported too, but may have missed rows that the caller waits for.
+   * Report idle triggers again, up to the first that begins after this call: a trigger that has
+   * begun before it is reported too, but may have missed rows that the caller waits for.
    */
   public synchronized void watchIdle() {
     reportsIdle = true;
@@ -47,5 +49,7 @@ public final class QueryListener extends StreamingQueryListener {
   }
 
   @Override
-  public void onQueryTerminated(QueryTerminatedEvent event) { engine.accept("ended", ""); }
+  public void onQueryTerminated(QueryTerminatedEvent event) {
+    engine.accept("ended", "");
+  }
 }

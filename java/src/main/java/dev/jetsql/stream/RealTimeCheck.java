@@ -31,7 +31,9 @@ import scala.runtime.BoxedUnit;
 
 /** Checks whether Spark's real-time mode can run a query, and how many cores it needs. */
 public final class RealTimeCheck {
-  /** Options of a Kafka source that the connector refuses in real-time mode: they limit its batches. */
+  /**
+   * Options of a Kafka source that the connector refuses in real-time mode: they limit its batches.
+   */
   private static final List<String> BATCH_LIMITS =
       List.of("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions");
 
@@ -41,10 +43,12 @@ public final class RealTimeCheck {
   private RealTimeCheck() {}
 
   /**
-   * Return {"refused": why real-time mode cannot run the query} or {"tasks": how many tasks must run in parallel}.
+   * Return {"refused": why real-time mode cannot run the query} or {"tasks": how many tasks must
+   * run in parallel}.
    *
-   * Spark itself reports an unsupported node only in the first batch. The query is therefore planned as for a batch, up
-   * to its sources, and compared with Spark's own list. The brokers return the partitions of the topics.
+   * <p>Spark itself reports an unsupported node only in the first batch. The query is therefore
+   * planned as for a batch, up to its sources, and compared with Spark's own list. The brokers
+   * return the partitions of the topics.
    */
   public static String check(SparkSession session, LogicalPlan query) throws Exception {
     ObjectNode result = Json.MAPPER.createObjectNode();
@@ -57,7 +61,9 @@ public final class RealTimeCheck {
     check.readsStream(planned(session, query));
     String limit = batchLimit(query);
     if (limit != null) {
-      result.put("refused", "it cuts no batches, and a table that is read says by '" + limit + "' how they are cut");
+      result.put(
+          "refused",
+          "it cuts no batches, and a table that is read says by '" + limit + "' how they are cut");
     } else if (check.unsupportedNodes.isEmpty()) {
       result.put("tasks", partitions(query) + check.shuffleTasks);
     } else {
@@ -66,7 +72,10 @@ public final class RealTimeCheck {
     return Json.MAPPER.writeValueAsString(result);
   }
 
-  /** Return the number of tasks that can run in parallel now, without a bound where Spark adds executors on demand. */
+  /**
+   * Return the number of tasks that can run in parallel now, without a bound where Spark adds
+   * executors on demand.
+   */
   public static int cores(SparkSession session) {
     var context = session.sparkContext();
     if (context.executorAllocationManager().isDefined()) return Integer.MAX_VALUE;
@@ -76,7 +85,8 @@ public final class RealTimeCheck {
   /** Return Spark's message for a query that its own check refuses; null when the check passes. */
   private static String refusal(LogicalPlan query) {
     try {
-      UnsupportedOperationChecker.checkAdditionalRealTimeModeConstraints(query, OutputMode.Update());
+      UnsupportedOperationChecker.checkAdditionalRealTimeModeConstraints(
+          query, OutputMode.Update());
       return null;
     } catch (Exception e) {
       return e instanceof AnalysisException refused ? refused.getSimpleMessage() : e.getMessage();
@@ -95,19 +105,26 @@ public final class RealTimeCheck {
 
   private static List<StreamingRelationV2> sources(LogicalPlan query) {
     List<StreamingRelationV2> sources = new ArrayList<>();
-    query.foreach(node -> {
-      if (node instanceof StreamingRelationV2 source) sources.add(source);
-      return BoxedUnit.UNIT;
-    });
+    query.foreach(
+        node -> {
+          if (node instanceof StreamingRelationV2 source) sources.add(source);
+          return BoxedUnit.UNIT;
+        });
     return sources;
   }
 
-  /** Return the number of partitions of the query's topics, read by the connector with the options of each table. */
+  /**
+   * Return the number of partitions of the query's topics, read by the connector with the options
+   * of each table.
+   */
   private static int partitions(LogicalPlan query) throws Exception {
     int partitions = 0;
     for (StreamingRelationV2 source : sources(query)) {
       MicroBatchStream stream =
-          ((SupportsRead) source.table()).newScanBuilder(source.extraOptions()).build().toMicroBatchStream("");
+          ((SupportsRead) source.table())
+              .newScanBuilder(source.extraOptions())
+              .build()
+              .toMicroBatchStream("");
       try {
         Object reader = stream.getClass().getMethod("kafkaOffsetReader").invoke(stream);
         Method latest = reader.getClass().getMethod("fetchLatestOffsets", Option.class);
@@ -126,20 +143,38 @@ public final class RealTimeCheck {
     trial.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
     var metadata = OffsetSeqMetadata$.MODULE$;
     var defaults = IncrementalExecution$.MODULE$;
-    return new IncrementalExecution(trial, query, OutputMode.Update(), "<none>", UUID.randomUUID(), UUID.randomUUID(),
-        0L, Option.empty(), metadata.apply(0L, 0L, metadata.apply$default$3()), WatermarkPropagator.noop(), false,
-        defaults.$lessinit$greater$default$12(), defaults.$lessinit$greater$default$13(),
-        defaults.$lessinit$greater$default$14(), false, true).executedPlan();
+    return new IncrementalExecution(
+            trial,
+            query,
+            OutputMode.Update(),
+            "<none>",
+            UUID.randomUUID(),
+            UUID.randomUUID(),
+            0L,
+            Option.empty(),
+            metadata.apply(0L, 0L, metadata.apply$default$3()),
+            WatermarkPropagator.noop(),
+            false,
+            defaults.$lessinit$greater$default$12(),
+            defaults.$lessinit$greater$default$13(),
+            defaults.$lessinit$greater$default$14(),
+            false,
+            true)
+        .executedPlan();
   }
 
-  /** Return whether rows of a stream pass through a node; collect the unsupported nodes and shuffles among those. */
+  /**
+   * Return whether rows of a stream pass through a node; collect the unsupported nodes and shuffles
+   * among those.
+   */
   private boolean readsStream(SparkPlan node) {
     if (node instanceof StreamingRelationExec) return true;
     boolean reads = false;
     for (SparkPlan child : asJava(node.children())) reads |= readsStream(child);
     if (!reads) return false;
     if (!isSupported(node)) unsupportedNodes.add(node.nodeName());
-    if (node instanceof ShuffleExchangeExec) shuffleTasks += node.outputPartitioning().numPartitions();
+    if (node instanceof ShuffleExchangeExec)
+      shuffleTasks += node.outputPartitioning().numPartitions();
     return true;
   }
 

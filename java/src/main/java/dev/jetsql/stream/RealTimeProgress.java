@@ -19,8 +19,8 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Reports the progress of a real-time batch while it runs, with every heartbeat of its executors: ("flow", the rows
- * that the batch has read so far), as soon as all of its tasks run.
+ * Reports the progress of a real-time batch while it runs, with every heartbeat of its executors:
+ * ("flow", the rows that the batch has read so far), as soon as all of its tasks run.
  */
 public final class RealTimeProgress extends SparkListener {
   private static final String POOL = "spark.scheduler.pool";
@@ -37,7 +37,10 @@ public final class RealTimeProgress extends SparkListener {
   private volatile int tasks;
 
   private RealTimeProgress(
-      String pool, String run, EarlyBatchEndCoordinator coordinator, BiConsumer<String, String> engine) {
+      String pool,
+      String run,
+      EarlyBatchEndCoordinator coordinator,
+      BiConsumer<String, String> engine) {
     this.pool = pool;
     this.run = run;
     this.coordinator = coordinator;
@@ -67,10 +70,14 @@ public final class RealTimeProgress extends SparkListener {
   }
 
   /** End the running batch early, and every batch that begins later. */
-  public void endBatches() { coordinator.endBatches(run); }
+  public void endBatches() {
+    coordinator.endBatches(run);
+  }
 
   /** Return the number of tasks that a batch runs in parallel, or 0 before the first batch. */
-  public int tasks() { return tasks; }
+  public int tasks() {
+    return tasks;
+  }
 
   @Override
   public void onJobStart(SparkListenerJobStart event) {
@@ -80,7 +87,8 @@ public final class RealTimeProgress extends SparkListener {
     tasksByStage.clear();
     rowsByTask.clear();
     startedTasks.clear();
-    for (StageInfo stage : asJava(event.stageInfos())) tasksByStage.put(stage.stageId(), stage.numTasks());
+    for (StageInfo stage : asJava(event.stageInfos()))
+      tasksByStage.put(stage.stageId(), stage.numTasks());
     tasks = tasksByStage.values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -111,7 +119,8 @@ public final class RealTimeProgress extends SparkListener {
   private static long recordsRead(List<AccumulableInfo> metrics) {
     for (AccumulableInfo metric : metrics) {
       if (metric.name().isEmpty() || metric.update().isEmpty()) continue;
-      if (RECORDS_READ.equals(metric.name().get())) return ((Number) metric.update().get()).longValue();
+      if (RECORDS_READ.equals(metric.name().get()))
+        return ((Number) metric.update().get()).longValue();
     }
     return 0;
   }

@@ -14,8 +14,9 @@ import scala.PartialFunction;
 import scala.collection.immutable.Map$;
 
 /**
- * Limits on how much of its sources a streaming select reads in a batch, for sources that support a limit and tables
- * that do not set one. Without them the first batch would be everything there is, before any row of it is shown.
+ * Limits on how much of its sources a streaming select reads in a batch, for sources that support a
+ * limit and tables that do not set one. Without them the first batch would be everything there is,
+ * before any row of it is shown.
  */
 final class SourceRateLimits {
   private static final String FILE_BYTES = "16777216";
@@ -37,18 +38,36 @@ final class SourceRateLimits {
   }
 
   private static LogicalPlan limitedTopic(StreamingRelationV2 topic) {
-    var options = new CaseInsensitiveStringMap(kafkaOptions(topic.extraOptions().asCaseSensitiveMap()));
-    return topic.copy(topic.source(), topic.sourceName(), topic.table(), options, topic.output(), topic.catalog(),
-        topic.identifier(), topic.v1Relation(), topic.sourceIdentifyingName());
+    var options =
+        new CaseInsensitiveStringMap(kafkaOptions(topic.extraOptions().asCaseSensitiveMap()));
+    return topic.copy(
+        topic.source(),
+        topic.sourceName(),
+        topic.table(),
+        options,
+        topic.output(),
+        topic.catalog(),
+        topic.identifier(),
+        topic.v1Relation(),
+        topic.sourceIdentifyingName());
   }
 
   private static LogicalPlan limitedFiles(StreamingRelation relation) {
     var source = relation.dataSource();
     var options = Map$.MODULE$.from(asScala(fileOptions(asJava(source.options()))));
-    var limited = source.copy(source.sparkSession(), source.className(), source.paths(), source.userSpecifiedSchema(),
-        source.partitionColumns(), source.bucketSpec(), options, source.catalogTable(),
-        source.userSpecifiedStreamingSourceName());
-    return relation.copy(limited, relation.sourceName(), relation.output(), relation.sourceIdentifyingName());
+    var limited =
+        source.copy(
+            source.sparkSession(),
+            source.className(),
+            source.paths(),
+            source.userSpecifiedSchema(),
+            source.partitionColumns(),
+            source.bucketSpec(),
+            options,
+            source.catalogTable(),
+            source.userSpecifiedStreamingSourceName());
+    return relation.copy(
+        limited, relation.sourceName(), relation.output(), relation.sourceIdentifyingName());
   }
 
   /** Return the options of a Kafka source with a limit, unless they have one. */
@@ -58,7 +77,10 @@ final class SourceRateLimits {
     return limited;
   }
 
-  /** Return the options of a file source with a limit, unless they have one, and without an age limit, as in jobs. */
+  /**
+   * Return the options of a file source with a limit, unless they have one, and without an age
+   * limit, as in jobs.
+   */
   static Map<String, String> fileOptions(Map<String, String> options) {
     var limited = new HashMap<>(options);
     if (!has(options, "maxFilesPerTrigger") && !has(options, "maxBytesPerTrigger")) {

@@ -22,8 +22,9 @@ import org.apache.spark.storage.StorageLevel;
 import org.slf4j.LoggerFactory;
 
 /**
- * The cursor of one streaming select. The reader's thread calls `start`, `next` (or `nextPart`) until that returns
- * null, and `close` in any case. Spark jobs that this thread starts for the rows end with the cursor, too.
+ * The cursor of one streaming select. The reader's thread calls `start`, `next` (or `nextPart`)
+ * until that returns null, and `close` in any case. Spark jobs that this thread starts for the rows
+ * end with the cursor, too.
  */
 public final class StreamingCursor {
   private static final String POOL = "spark.scheduler.pool";
@@ -33,7 +34,9 @@ public final class StreamingCursor {
   private static final ScheduledThreadPoolExecutor CLOCK =
       new ScheduledThreadPoolExecutor(1, StreamingCursor::daemon);
 
-  static { CLOCK.setRemoveOnCancelPolicy(true); }
+  static {
+    CLOCK.setRemoveOnCancelPolicy(true);
+  }
 
   private final SparkSession session;
   private final StreamingSelectPlan select;
@@ -75,10 +78,14 @@ public final class StreamingCursor {
   }
 
   /** Return whether each batch is the whole result and replaces the one before. */
-  public boolean replaces() { return select.mode().equals(OutputMode.Complete()); }
+  public boolean replaces() {
+    return select.mode().equals(OutputMode.Complete());
+  }
 
   /** Return the number of rows to return; -1 without a limit. */
-  public long limit() { return select.limit(); }
+  public long limit() {
+    return select.limit();
+  }
 
   /** Start the query. */
   public void start() throws Exception {
@@ -99,10 +106,13 @@ public final class StreamingCursor {
     context.setLocalProperty(POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
     try {
-      return Dataset.ofRows(session, select.plan()).writeStream()
+      return Dataset.ofRows(session, select.plan())
+          .writeStream()
           .foreachBatch((VoidFunction2<org.apache.spark.sql.Dataset<Row>, Long>) this::handOut)
-          .option("checkpointLocation", checkpoint).outputMode(select.mode())
-          .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS)).start();
+          .option("checkpointLocation", checkpoint)
+          .outputMode(select.mode())
+          .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS))
+          .start();
     } finally {
       context.setLocalProperty(POOL, pool);
       context.setLocalProperty(EXECUTION, execution);
@@ -110,14 +120,20 @@ public final class StreamingCursor {
     }
   }
 
-  /** Return false when the cursor was closed while Spark started its query, which `close` could not end then. */
+  /**
+   * Return false when the cursor was closed while Spark started its query, which `close` could not
+   * end then.
+   */
   private synchronized boolean keepUnlessClosed(StreamingQuery started) {
     if (!closed) query = started;
     return !closed;
   }
 
-  /** Process a batch on the query's thread: it is done when the reader has asked for the next one. */
-  private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number) throws InterruptedException {
+  /**
+   * Process a batch on the query's thread: it is done when the reader has asked for the next one.
+   */
+  private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
+      throws InterruptedException {
     batch = (Dataset<Row>) rows;
     handedOut = false;
     batchProperties = (Properties) session.sparkContext().getLocalProperties().clone();
@@ -140,10 +156,12 @@ public final class StreamingCursor {
   }
 
   /**
-   * Return the next part of the rows, or null after the last: the alternative to `next` for a select that is not live.
+   * Return the next part of the rows, or null after the last: the alternative to `next` for a
+   * select that is not live.
    *
-   * A part is kept on disk until the next call. Appended rows are returned up to the limit. Of whole results, the first
-   * that reaches the limit is returned, or else the newest. Both end when the time is up.
+   * <p>A part is kept on disk until the next call. Appended rows are returned up to the limit. Of
+   * whole results, the first that reaches the limit is returned, or else the newest. Both end when
+   * the time is up.
    */
   public Dataset<Row> nextPart() throws Exception {
     replacePart(null);
@@ -157,7 +175,10 @@ public final class StreamingCursor {
     return part;
   }
 
-  /** Keep the rows of a batch as the current part, and return whether more rows are to be read after them. */
+  /**
+   * Keep the rows of a batch as the current part, and return whether more rows are to be read after
+   * them.
+   */
   private boolean keepPart(Dataset<Row> rows) {
     if (rows == null) return false;
     Dataset<Row> kept = withoutOrdering(rows);
@@ -170,18 +191,21 @@ public final class StreamingCursor {
   }
 
   /**
-   * Return the rows of a batch without Spark's knowledge of their ordering. For a batch that is sorted by a column of
-   * its source, `LogicalRDD.fromDataset` claims an ordering by a column that the batch does not have, and then Spark
-   * cannot persist it.
+   * Return the rows of a batch without Spark's knowledge of their ordering. For a batch that is
+   * sorted by a column of its source, `LogicalRDD.fromDataset` claims an ordering by a column that
+   * the batch does not have, and then Spark cannot persist it.
    */
   private static Dataset<Row> withoutOrdering(Dataset<Row> rows) {
-    return rows.sparkSession().internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
+    return rows.sparkSession()
+        .internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
   }
 
   private long count(Dataset<Row> kept) {
     long count = -1;
     enterQuery();
-    session.sparkContext().setJobGroup(id, "", true); // which `wake` cancels, also before the count has begun
+    session
+        .sparkContext()
+        .setJobGroup(id, "", true); // which `wake` cancels, also before the count has begun
     try {
       count = kept.count();
     } finally {
@@ -206,11 +230,13 @@ public final class StreamingCursor {
     session.sparkContext().cancelJobsWithTag(id);
   }
 
-  private synchronized boolean isExpired() { return expired; }
+  private synchronized boolean isExpired() {
+    return expired;
+  }
 
   /**
-   * Make the jobs that this thread starts part of the query until `leaveQuery`: with the query's settings, which its
-   * state requires, in its scheduler pool, and cancelled with it.
+   * Make the jobs that this thread starts part of the query until `leaveQuery`: with the query's
+   * settings, which its state requires, in its scheduler pool, and cancelled with it.
    */
   public void enterQuery() {
     readerProperties = session.sparkContext().getLocalProperties();
@@ -218,10 +244,14 @@ public final class StreamingCursor {
   }
 
   /** Restore what `enterQuery` has replaced. */
-  public void leaveQuery() { session.sparkContext().setLocalProperties(readerProperties); }
+  public void leaveQuery() {
+    session.sparkContext().setLocalProperties(readerProperties);
+  }
 
   /** Return the number of the newest batch, from 0. */
-  public synchronized long batchId() { return batchId; }
+  public synchronized long batchId() {
+    return batchId;
+  }
 
   /** Make `next` return null from now on, and stop counting rows. Callable from any thread. */
   public void wake() {
@@ -257,7 +287,10 @@ public final class StreamingCursor {
       if (started != null) KafkaQueryStop.stop(started);
     } catch (TimeoutException slow) {
       LoggerFactory.getLogger(StreamingCursor.class)
-          .warn("A streaming select did not end in time; its work continues until Spark interrupts it", slow);
+          .warn(
+              "A streaming select did not end in time; its work continues until Spark interrupts"
+                  + " it",
+              slow);
     } finally {
       Queries.release(session);
       StreamingSelects.delete(session, checkpoint);

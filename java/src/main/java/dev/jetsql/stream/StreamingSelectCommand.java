@@ -14,7 +14,10 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.collection.immutable.Seq;
 
-/** A streaming select with a limit as a command of Spark, which holds its rows until the client has fetched them. */
+/**
+ * A streaming select with a limit as a command of Spark, which holds its rows until the client has
+ * fetched them.
+ */
 public final class StreamingSelectCommand extends LeafCommand {
   private static final long serialVersionUID = 1L;
   private static final long MAX_ROWS = 100000;
@@ -27,7 +30,9 @@ public final class StreamingSelectCommand extends LeafCommand {
   }
 
   @Override
-  public Seq<Attribute> output() { return plan.output(); }
+  public Seq<Attribute> output() {
+    return plan.output();
+  }
 
   @Override
   public Seq<Row> run(org.apache.spark.sql.SparkSession session) {
@@ -45,7 +50,8 @@ public final class StreamingSelectCommand extends LeafCommand {
     List<Row> rows = new ArrayList<>();
     try {
       cursor.start();
-      for (var part = cursor.nextPart(); part != null; part = cursor.nextPart()) rows.addAll(part.collectAsList());
+      for (var part = cursor.nextPart(); part != null; part = cursor.nextPart())
+        rows.addAll(part.collectAsList());
     } finally {
       cursor.close();
     }
@@ -53,9 +59,14 @@ public final class StreamingSelectCommand extends LeafCommand {
   }
 
   private static JetSqlException tooLarge(long limit) {
-    return JetSqlException.of("STREAM_LIMIT_TOO_HIGH", "54000",
-        "LIMIT is " + limit + ", and the engine holds the rows of a stream in memory for clients of JDBC: at most "
-            + MAX_ROWS + ". Lower it, use another door, or write CREATE JOB name AS INSERT INTO ... and read"
+    return JetSqlException.of(
+        "STREAM_LIMIT_TOO_HIGH",
+        "54000",
+        "LIMIT is "
+            + limit
+            + ", and the engine holds the rows of a stream in memory for clients of JDBC: at most "
+            + MAX_ROWS
+            + ". Lower it, use another door, or write CREATE JOB name AS INSERT INTO ... and read"
             + " the job's table.");
   }
 }

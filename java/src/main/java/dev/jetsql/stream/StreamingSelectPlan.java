@@ -16,13 +16,13 @@ import org.apache.spark.sql.streaming.OutputMode;
 /**
  * The query that a streaming select runs.
  *
- * A query without an aggregate appends rows as they arrive. One with an aggregate returns its whole result with each
- * batch (complete mode), also with a watermark, where appending would return nothing before a window closes; ORDER BY
- * therefore works there. Where Spark refuses complete mode (an aggregate below a join of streams, several aggregates
- * with watermarks), the query appends.
+ * <p>A query without an aggregate appends rows as they arrive. One with an aggregate returns its
+ * whole result with each batch (complete mode), also with a watermark, where appending would return
+ * nothing before a window closes; ORDER BY therefore works there. Where Spark refuses complete mode
+ * (an aggregate below a join of streams, several aggregates with watermarks), the query appends.
  *
- * @param plan the analyzed plan, without the limit when the rows are appended: the reader counts them, which spares
- *     Spark a state for it
+ * @param plan the analyzed plan, without the limit when the rows are appended: the reader counts
+ *     them, which spares Spark a state for it
  * @param mode append or complete
  * @param limit the number of rows to return; -1 without a limit
  */
@@ -30,8 +30,8 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
   static final long UNLIMITED = -1L;
 
   /**
-   * Derive the query from an analyzed statement. Raises Spark's error for a query that it cannot run over a stream, and
-   * STREAM_WITHOUT_LIMIT for one without a limit that is not live.
+   * Derive the query from an analyzed statement. Raises Spark's error for a query that it cannot
+   * run over a stream, and STREAM_WITHOUT_LIMIT for one without a limit that is not live.
    */
   static StreamingSelectPlan of(LogicalPlan analyzed, boolean live) {
     Expression limit = limit(analyzed);
@@ -45,15 +45,19 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
   }
 
   private static JetSqlException withoutEnd() {
-    return JetSqlException.of("STREAM_WITHOUT_LIMIT", "0A000",
-        "A SELECT over a stream has no end. Add LIMIT n to see its next n rows, look at it in the shell (jetsql), or"
-            + " write CREATE JOB name AS INSERT INTO ... in front of it.");
+    return JetSqlException.of(
+        "STREAM_WITHOUT_LIMIT",
+        "0A000",
+        "A SELECT over a stream has no end. Add LIMIT n to see its next n rows, look at it in the"
+            + " shell (jetsql), or write CREATE JOB name AS INSERT INTO ... in front of it.");
   }
 
   /** Return the limit at the top of a plan, or null. */
   private static Expression limit(LogicalPlan plan) {
     if (plan instanceof WithCTE with) return limit(with.plan());
-    return plan instanceof GlobalLimit limit && limit.child() instanceof LocalLimit ? limit.limitExpr() : null;
+    return plan instanceof GlobalLimit limit && limit.child() instanceof LocalLimit
+        ? limit.limitExpr()
+        : null;
   }
 
   private static LogicalPlan withoutLimit(LogicalPlan plan) {
@@ -62,8 +66,9 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
   }
 
   private static OutputMode mode(LogicalPlan plan) {
-    boolean complete = plan.exists(StreamingSelectPlan::aggregatesStream)
-        && (allows(plan, OutputMode.Complete()) || !allows(plan, OutputMode.Append()));
+    boolean complete =
+        plan.exists(StreamingSelectPlan::aggregatesStream)
+            && (allows(plan, OutputMode.Complete()) || !allows(plan, OutputMode.Append()));
     return complete ? OutputMode.Complete() : OutputMode.Append();
   }
 
@@ -75,7 +80,9 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
     try {
       UnsupportedOperationChecker.checkForStreaming(plan, mode);
       return true;
-    } catch (Exception e) { // a Scala method declares no checked exception, so javac refuses the narrower type
+    } catch (
+        Exception
+            e) { // a Scala method declares no checked exception, so javac refuses the narrower type
       if (e instanceof AnalysisException) return false;
       throw Exceptions.raise(e);
     }

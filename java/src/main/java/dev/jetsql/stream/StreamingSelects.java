@@ -14,10 +14,10 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.slf4j.LoggerFactory;
 
 /**
- * Streaming selects: SELECT statements over a stream whose rows a client reads while they arrive. Each is a streaming
- * query that hands its batches, one after the other, to the thread that reads its {@link StreamingCursor}. Spark plans
- * the next batch when the reader has processed the one before, so a slow reader delays the query and nothing is
- * buffered.
+ * Streaming selects: SELECT statements over a stream whose rows a client reads while they arrive.
+ * Each is a streaming query that hands its batches, one after the other, to the thread that reads
+ * its {@link StreamingCursor}. Spark plans the next batch when the reader has processed the one
+ * before, so a slow reader delays the query and nothing is buffered.
  */
 public final class StreamingSelects {
   private static final Set<StreamingCursor> OPEN = ConcurrentHashMap.newKeySet();
@@ -49,13 +49,16 @@ public final class StreamingSelects {
 
   private static Map<String, String> parse(String confs) throws JsonProcessingException {
     Map<String, String> parsed = new HashMap<>();
-    Json.MAPPER.readTree(confs).properties().forEach(conf -> parsed.put(conf.getKey(), conf.getValue().asText()));
+    Json.MAPPER
+        .readTree(confs)
+        .properties()
+        .forEach(conf -> parsed.put(conf.getKey(), conf.getValue().asText()));
     return parsed;
   }
 
   /**
-   * Create a cursor for the rows of a statement. Raises Spark's error for a query that it cannot run over a stream, and
-   * STREAM_WITHOUT_LIMIT for one without a limit that is not live.
+   * Create a cursor for the rows of a statement. Raises Spark's error for a query that it cannot
+   * run over a stream, and STREAM_WITHOUT_LIMIT for one without a limit that is not live.
    *
    * @param live whether it may run without an end
    */
@@ -65,8 +68,11 @@ public final class StreamingSelects {
     Settings current = settings;
     SparkSession session = rows.sparkSession().cloneSession();
     current.confs().forEach(session.conf()::set);
-    var limited = new StreamingSelectPlan(SourceRateLimits.apply(select.plan()), select.mode(), select.limit());
-    return new StreamingCursor(session, limited, current.folder(), live ? -1L : current.limitedMillis());
+    var limited =
+        new StreamingSelectPlan(
+            SourceRateLimits.apply(select.plan()), select.mode(), select.limit());
+    return new StreamingCursor(
+        session, limited, current.folder(), live ? -1L : current.limitedMillis());
   }
 
   /** Close all cursors; their readers receive the error that the engine was closed. */
@@ -75,16 +81,21 @@ public final class StreamingSelects {
       try {
         cursor.close();
       } catch (Exception error) { // the other cursors and the jobs must be ended all the same
-        LoggerFactory.getLogger(StreamingSelects.class).warn("Cannot close a streaming select", error);
+        LoggerFactory.getLogger(StreamingSelects.class)
+            .warn("Cannot close a streaming select", error);
       }
     }
   }
 
   /** Register a cursor that starts, for `closeAll`. */
-  static void opened(StreamingCursor cursor) { OPEN.add(cursor); }
+  static void opened(StreamingCursor cursor) {
+    OPEN.add(cursor);
+  }
 
   /** Unregister a cursor, and return whether it was registered. */
-  static boolean closed(StreamingCursor cursor) { return OPEN.remove(cursor); }
+  static boolean closed(StreamingCursor cursor) {
+    return OPEN.remove(cursor);
+  }
 
   /** Delete a folder of checkpoints. */
   static void delete(SparkSession session, String folder) throws IOException {

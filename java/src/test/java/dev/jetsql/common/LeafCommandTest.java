@@ -10,10 +10,14 @@ import scala.collection.immutable.Seq;
 
 class LeafCommandTest {
   private static final class Secretive extends LeafCommand {
-    Secretive() { super("CREATE TABLE t OPTIONS (password 'p4ssw0rd')"); }
+    Secretive() {
+      super("CREATE TABLE t OPTIONS (password 'p4ssw0rd')");
+    }
 
     @Override
-    public Seq<Row> run(SparkSession session) { return Sequences.of(); }
+    public Seq<Row> run(SparkSession session) {
+      return Sequences.of();
+    }
   }
 
   @Test

@@ -8,16 +8,27 @@ import org.junit.jupiter.api.Test;
 import scala.Option;
 
 class OptionPlacesTest {
-  private static final String INSERT = "INSERT INTO topic\n  WITH ('topic' = \"news\", keep true)\nSELECT 1";
+  private static final String INSERT =
+      "INSERT INTO topic\n  WITH ('topic' = \"news\", keep true)\nSELECT 1";
 
   /** Return the place of a text in a statement, with the line of its first line only. */
   private static Origin origin(String text, int start) {
     return Origin.apply(
-        Option.apply(1), Option.apply(start), Option.apply(start), Option.apply(start + 1), Option.apply(text),
-        Option.empty(), Option.empty(), Option.empty(), Option.empty(), Option.empty());
+        Option.apply(1),
+        Option.apply(start),
+        Option.apply(start),
+        Option.apply(start + 1),
+        Option.apply(text),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty());
   }
 
-  private static String lineAndColumn(Origin origin) { return origin.line().get() + ":" + origin.startPosition().get(); }
+  private static String lineAndColumn(Origin origin) {
+    return origin.line().get() + ":" + origin.startPosition().get();
+  }
 
   @Test
   void aNameIsFoundAfterTheTable() {

@@ -14,7 +14,9 @@ import org.junit.jupiter.api.Timeout;
 class PythonCallsTest {
   @Test
   void aCallReturnsWhatPythonReturns() {
-    assertEquals("session text", PythonCalls.ask((session, text) -> session + " " + text, "session", "text"));
+    assertEquals(
+        "session text",
+        PythonCalls.ask((session, text) -> session + " " + text, "session", "text"));
   }
 
   @Test

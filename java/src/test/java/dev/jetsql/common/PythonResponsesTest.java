@@ -17,11 +17,18 @@ import scala.jdk.javaapi.CollectionConverters;
 class PythonResponsesTest {
   @Test
   void rowsHaveTheTypesOfTheirColumns() {
-    var columns = StructType.fromDDL("n BIGINT, i INT, d DOUBLE, b BOOLEAN, s STRING, a ARRAY<INT>, m MAP<STRING, BIGINT>");
-    var response = PythonResponses.of("{\"rows\": [[1, 2, 0.5, true, \"text\", [1, 2], {\"k\": 3}], [null, 0, 1, false, \"\", [], {}]]}");
+    var columns =
+        StructType.fromDDL(
+            "n BIGINT, i INT, d DOUBLE, b BOOLEAN, s STRING, a ARRAY<INT>, m MAP<STRING, BIGINT>");
+    var response =
+        PythonResponses.of(
+            "{\"rows\": [[1, 2, 0.5, true, \"text\", [1, 2], {\"k\": 3}], [null, 0, 1, false, \"\","
+                + " [], {}]]}");
     var rows = CollectionConverters.asJava(PythonResponses.rows(response, columns));
     assertEquals(2, rows.size());
-    assertEquals(List.of(1L, 2, 0.5, true, "text"), CollectionConverters.asJava(rows.get(0).toSeq()).subList(0, 5));
+    assertEquals(
+        List.of(1L, 2, 0.5, true, "text"),
+        CollectionConverters.asJava(rows.get(0).toSeq()).subList(0, 5));
     assertEquals(List.of(1, 2), rows.get(0).getList(5));
     assertEquals(Map.of("k", 3L), rows.get(0).getJavaMap(6));
     assertNull(rows.get(1).get(0));
@@ -49,7 +56,9 @@ class PythonResponsesTest {
 
   @Test
   void anErrorKeepsItsConditionAndPlace() {
-    var error = "{\"error\": {\"message\": \"no\", \"condition\": \"JETSQL.X\", \"sqlstate\": \"42000\", \"line\": 2, \"position\": null}}";
+    var error =
+        "{\"error\": {\"message\": \"no\", \"condition\": \"JETSQL.X\", \"sqlstate\": \"42000\","
+            + " \"line\": 2, \"position\": null}}";
     var thrown = assertThrows(JetSqlException.class, () -> PythonResponses.of(error));
     assertEquals("JETSQL.X", thrown.getCondition());
     assertEquals("42000", thrown.getSqlState());

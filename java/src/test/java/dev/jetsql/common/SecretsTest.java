@@ -49,7 +49,9 @@ class SecretsTest {
   }
 
   @Test
-  void aMessageMayBeMissing() { assertNull(Secrets.redact(null)); }
+  void aMessageMayBeMissing() {
+    assertNull(Secrets.redact(null));
+  }
 
   @Test
   void aFileIsReadWithoutItsLastLineBreak(@TempDir Path folder) throws IOException {
@@ -67,7 +69,14 @@ class SecretsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"secret:", "secret:env", "secret:env:", "secret:vault:x", "secret:file:/no/such/file"})
+  @ValueSource(
+      strings = {
+        "secret:",
+        "secret:env",
+        "secret:env:",
+        "secret:vault:x",
+        "secret:file:/no/such/file"
+      })
   void whatNamesNoSecretIsRefused(String reference) {
     var refused = assertThrows(JetSqlException.class, () -> Secrets.reveal(reference));
     assertEquals("JETSQL.SECRET_NOT_READABLE", refused.getCondition());

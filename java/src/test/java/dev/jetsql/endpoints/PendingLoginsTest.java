@@ -26,7 +26,9 @@ class PendingLoginsTest {
   private final List<Socket> clients = new ArrayList<>();
 
   @BeforeEach
-  void listen() throws IOException { server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress()); }
+  void listen() throws IOException {
+    server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+  }
 
   @AfterEach
   void closeSockets() throws IOException {
@@ -39,7 +41,9 @@ class PendingLoginsTest {
     return new TSocket(server.accept());
   }
 
-  private static boolean isOpen(TSocket socket) { return !socket.getSocket().isClosed(); }
+  private static boolean isOpen(TSocket socket) {
+    return !socket.getSocket().isClosed();
+  }
 
   @Test
   void closesTheOldestWhenThereAreTooMany() throws Exception {
@@ -75,13 +79,15 @@ class PendingLoginsTest {
     var pending = new PendingLogins(2, 50);
     TSocket socket = connection();
     pending.add(socket);
-    assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
-      try {
-        assertEquals(-1, socket.getSocket().getInputStream().read());
-      } catch (SocketException closed) {
-        // which of the two depends on whether the thread reads already
-      }
-    });
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          try {
+            assertEquals(-1, socket.getSocket().getInputStream().read());
+          } catch (SocketException closed) {
+            // which of the two depends on whether the thread reads already
+          }
+        });
     assertFalse(pending.remove(socket));
     pending.stop();
   }
@@ -94,9 +100,11 @@ class PendingLoginsTest {
     pending.add(loggedIn);
     assertTrue(pending.remove(loggedIn));
     pending.add(waiting);
-    assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
-      while (isOpen(waiting)) Thread.sleep(10);
-    });
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          while (isOpen(waiting)) Thread.sleep(10);
+        });
     assertTrue(isOpen(loggedIn));
     pending.stop();
   }

@@ -21,7 +21,9 @@ class TokenFilterTest {
   private final List<Object> outcome = new ArrayList<>();
 
   @BeforeEach
-  void expect() { filter.expect("tok:en"); }
+  void expect() {
+    filter.expect("tok:en");
+  }
 
   private static <T> T proxy(Class<T> type, InvocationHandler handler) {
     return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
@@ -30,10 +32,13 @@ class TokenFilterTest {
   /** Return ["admitted"], or the status of the refusal. */
   private List<Object> send(String authorization) throws Exception {
     var request = proxy(HttpServletRequest.class, (proxy, method, arguments) -> authorization);
-    var response = proxy(HttpServletResponse.class, (proxy, method, arguments) -> {
-      if (method.getName().equals("sendError")) outcome.add(arguments[0]);
-      return null;
-    });
+    var response =
+        proxy(
+            HttpServletResponse.class,
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("sendError")) outcome.add(arguments[0]);
+              return null;
+            });
     filter.doFilter(request, response, (admitted, unused) -> outcome.add("admitted"));
     return outcome;
   }
@@ -55,7 +60,17 @@ class TokenFilterTest {
 
   @ParameterizedTest
   @NullSource
-  @ValueSource(strings = {"", " ", "Bearer", "Bearer other", "Digest tok:en", "tok:en", "Basic tok:en", "Basic !"})
+  @ValueSource(
+      strings = {
+        "",
+        " ",
+        "Bearer",
+        "Bearer other",
+        "Digest tok:en",
+        "tok:en",
+        "Basic tok:en",
+        "Basic !"
+      })
   void refusesEverythingElse(String authorization) throws Exception {
     assertEquals(List.of(401), send(authorization));
   }

@@ -35,7 +35,9 @@ class FilesTest {
     assertTrue(files.write(at("numbers/deep/13"), "thirteen"));
   }
 
-  private String at(String name) { return folder.resolve(name).toUri().toString(); }
+  private String at(String name) {
+    return folder.resolve(name).toUri().toString();
+  }
 
   private static List<String> parsed(String json) throws IOException {
     List<String> names = new ArrayList<>();
@@ -58,7 +60,9 @@ class FilesTest {
 
   @Test
   void listsTheFilesBelowAFolder() throws IOException {
-    assertEquals(List.of("12", "7", "deep/13"), parsed(files.filesBelow(at("numbers"))).stream().sorted().toList());
+    assertEquals(
+        List.of("12", "7", "deep/13"),
+        parsed(files.filesBelow(at("numbers"))).stream().sorted().toList());
     assertThrows(FileNotFoundException.class, () -> files.filesBelow(at("missing")));
   }
 
@@ -82,7 +86,8 @@ class FilesTest {
   void copiesAndReplacesFiles() throws IOException {
     files.write(at("copy/7"), "another text");
     assertEquals(13, files.copy(at("numbers"), at("copy"), "[\"7\", \"deep/13\"]"));
-    assertEquals(List.of("7", "deep/13"), parsed(files.filesBelow(at("copy"))).stream().sorted().toList());
+    assertEquals(
+        List.of("7", "deep/13"), parsed(files.filesBelow(at("copy"))).stream().sorted().toList());
     assertEquals("seven", files.read(at("copy/7")));
   }
 

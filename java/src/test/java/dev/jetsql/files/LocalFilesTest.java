@@ -21,12 +21,18 @@ class LocalFilesTest {
   @TempDir private Path folder;
 
   @BeforeEach
-  void open() throws IOException { fileSystem.initialize(URI.create("file:///"), new Configuration()); }
+  void open() throws IOException {
+    fileSystem.initialize(URI.create("file:///"), new Configuration());
+  }
 
   @AfterEach
-  void close() throws IOException { fileSystem.close(); }
+  void close() throws IOException {
+    fileSystem.close();
+  }
 
-  private static org.apache.hadoop.fs.Path hadoop(Path path) { return new org.apache.hadoop.fs.Path(path.toUri()); }
+  private static org.apache.hadoop.fs.Path hadoop(Path path) {
+    return new org.apache.hadoop.fs.Path(path.toUri());
+  }
 
   @ParameterizedTest
   @ValueSource(strings = {"rw-------", "rwxr-x--x", "r--r--r--"})

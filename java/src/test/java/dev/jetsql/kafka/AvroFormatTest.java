@@ -10,9 +10,12 @@ import org.junit.jupiter.api.Test;
 class AvroFormatTest {
   @Test
   void readsTheFieldsOfARecord() {
-    String schema = """
-        {"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}, {"name": "s", "type": "string"}]}""";
-    StructType fields = new StructType().add("id", DataTypes.LongType, false).add("s", DataTypes.StringType, false);
+    String schema =
+        """
+        {"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}, {"name": "s", "type": "string"}]}\
+        """;
+    StructType fields =
+        new StructType().add("id", DataTypes.LongType, false).add("s", DataTypes.StringType, false);
     assertEquals(fields, AvroFormat.fields(schema));
   }
 

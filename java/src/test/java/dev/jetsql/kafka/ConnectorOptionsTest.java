@@ -8,14 +8,32 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ConnectorOptionsTest {
   @ParameterizedTest
-  @ValueSource(strings = {"topic", "Path", "on.error", "watermark", "key.format", "value.format", "json.mode",
-      "AVRO.schema", "delivery.headers", "serialization.format"})
+  @ValueSource(
+      strings = {
+        "topic",
+        "Path",
+        "on.error",
+        "watermark",
+        "key.format",
+        "value.format",
+        "json.mode",
+        "AVRO.schema",
+        "delivery.headers",
+        "serialization.format"
+      })
   void keepsJetSqlsOwnOptions(String name) {
     assertTrue(ConnectorOptions.isJetSqls(name));
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"subscribe", "startingOffsets", "kafka.bootstrap.servers", "includeHeaders", "topics"})
+  @ValueSource(
+      strings = {
+        "subscribe",
+        "startingOffsets",
+        "kafka.bootstrap.servers",
+        "includeHeaders",
+        "topics"
+      })
   void passesAllOthersToTheConnector(String name) {
     assertFalse(ConnectorOptions.isJetSqls(name));
   }

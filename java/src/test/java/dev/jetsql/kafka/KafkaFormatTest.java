@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 
 class KafkaFormatTest {
   private static final DataType NUMBERS = DataTypes.createArrayType(DataTypes.LongType);
-  private static final DataType BY_NUMBER = DataTypes.createMapType(DataTypes.LongType, DataTypes.StringType);
+  private static final DataType BY_NUMBER =
+      DataTypes.createMapType(DataTypes.LongType, DataTypes.StringType);
   private static final DataType BY_NAME = DataTypes.createMapType(DataTypes.StringType, NUMBERS);
 
   @Test
@@ -35,7 +36,8 @@ class KafkaFormatTest {
   @Test
   void csvCarriesNoBytes() {
     assertNull(KafkaFormat.whyUnsupported("csv", DataTypes.DateType));
-    assertEquals("can't be written as csv", KafkaFormat.whyUnsupported("csv", DataTypes.BinaryType));
+    assertEquals(
+        "can't be written as csv", KafkaFormat.whyUnsupported("csv", DataTypes.BinaryType));
   }
 
   @Test
@@ -43,7 +45,10 @@ class KafkaFormatTest {
     String why = "has a MAP whose keys are no STRING, as JSON wants them";
     assertNull(KafkaFormat.whyUnsupported("json", BY_NAME));
     assertEquals(why, KafkaFormat.whyUnsupported("json", BY_NUMBER));
-    StructType nested = new StructType().add("a", DataTypes.LongType).add("b", DataTypes.createArrayType(BY_NUMBER));
+    StructType nested =
+        new StructType()
+            .add("a", DataTypes.LongType)
+            .add("b", DataTypes.createArrayType(BY_NUMBER));
     assertEquals(why, KafkaFormat.whyUnsupported("Json", nested));
     assertNull(KafkaFormat.whyUnsupported("avro", nested));
   }
@@ -57,14 +62,16 @@ class KafkaFormatTest {
 
   @Test
   void encodesRawTextAsItsBytes() {
-    KafkaFormat raw = new KafkaFormat("raw", new StructType().add("a", DataTypes.LongType), Map.of());
+    KafkaFormat raw =
+        new KafkaFormat("raw", new StructType().add("a", DataTypes.LongType), Map.of());
     Column expected = col("a").cast(DataTypes.StringType).cast(DataTypes.BinaryType);
     assertEquals(expected, raw.encode(new Column[] {col("a")}));
   }
 
   @Test
   void passesBytesThroughRaw() {
-    KafkaFormat raw = new KafkaFormat("raw", new StructType().add("a", DataTypes.BinaryType), Map.of());
+    KafkaFormat raw =
+        new KafkaFormat("raw", new StructType().add("a", DataTypes.BinaryType), Map.of());
     assertEquals(col("a"), raw.encode(new Column[] {col("a")}));
   }
 }

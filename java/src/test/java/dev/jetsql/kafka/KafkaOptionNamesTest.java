@@ -11,14 +11,30 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class KafkaOptionNamesTest {
   @ParameterizedTest
-  @ValueSource(strings = {"topic", "startingoffsets", "kafka.bootstrap.servers", "kafka.fetch.min.bytes",
-      "json.timestampformat", "csv.sep", "avro.schema.id"})
+  @ValueSource(
+      strings = {
+        "topic",
+        "startingoffsets",
+        "kafka.bootstrap.servers",
+        "kafka.fetch.min.bytes",
+        "json.timestampformat",
+        "csv.sep",
+        "avro.schema.id"
+      })
   void knowsOptionsOfJetSqlTheConnectorClientsAndFormats(String key) {
     assertTrue(KafkaOptionNames.isKnown(key));
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"topics", "kafka.", "kafka.bootstrap.server", "kafka.ack", "bootstrap.servers", "json.nothing"})
+  @ValueSource(
+      strings = {
+        "topics",
+        "kafka.",
+        "kafka.bootstrap.server",
+        "kafka.ack",
+        "bootstrap.servers",
+        "json.nothing"
+      })
   void refusesUnknownNamesAndTypingErrors(String key) {
     assertFalse(KafkaOptionNames.isKnown(key));
   }

@@ -12,7 +12,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ParametersTest {
-  private static Literal literal(String json) { return Parameters.literal(Json.read(json), "Europe/Berlin"); }
+  private static Literal literal(String json) {
+    return Parameters.literal(Json.read(json), "Europe/Berlin");
+  }
 
   @ParameterizedTest
   @CsvSource({
@@ -35,7 +37,8 @@ class ParametersTest {
 
   @Test
   void bytesComeInBase64AndNullIsOfItsType() {
-    assertArrayEquals(new byte[] {1, 2}, (byte[]) literal("{\"type\": \"BINARY\", \"value\": \"AQI=\"}").value());
+    assertArrayEquals(
+        new byte[] {1, 2}, (byte[]) literal("{\"type\": \"BINARY\", \"value\": \"AQI=\"}").value());
     var missing = literal("{\"type\": \"DOUBLE\", \"value\": null}");
     assertNull(missing.value());
     assertEquals("double", missing.dataType().simpleString());

@@ -18,5 +18,7 @@ class StatementFilterTest {
     "SELECT 'SHOW', false",
     "'', false",
   })
-  void onlyTheBeginningIsLookedAt(String text, boolean matches) { assertEquals(matches, filter.matches(text)); }
+  void onlyTheBeginningIsLookedAt(String text, boolean matches) {
+    assertEquals(matches, filter.matches(text));
+  }
 }

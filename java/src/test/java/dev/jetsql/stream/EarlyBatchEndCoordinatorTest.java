@@ -13,14 +13,20 @@ import org.junit.jupiter.api.Test;
 class EarlyBatchEndCoordinatorTest {
   private final EarlyBatchEndCoordinator coordinator = new EarlyBatchEndCoordinator(null);
   private final List<Object> replies = new ArrayList<>();
-  private final RpcCallContext request = (RpcCallContext) Proxy.newProxyInstance(getClass().getClassLoader(),
-      new Class<?>[] {RpcCallContext.class}, (proxy, method, arguments) -> {
-        assertEquals("reply", method.getName());
-        replies.add(arguments[0]);
-        return null;
-      });
+  private final RpcCallContext request =
+      (RpcCallContext)
+          Proxy.newProxyInstance(
+              getClass().getClassLoader(),
+              new Class<?>[] {RpcCallContext.class},
+              (proxy, method, arguments) -> {
+                assertEquals("reply", method.getName());
+                replies.add(arguments[0]);
+                return null;
+              });
 
-  private void send(String run) { coordinator.receiveAndReply(request).apply(run); }
+  private void send(String run) {
+    coordinator.receiveAndReply(request).apply(run);
+  }
 
   @Test
   void repliesToAllExecutorsWhenTheBatchIsToEnd() {

@@ -30,7 +30,8 @@ class EarlyEndingReaderTest {
       new OffsetOutOfRangeException(Map.of(new TopicPartition("topic", 0), 5L));
 
   private final AtomicBoolean endsEarly = new AtomicBoolean();
-  private final Deque<Object> results = new ArrayDeque<>(); // of the connector: a record, or an error
+  private final Deque<Object> results =
+      new ArrayDeque<>(); // of the connector: a record, or an error
   private final List<Long> waits = new ArrayList<>();
   private final List<Long> startOffsets = new ArrayList<>();
   private int closed;
@@ -58,16 +59,24 @@ class EarlyEndingReaderTest {
     }
 
     @Override
-    public PartitionOffset getOffset() { return null; }
+    public PartitionOffset getOffset() {
+      return null;
+    }
 
     @Override
-    public boolean next() { return false; }
+    public boolean next() {
+      return false;
+    }
 
     @Override
-    public InternalRow get() { return null; }
+    public InternalRow get() {
+      return null;
+    }
 
     @Override
-    public void close() { closed++; }
+    public void close() {
+      closed++;
+    }
   }
 
   private EarlyEndingReader reader(boolean failOnDataLoss) {

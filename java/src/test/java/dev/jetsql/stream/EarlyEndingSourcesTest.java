@@ -10,7 +10,9 @@ import org.junit.jupiter.api.Test;
 class EarlyEndingSourcesTest {
   @Test
   void restoresLongFetchesOfATableWithShortOnes() {
-    var options = new CaseInsensitiveStringMap(Map.of("jetsql.short.wait", "true", "kafka.fetch.max.wait.ms", "5"));
+    var options =
+        new CaseInsensitiveStringMap(
+            Map.of("jetsql.short.wait", "true", "kafka.fetch.max.wait.ms", "5"));
     assertEquals("500", EarlyEndingSources.withLongFetches(options).get("kafka.fetch.max.wait.ms"));
   }
 

@@ -17,9 +17,12 @@ class QueryListenerTest {
   private static final Instant AFTER = Instant.now().plusSeconds(60);
 
   private final List<String> events = new ArrayList<>();
-  private final QueryListener listener = new QueryListener((kind, detail) -> events.add(kind + " " + detail));
+  private final QueryListener listener =
+      new QueryListener((kind, detail) -> events.add(kind + " " + detail));
 
-  private void idle(Instant time) { listener.onQueryIdle(new QueryIdleEvent(ID, ID, time.toString())); }
+  private void idle(Instant time) {
+    listener.onQueryIdle(new QueryIdleEvent(ID, ID, time.toString()));
+  }
 
   @Test
   void reportsAnIdleQueryOnce() {
@@ -35,7 +38,8 @@ class QueryListenerTest {
     idle(BEFORE.plusSeconds(1));
     idle(AFTER);
     idle(AFTER.plusSeconds(1));
-    assertEquals(List.of("idle " + BEFORE, "idle " + BEFORE.plusSeconds(1), "idle " + AFTER), events);
+    assertEquals(
+        List.of("idle " + BEFORE, "idle " + BEFORE.plusSeconds(1), "idle " + AFTER), events);
   }
 
   @Test

@@ -10,7 +10,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SourceRateLimitsTest {
   @Test
   void limitsATopicWithoutLimit() {
-    assertEquals(Map.of("topic", "t", "maxOffsetsPerTrigger", "50000"),
+    assertEquals(
+        Map.of("topic", "t", "maxOffsetsPerTrigger", "50000"),
         SourceRateLimits.kafkaOptions(Map.of("topic", "t")));
   }
 
@@ -22,19 +23,23 @@ class SourceRateLimitsTest {
 
   @Test
   void limitsTheBytesOfFilesAndAcceptsOldOnes() {
-    assertEquals(Map.of("path", "/p", "maxBytesPerTrigger", "16777216", "maxFileAge", "3650000d"),
+    assertEquals(
+        Map.of("path", "/p", "maxBytesPerTrigger", "16777216", "maxFileAge", "3650000d"),
         SourceRateLimits.fileOptions(Map.of("path", "/p")));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"maxFilesPerTrigger", "maxfilespertrigger", "maxBytesPerTrigger"})
   void keepsTheLimitOfFiles(String option) {
-    assertEquals(Map.of(option, "7", "maxFileAge", "3650000d"), SourceRateLimits.fileOptions(Map.of(option, "7")));
+    assertEquals(
+        Map.of(option, "7", "maxFileAge", "3650000d"),
+        SourceRateLimits.fileOptions(Map.of(option, "7")));
   }
 
   @Test
   void keepsTheAgeOfFiles() {
-    assertEquals(Map.of("maxfileage", "1d", "maxBytesPerTrigger", "16777216"),
+    assertEquals(
+        Map.of("maxfileage", "1d", "maxBytesPerTrigger", "16777216"),
         SourceRateLimits.fileOptions(Map.of("maxfileage", "1d")));
   }
 }

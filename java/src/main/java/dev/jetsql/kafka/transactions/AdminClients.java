@@ -5,11 +5,15 @@ import java.util.Map;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 
-/** Make admin clients from the settings of a producer, which names more than an admin client knows. */
+/**
+ * Make admin clients from the settings of a producer, which names more than an admin client knows.
+ */
 final class AdminClients {
   private AdminClients() {}
 
-  static AdminClient create(Map<String, Object> producerConf) { return AdminClient.create(adminConf(producerConf)); }
+  static AdminClient create(Map<String, Object> producerConf) {
+    return AdminClient.create(adminConf(producerConf));
+  }
 
   /** Return a client whose requests fail after this time. */
   static AdminClient create(Map<String, Object> producerConf, long timeoutMillis) {

@@ -8,8 +8,12 @@ final class IdleProducerCloser implements VoidFunction<Iterator<Integer>> {
   private static final long serialVersionUID = 1L;
   private final String idPrefix;
 
-  IdleProducerCloser(String idPrefix) { this.idPrefix = idPrefix; }
+  IdleProducerCloser(String idPrefix) {
+    this.idPrefix = idPrefix;
+  }
 
   @Override
-  public void call(Iterator<Integer> rows) { ProducerPool.close(idPrefix); }
+  public void call(Iterator<Integer> rows) {
+    ProducerPool.close(idPrefix);
+  }
 }

@@ -3,9 +3,11 @@ package dev.jetsql.kafka.transactions;
 import java.util.function.BiConsumer;
 
 /**
- * The step that the writer of a part has reached: for error messages, and for fail points of crash tests.
+ * The step that the writer of a part has reached: for error messages, and for fail points of crash
+ * tests.
  *
- * Only tests set a listener. It is in the system properties because all class loaders of a JVM share these.
+ * <p>Only tests set a listener. It is in the system properties because all class loaders of a JVM
+ * share these.
  */
 final class PartProgress {
   private static final String LISTENER = "dev.jetsql.kafka.steps";
@@ -15,7 +17,9 @@ final class PartProgress {
   private String step = "";
   private boolean reading = true;
 
-  PartProgress(String job) { this.job = job; }
+  PartProgress(String job) {
+    this.job = job;
+  }
 
   /** Set the listener of this JVM, a function of (step, name of the job); null removes it. */
   static void listen(BiConsumer<String, String> listener) {
@@ -32,12 +36,23 @@ final class PartProgress {
     if (listener != null) listener.accept(next, job);
   }
 
-  /** Set whether Spark is asked for rows at this moment: an error is the query's then and none of Kafka's. */
-  void setReading(boolean value) { reading = value; }
+  /**
+   * Set whether Spark is asked for rows at this moment: an error is the query's then and none of
+   * Kafka's.
+   */
+  void setReading(boolean value) {
+    reading = value;
+  }
 
-  boolean isReading() { return reading; }
+  boolean isReading() {
+    return reading;
+  }
 
-  String step() { return step; }
+  String step() {
+    return step;
+  }
 
-  double seconds() { return (System.nanoTime() - began) / 1e9; }
+  double seconds() {
+    return (System.nanoTime() - began) / 1e9;
+  }
 }

@@ -27,9 +27,9 @@ import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The parts of a batch, each named by what it reads: the partition of a topic, or the partition of a shuffle and the
- * shuffle's number in the plan. The number of a task is no name: when Spark repeats a batch, it may assign Kafka's
- * partitions to the tasks in another order.
+ * The parts of a batch, each named by what it reads: the partition of a topic, or the partition of
+ * a shuffle and the shuffle's number in the plan. The number of a task is no name: when Spark
+ * repeats a batch, it may assign Kafka's partitions to the tasks in another order.
  */
 final class PartitionManifest {
   private static final int LONGEST_NAME = 200;
@@ -37,9 +37,15 @@ final class PartitionManifest {
 
   /** The number in the plan of each RDD that reads a source, and of each ShuffleDependency. */
   private final Map<Object, Integer> leaves = new IdentityHashMap<>();
+
   private final Set<RDD<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-  /** For each RDD that reads Kafka: by partition, the position of its range among those of the same topic-partition. */
+
+  /**
+   * For each RDD that reads Kafka: by partition, the position of its range among those of the same
+   * topic-partition.
+   */
   private final Map<RDD<?>, Map<Integer, Integer>> ordinals = new IdentityHashMap<>();
+
   private boolean repeatable = true;
 
   /** The names of what one task reads, and the same with offsets as text. */
@@ -56,8 +62,9 @@ final class PartitionManifest {
   private PartitionManifest() {}
 
   /**
-   * Return a JSON array of {"name", "reads"} in the order of the tasks, where "reads" has the offsets. Return null if
-   * some rows come from a source that may be split into other parts the next time.
+   * Return a JSON array of {"name", "reads"} in the order of the tasks, where "reads" has the
+   * offsets. Return null if some rows come from a source that may be split into other parts the
+   * next time.
    */
   static String of(RDD<?> rows) throws NoSuchAlgorithmException {
     PartitionManifest manifest = new PartitionManifest();
@@ -84,11 +91,15 @@ final class PartitionManifest {
   private static String joined(List<String> names) throws NoSuchAlgorithmException {
     String text = String.join("+", names);
     if (text.length() <= LONGEST_NAME) return text;
-    byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    byte[] digest =
+        MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
     return "h" + HexFormat.of().formatHex(digest, 0, DIGEST_BYTES);
   }
 
-  /** Number the sources of the rows in the order of the plan, which does not depend on the order of the partitions. */
+  /**
+   * Number the sources of the rows in the order of the plan, which does not depend on the order of
+   * the partitions.
+   */
   private void number(RDD<?> rdd) {
     if (!seen.add(rdd)) return;
     if (rdd.dependencies().isEmpty()) {
@@ -105,11 +116,14 @@ final class PartitionManifest {
 
   private boolean readsKafka(RDD<?> rdd) {
     Partition[] partitions = rdd.partitions();
-    Map<TopicPartition, TreeMap<Long, Integer>> indices = new HashMap<>(); // by topic-partition and offset
+    Map<TopicPartition, TreeMap<Long, Integer>> indices =
+        new HashMap<>(); // by topic-partition and offset
     for (int i = 0; i < partitions.length; i++) {
       KafkaOffsetRange range = range(partitions[i]);
       if (range == null) return false;
-      indices.computeIfAbsent(range.topicPartition(), key -> new TreeMap<>()).put(range.fromOffset(), i);
+      indices
+          .computeIfAbsent(range.topicPartition(), key -> new TreeMap<>())
+          .put(range.fromOffset(), i);
     }
     Map<Integer, Integer> positions = new HashMap<>();
     for (TreeMap<Long, Integer> sorted : indices.values()) {
@@ -122,8 +136,11 @@ final class PartitionManifest {
 
   /** Return the range of offsets that a partition reads, or null if it is none of Kafka's. */
   private static KafkaOffsetRange range(Partition partition) {
-    if (!(partition instanceof DataSourceRDDPartition read) || read.inputPartition().isEmpty()) return null;
-    return read.inputPartition().get() instanceof KafkaBatchInputPartition input ? input.offsetRange() : null;
+    if (!(partition instanceof DataSourceRDDPartition read) || read.inputPartition().isEmpty())
+      return null;
+    return read.inputPartition().get() instanceof KafkaBatchInputPartition input
+        ? input.offsetRange()
+        : null;
   }
 
   private void read(RDD<?> rdd, int index, Reads reads) {
@@ -133,10 +150,12 @@ final class PartitionManifest {
     }
     for (Dependency<?> dependency : CollectionConverters.asJava(rdd.dependencies())) {
       if (dependency instanceof ShuffleDependency<?, ?, ?> shuffle) {
-        reads.add("s" + leaves.get(shuffle) + "-" + index + "of" + shuffle.partitioner().numPartitions());
+        reads.add(
+            "s" + leaves.get(shuffle) + "-" + index + "of" + shuffle.partitioner().numPartitions());
       } else {
         var parents = ((NarrowDependency<?>) dependency).getParents(index);
-        for (Object parent : CollectionConverters.asJava(parents)) read(dependency.rdd(), (Integer) parent, reads);
+        for (Object parent : CollectionConverters.asJava(parents))
+          read(dependency.rdd(), (Integer) parent, reads);
       }
     }
   }

@@ -16,8 +16,8 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Try what a batch needs, without rows, and roll it back: connect, see the topic, have the right to write it, open a
- * transaction, and record the number of a batch in it.
+ * Try what a batch needs, without rows, and roll it back: connect, see the topic, have the right to
+ * write it, open a transaction, and record the number of a batch in it.
  */
 final class Preflight {
   private final String id;
@@ -39,7 +39,9 @@ final class Preflight {
   }
 
   /** Return the step that failed if `run` raised an error. */
-  String step() { return step; }
+  String step() {
+    return step;
+  }
 
   /** Run all steps. Raises Kafka's errors. */
   void run(String conf) throws Exception {
@@ -55,7 +57,9 @@ final class Preflight {
     var topics = admin.describeTopics(Collections.singleton(topic), options).allTopicNames().get();
     Set<AclOperation> allowed = topics.get(topic).authorizedOperations();
     step = "write";
-    if (allowed != null && !allowed.contains(AclOperation.WRITE) && !allowed.contains(AclOperation.ALL)) {
+    if (allowed != null
+        && !allowed.contains(AclOperation.WRITE)
+        && !allowed.contains(AclOperation.ALL)) {
       throw new TopicAuthorizationException(Collections.singleton(topic));
     }
   }

@@ -17,11 +17,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The transactional producers of one JVM, kept between batches because opening one takes three requests to the broker.
+ * The transactional producers of one JVM, kept between batches because opening one takes three
+ * requests to the broker.
  *
- * A task removes its producer from the pool while it uses it. A second attempt at the same part finds none and opens
- * its own, which fences the first attempt, wherever that runs: the broker accepts no commit from a producer whose id
- * was opened again. So what a producer knows of the committed batches stays true as long as it can commit.
+ * <p>A task removes its producer from the pool while it uses it. A second attempt at the same part
+ * finds none and opens its own, which fences the first attempt, wherever that runs: the broker
+ * accepts no commit from a producer whose id was opened again. So what a producer knows of the
+ * committed batches stays true as long as it can commit.
  */
 final class ProducerPool {
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(5);
@@ -40,26 +42,41 @@ final class ProducerPool {
     private long newestBatch; // -1 before the first
     private long idleSince;
 
-    private PooledProducer(String id, Map<String, Object> conf, KafkaProducer<byte[], byte[]> producer) {
+    private PooledProducer(
+        String id, Map<String, Object> conf, KafkaProducer<byte[], byte[]> producer) {
       this.id = id;
       this.conf = conf;
       this.producer = producer;
     }
 
-    String id() { return id; }
+    String id() {
+      return id;
+    }
 
-    KafkaProducer<byte[], byte[]> producer() { return producer; }
+    KafkaProducer<byte[], byte[]> producer() {
+      return producer;
+    }
 
-    long newestBatch() { return newestBatch; }
+    long newestBatch() {
+      return newestBatch;
+    }
 
-    void setNewestBatch(long batch) { newestBatch = batch; }
+    void setNewestBatch(long batch) {
+      newestBatch = batch;
+    }
 
     /** Close the producer, which rolls back an open transaction. */
-    void close() { producer.close(CLOSE_TIMEOUT); }
+    void close() {
+      producer.close(CLOSE_TIMEOUT);
+    }
   }
 
-  /** Return the idle producer of this id if it has the same settings, or open one. The caller owns it. */
-  static PooledProducer take(String id, Map<String, Object> conf, PartProgress progress) throws Exception {
+  /**
+   * Return the idle producer of this id if it has the same settings, or open one. The caller owns
+   * it.
+   */
+  static PooledProducer take(String id, Map<String, Object> conf, PartProgress progress)
+      throws Exception {
     PooledProducer found;
     synchronized (ProducerPool.class) {
       found = idle.remove(id);
@@ -85,7 +102,9 @@ final class ProducerPool {
   }
 
   /** Close the idle producers whose ids have this prefix. */
-  static void close(String idPrefix) { close(idPrefix, Long.MAX_VALUE); }
+  static void close(String idPrefix) {
+    close(idPrefix, Long.MAX_VALUE);
+  }
 
   private static void close(String idPrefix, long usedBefore) {
     List<PooledProducer> removed = new ArrayList<>();
@@ -102,7 +121,8 @@ final class ProducerPool {
     removed.forEach(PooledProducer::close);
   }
 
-  private static PooledProducer open(String id, Map<String, Object> conf, PartProgress progress) throws Exception {
+  private static PooledProducer open(String id, Map<String, Object> conf, PartProgress progress)
+      throws Exception {
     Map<String, Object> full = new HashMap<>(conf);
     full.put("transactional.id", id);
     full.put("client.id", id);
@@ -110,7 +130,9 @@ final class ProducerPool {
     var producer = new KafkaProducer<>(full, new ByteArraySerializer(), new ByteArraySerializer());
     PooledProducer opened = new PooledProducer(id, conf, producer);
     try {
-      producer.initTransactions(); // fences the previous producer of this id and rolls back its open transaction
+      producer
+          .initTransactions(); // fences the previous producer of this id and rolls back its open
+                               // transaction
       progress.reached("opened");
       opened.newestBatch = newestBatch(id, conf);
       return opened;
@@ -120,13 +142,17 @@ final class ProducerPool {
     }
   }
 
-  /** Return the broker's newest batch. It must be a stable offset: others leave out a commit that is under way. */
+  /**
+   * Return the broker's newest batch. It must be a stable offset: others leave out a commit that is
+   * under way.
+   */
   private static long newestBatch(String id, Map<String, Object> conf) throws Exception {
     AdminClient admin = AdminClients.create(conf);
     try {
       var group = Collections.singletonMap(id, new ListConsumerGroupOffsetsSpec());
       var stable = new ListConsumerGroupOffsetsOptions().requireStable(true);
-      return newestBatch(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata(id).get());
+      return newestBatch(
+          admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata(id).get());
     } finally {
       admin.close(CLOSE_TIMEOUT);
     }

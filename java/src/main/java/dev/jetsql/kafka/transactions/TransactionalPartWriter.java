@@ -22,15 +22,15 @@ import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Write one part of a batch in one transaction, which also commits the batch's number as the offset of a consumer group
- * with the part's name. A part that is committed already is read and not written: Spark commits the state of a task
- * only when its rows have been read.
+ * Write one part of a batch in one transaction, which also commits the batch's number as the offset
+ * of a consumer group with the part's name. A part that is committed already is read and not
+ * written: Spark commits the state of a task only when its rows have been read.
  *
- * It runs on executors. The rows have the columns key, value, headers, topic and partition, as the connector's writer
- * takes them.
+ * <p>It runs on executors. The rows have the columns key, value, headers, topic and partition, as
+ * the connector's writer takes them.
  */
-final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Iterator<InternalRow>, String>
-    implements Serializable {
+final class TransactionalPartWriter
+    extends AbstractFunction2<TaskContext, Iterator<InternalRow>, String> implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final int KEY = 0;
   private static final int VALUE = 1;
@@ -57,8 +57,15 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
    * @param keyed whether each row must have a key
    * @param addedHeaders headers for each message
    */
-  TransactionalPartWriter(Map<String, Object> conf, String idPrefix, String job, long batch, String[] parts,
-      String topic, boolean keyed, Map<String, String> addedHeaders) {
+  TransactionalPartWriter(
+      Map<String, Object> conf,
+      String idPrefix,
+      String job,
+      long batch,
+      String[] parts,
+      String topic,
+      boolean keyed,
+      Map<String, String> addedHeaders) {
     this.conf = new HashMap<>(conf);
     this.idPrefix = idPrefix;
     this.job = job;
@@ -80,7 +87,8 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
       long written = 0;
       if (rows.hasNext()) {
         pooled = ProducerPool.take(idPrefix + part, conf, progress);
-        if (pooled.newestBatch() > batch) throw new IllegalStateException("newest: " + pooled.newestBatch());
+        if (pooled.newestBatch() > batch)
+          throw new IllegalStateException("newest: " + pooled.newestBatch());
         if (pooled.newestBatch() < batch) written = write(pooled, rows, progress);
       }
       progress.setReading(true);
@@ -109,7 +117,8 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
     return count;
   }
 
-  private long write(PooledProducer pooled, Iterator<InternalRow> rows, PartProgress progress) throws Exception {
+  private long write(PooledProducer pooled, Iterator<InternalRow> rows, PartProgress progress)
+      throws Exception {
     var producer = pooled.producer();
     String markedTopic = null;
     long count = 0;
@@ -126,10 +135,13 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
       producer.send(message);
       count++;
     }
-    // A fenced producer fails here. In the next call the client would wait for a minute before it fails.
+    // A fenced producer fails here. In the next call the client would wait for a minute before it
+    // fails.
     producer.flush();
     progress.reached("sent");
-    var mark = Collections.singletonMap(new TopicPartition(markedTopic, 0), new OffsetAndMetadata(batch + 1L));
+    var mark =
+        Collections.singletonMap(
+            new TopicPartition(markedTopic, 0), new OffsetAndMetadata(batch + 1L));
     producer.sendOffsetsToTransaction(mark, new ConsumerGroupMetadata(pooled.id()));
     progress.reached("marked");
     producer.commitTransaction();
@@ -155,7 +167,8 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
       ArrayData given = row.getArray(HEADERS);
       for (int i = 0; i < given.numElements(); i++) {
         InternalRow header = given.getStruct(i, 2);
-        headers.add(header.getUTF8String(0).toString(), header.isNullAt(1) ? null : header.getBinary(1));
+        headers.add(
+            header.getUTF8String(0).toString(), header.isNullAt(1) ? null : header.getBinary(1));
       }
     }
     addedHeaders.forEach((name, text) -> headers.add(name, text.getBytes(StandardCharsets.UTF_8)));
@@ -168,11 +181,15 @@ final class TransactionalPartWriter extends AbstractFunction2<TaskContext, Itera
     return report.toString();
   }
 
-  /** Return the error with what Kafka's own errors leave out: the part, the last step before it, and the duration. */
+  /**
+   * Return the error with what Kafka's own errors leave out: the part, the last step before it, and
+   * the duration.
+   */
   private Exception failure(String part, PartProgress progress, Exception error) {
     if (progress.isReading()) return error;
     Throwable inner = error;
-    while (inner.getCause() != null && inner.getClass() == KafkaException.class) inner = inner.getCause();
+    while (inner.getCause() != null && inner.getClass() == KafkaException.class)
+      inner = inner.getCause();
     ObjectNode report = JsonNodeFactory.instance.objectNode();
     report.put("part", part);
     report.put("batch", batch);

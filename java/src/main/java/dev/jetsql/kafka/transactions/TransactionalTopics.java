@@ -1,10 +1,10 @@
 package dev.jetsql.kafka.transactions;
 
-import dev.jetsql.common.Json;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.Json;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.HashMap;
@@ -31,11 +31,12 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import scala.reflect.ClassTag$;
 
 /**
- * What Python calls to write topics exactly once. It needs Kafka's classes, so Python makes it after the connector is
- * loaded.
+ * What Python calls to write topics exactly once. It needs Kafka's classes, so Python makes it
+ * after the connector is loaded.
  *
- * In all methods `conf` is the JSON of a producer's settings and `idPrefix` is what the transactional ids of a job
- * begin with. Except for `write`, an error of the broker is an answer: {"step", "class", "message"}.
+ * <p>In all methods `conf` is the JSON of a producer's settings and `idPrefix` is what the
+ * transactional ids of a job begin with. Except for `write`, an error of the broker is an answer:
+ * {"step", "class", "message"}.
  */
 public final class TransactionalTopics {
   private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
@@ -45,19 +46,40 @@ public final class TransactionalTopics {
   private TransactionalTopics() {}
 
   /** Return the parts that a batch is split into, see `PartitionManifest`. */
-  public static String parts(Dataset<Row> rows) throws Exception { return PartitionManifest.of(rdd(rows)); }
+  public static String parts(Dataset<Row> rows) throws Exception {
+    return PartitionManifest.of(rdd(rows));
+  }
 
   /**
-   * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where "written" leaves out the
-   * rows of parts that were committed before.
+   * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where
+   * "written" leaves out the rows of parts that were committed before.
    */
-  public static String write(Dataset<Row> rows, String conf, String idPrefix, String job, long batch, String parts,
-      String topic, boolean keyed, String addedHeaders) throws Exception {
-    var writer = new TransactionalPartWriter(settings(conf), idPrefix, job, batch, names(parts), topic, keyed,
-        Json.MAPPER.readValue(addedHeaders, HEADERS));
+  public static String write(
+      Dataset<Row> rows,
+      String conf,
+      String idPrefix,
+      String job,
+      long batch,
+      String parts,
+      String topic,
+      boolean keyed,
+      String addedHeaders)
+      throws Exception {
+    var writer =
+        new TransactionalPartWriter(
+            settings(conf),
+            idPrefix,
+            job,
+            batch,
+            names(parts),
+            topic,
+            keyed,
+            Json.MAPPER.readValue(addedHeaders, HEADERS));
     RDD<InternalRow> rdd = rdd(rows);
     // No lambda: Spark would read the class file of a closure from its jar to clean it.
-    var reports = (String[]) rdd.sparkContext().runJob(rdd, writer, ClassTag$.MODULE$.<String>apply(String.class));
+    var reports =
+        (String[])
+            rdd.sparkContext().runJob(rdd, writer, ClassTag$.MODULE$.<String>apply(String.class));
     long all = 0;
     long written = 0;
     for (String report : reports) {
@@ -71,13 +93,19 @@ public final class TransactionalTopics {
     return sum.toString();
   }
 
-  /** Return the rows of a batch. Spark has planned those of a stream; planning them again would take as long again. */
+  /**
+   * Return the rows of a batch. Spark has planned those of a stream; planning them again would take
+   * as long again.
+   */
   private static RDD<InternalRow> rdd(Dataset<Row> rows) {
     var execution = rows.queryExecution();
     return execution.logical() instanceof LogicalRDD planned ? planned.rdd() : execution.toRdd();
   }
 
-  /** Close a job's producers on the executors that a few small tasks reach; others close when they have been idle. */
+  /**
+   * Close a job's producers on the executors that a few small tasks reach; others close when they
+   * have been idle.
+   */
   public static void closeProducers(SparkSession session, String idPrefix, int tasks) {
     List<Integer> numbers = IntStream.range(0, tasks).boxed().toList();
     var context = JavaSparkContext.fromSparkContext(session.sparkContext());
@@ -85,32 +113,48 @@ public final class TransactionalTopics {
   }
 
   /** Return the newest committed batch of each part that has one: {"newest": {part: batch}}. */
-  public static String newestBatches(String conf, String idPrefix, String parts, long millis) throws Exception {
-    return answer("newest", conf, millis, (admin, answer) -> {
-      String[] names = names(parts);
-      Map<String, ListConsumerGroupOffsetsSpec> groups = new HashMap<>();
-      for (String name : names) groups.put(idPrefix + name, new ListConsumerGroupOffsetsSpec());
-      var offsets = admin.listConsumerGroupOffsets(groups).all().get();
-      ObjectNode newest = answer.putObject("newest");
-      for (String name : names) {
-        long batch = ProducerPool.newestBatch(offsets.get(idPrefix + name));
-        if (batch >= 0) newest.put(name, batch);
-      }
-    });
+  public static String newestBatches(String conf, String idPrefix, String parts, long millis)
+      throws Exception {
+    return answer(
+        "newest",
+        conf,
+        millis,
+        (admin, answer) -> {
+          String[] names = names(parts);
+          Map<String, ListConsumerGroupOffsetsSpec> groups = new HashMap<>();
+          for (String name : names) groups.put(idPrefix + name, new ListConsumerGroupOffsetsSpec());
+          var offsets = admin.listConsumerGroupOffsets(groups).all().get();
+          ObjectNode newest = answer.putObject("newest");
+          for (String name : names) {
+            long batch = ProducerPool.newestBatch(offsets.get(idPrefix + name));
+            if (batch >= 0) newest.put(name, batch);
+          }
+        });
   }
 
-  /** Return how long the broker keeps the offsets of a group: {"minutes"}, or {} if it does not report that. */
+  /**
+   * Return how long the broker keeps the offsets of a group: {"minutes"}, or {} if it does not
+   * report that.
+   */
   public static String offsetsRetention(String conf, long millis) throws Exception {
-    return answer("retention", conf, millis, (admin, answer) -> {
-      String node = admin.describeCluster().nodes().get().iterator().next().idString();
-      ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, node);
-      var configs = admin.describeConfigs(Collections.singleton(broker)).all().get();
-      ConfigEntry entry = configs.get(broker).get("offsets.retention.minutes");
-      if (entry != null && entry.value() != null) answer.put("minutes", Long.parseLong(entry.value()));
-    });
+    return answer(
+        "retention",
+        conf,
+        millis,
+        (admin, answer) -> {
+          String node = admin.describeCluster().nodes().get().iterator().next().idString();
+          ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, node);
+          var configs = admin.describeConfigs(Collections.singleton(broker)).all().get();
+          ConfigEntry entry = configs.get(broker).get("offsets.retention.minutes");
+          if (entry != null && entry.value() != null)
+            answer.put("minutes", Long.parseLong(entry.value()));
+        });
   }
 
-  /** Open and close the producers of these parts, so that no attempt that is under way can commit any more. */
+  /**
+   * Open and close the producers of these parts, so that no attempt that is under way can commit
+   * any more.
+   */
   public static String fence(String conf, String idPrefix, String parts) throws Exception {
     ObjectNode answer = Json.MAPPER.createObjectNode();
     String[] names = names(parts);
@@ -118,7 +162,8 @@ public final class TransactionalTopics {
       for (String name : names) {
         Map<String, Object> settings = settings(conf);
         settings.put("transactional.id", idPrefix + name);
-        var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+        var producer =
+            new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
         try {
           producer.initTransactions();
         } finally {
@@ -133,15 +178,24 @@ public final class TransactionalTopics {
 
   /** Delete the consumer groups of a job and return their number: {"deleted"}. */
   public static String deleteGroups(String conf, String idPrefix, long millis) throws Exception {
-    return answer("forget", conf, millis, (admin, answer) -> {
-      List<String> groups = admin.listConsumerGroups().all().get().stream().map(ConsumerGroupListing::groupId)
-          .filter(group -> group.startsWith(idPrefix)).toList();
-      if (!groups.isEmpty()) admin.deleteConsumerGroups(groups).all().get();
-      answer.put("deleted", groups.size());
-    });
+    return answer(
+        "forget",
+        conf,
+        millis,
+        (admin, answer) -> {
+          List<String> groups =
+              admin.listConsumerGroups().all().get().stream()
+                  .map(ConsumerGroupListing::groupId)
+                  .filter(group -> group.startsWith(idPrefix))
+                  .toList();
+          if (!groups.isEmpty()) admin.deleteConsumerGroups(groups).all().get();
+          answer.put("deleted", groups.size());
+        });
   }
 
-  /** Try a transaction without rows and roll it back, see `Preflight`. Return {} if all of it works. */
+  /**
+   * Try a transaction without rows and roll it back, see `Preflight`. Return {} if all of it works.
+   */
   public static String preflight(String conf, String id, String topic, long millis) {
     ObjectNode answer = Json.MAPPER.createObjectNode();
     Preflight preflight = new Preflight(id, topic, millis);
@@ -155,15 +209,21 @@ public final class TransactionalTopics {
     return answer.toString();
   }
 
-  /** Report each step of each part to a listener, for the fail points of crash tests; null removes the listener. */
-  public static void listen(BiConsumer<String, String> listener) { PartProgress.listen(listener); }
+  /**
+   * Report each step of each part to a listener, for the fail points of crash tests; null removes
+   * the listener.
+   */
+  public static void listen(BiConsumer<String, String> listener) {
+    PartProgress.listen(listener);
+  }
 
   /** A request to the broker, which puts its result into the answer. */
   private interface Request {
     void send(AdminClient admin, ObjectNode answer) throws Exception;
   }
 
-  private static String answer(String step, String conf, long millis, Request request) throws Exception {
+  private static String answer(String step, String conf, long millis, Request request)
+      throws Exception {
     ObjectNode answer = Json.MAPPER.createObjectNode();
     AdminClient admin = AdminClients.create(settings(conf), millis);
     try {
