@@ -37,6 +37,7 @@ public final class JetSqlException extends AnalysisException {
    * clients.
    */
   @Override
+  @SuppressWarnings("OverrideThrowableToString") // the message is right, Throwable.toString is not
   public String toString() {
     return getMessage();
   }
