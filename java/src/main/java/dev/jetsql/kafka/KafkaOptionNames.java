@@ -22,8 +22,8 @@ final class KafkaOptionNames {
       "fetchOffset.retryIntervalMs", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions",
       "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders", "kafka.bootstrap.servers", "kafka.group.id",
       "kafka.security.protocol", "kafka.sasl.mechanism", "kafka.sasl.jaas.config", "kafka.isolation.level",
-      "kafka.acks", "kafka.linger.ms", "kafka.batch.size", "kafka.compression.type", "kafka.max.poll.records", "delivery.headers",
-      "avro.schema", "avro.schema.id");
+      "kafka.acks", "kafka.linger.ms", "kafka.batch.size", "kafka.compression.type", "kafka.max.poll.records",
+      "delivery.headers", "avro.schema", "avro.schema.id");
 
   private static final List<String> ALL = withFormats();
 

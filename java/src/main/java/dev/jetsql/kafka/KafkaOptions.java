@@ -155,7 +155,8 @@ public final class KafkaOptions {
   private void checkWithoutFormat() {
     if (columns.length() > 0 && !areKafkasOwn(columns)) {
       throw invalid(null, "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-          + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
+          + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition, offset, timestamp,"
+          + " timestampType.");
     }
     for (String option : NEED_COLUMNS) {
       if (!values.containsKey(option)) continue;

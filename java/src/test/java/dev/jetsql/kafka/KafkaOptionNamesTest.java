@@ -18,7 +18,8 @@ class KafkaOptionNamesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"topics", "kafka.", "kafka.bootstrap.server", "kafka.ack", "bootstrap.servers", "json.nothing"})
+  @ValueSource(strings = {"topics", "kafka.", "kafka.bootstrap.server", "kafka.ack", "bootstrap.servers",
+      "json.nothing"})
   void refusesUnknownNamesAndTypingErrors(String key) {
     assertFalse(KafkaOptionNames.isKnown(key));
   }

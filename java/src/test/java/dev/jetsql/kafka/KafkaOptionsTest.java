@@ -129,7 +129,8 @@ class KafkaOptionsTest {
 
   @Test
   void checksOptionsWithoutPlaces() {
-    Map<String, String> options = new HashMap<>(Map.of("kafka.bootstrap.servers", "a:1", "Topic", "x", "value.format", "json"));
+    Map<String, String> given = Map.of("kafka.bootstrap.servers", "a:1", "Topic", "x", "value.format", "json");
+    Map<String, String> options = new HashMap<>(given);
     assertDoesNotThrow(() -> KafkaOptions.check(options, COLUMNS));
     options.put("kafka.bootstrap.servers", "a");
     String message = assertThrows(JetSqlException.class, () -> KafkaOptions.check(options, COLUMNS)).getMessage();
