@@ -23,7 +23,7 @@ OPTIONS: Final = (
     "--release=17",
     "-encoding",
     "UTF-8",
-    "-Werror",
+    # Any warning fails the build, though without -Werror, with which javac ends at the first one of Error Prone.
     # classfile: annotations in Spark's classes whose own classes are in no jar. path: jars that jars name as their
     # class path and that are not there. processing: annotations (of Jackson, in Spark's) that no processor takes.
     "-Xlint:all,-classfile,-path,-processing",
@@ -67,11 +67,11 @@ def class_path() -> list[str]:
 
 
 def javac(files: Iterable[Path], class_path: Sequence[str], target: Path, options: Sequence[str]) -> None:
-    """Compile sources into a folder. Raises BuildError with what javac wrote."""
+    """Compile sources into a folder. Raises BuildError with what javac wrote, if it reported anything."""
     command = [program("javac"), *OPTIONS, *options, "-cp", os.pathsep.join(class_path), "-d", str(target)]
     ended = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
-    if ended.returncode:
-        raise BuildError(f"The Java classes do not compile:\n{ended.stderr}{ended.stdout}")
+    if ended.returncode or "warning" in ended.stderr:
+        raise BuildError(f"The Java classes do not compile without warnings:\n{ended.stderr}{ended.stdout}")
 
 
 def _pack(classes: Path) -> None:

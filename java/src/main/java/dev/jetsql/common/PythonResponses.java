@@ -86,7 +86,7 @@ public final class PythonResponses {
   static Timestamp timestampOf(double seconds) {
     var whole = Math.floor(seconds);
     var micros =
-        (long) whole * MICROS_A_SECOND + (long) Math.rint((seconds - whole) * MICROS_A_SECOND);
+        ((long) whole) * MICROS_A_SECOND + (long) Math.rint((seconds - whole) * MICROS_A_SECOND);
     var stamp = new Timestamp(Math.floorDiv(micros, MICROS_A_SECOND) * 1000L);
     stamp.setNanos((int) Math.floorMod(micros, MICROS_A_SECOND) * 1000);
     return stamp;

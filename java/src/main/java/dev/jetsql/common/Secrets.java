@@ -136,7 +136,7 @@ public final class Secrets {
 
   private static String without(String message, String secret) {
     var shown = withoutText(message, secret);
-    for (var line : secret.split("\\R")) shown = withoutText(shown, line.trim());
+    for (var line : secret.split("\\R", 0)) shown = withoutText(shown, line.trim());
     return withoutPieces(shown, secret);
   }
 

@@ -42,6 +42,8 @@ final class PendingLogins {
    * Add a new connection, close the oldest when there are too many, and close this one at its
    * deadline.
    */
+  @SuppressWarnings(
+      "FutureReturnValueIgnored") // a close that fails is logged by the server's thread
   synchronized void add(TSocket socket) {
     sockets.add(socket);
     if (stopped || sockets.size() > max) close(sockets.iterator().next());

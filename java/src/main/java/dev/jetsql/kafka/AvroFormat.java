@@ -156,7 +156,7 @@ final class AvroFormat {
     List<Schema.Field> fields = new ArrayList<>();
     for (Schema.Field field : given.getFields())
       fields.add(new Schema.Field(field, field.schema()));
-    fields.add(new Schema.Field(READ, Schema.create(Schema.Type.BOOLEAN), null, Boolean.TRUE));
+    fields.add(new Schema.Field(READ, Schema.create(Schema.Type.BOOLEAN), null, true));
     return Schema.createRecord(
             given.getName(), given.getDoc(), given.getNamespace(), given.isError(), fields)
         .toString();

@@ -35,7 +35,7 @@ final class KafkaOptionErrors {
         close != null
             ? " Did you mean '" + close + "'?"
             : " Options of Kafka's clients begin with 'kafka.', those of a format with its name"
-                  + " ('json.timestampFormat').";
+                + " ('json.timestampFormat').";
     return failure(
         place, "UNKNOWN_OPTION", "42616", "Kafka tables have no option '" + name + "'." + hint);
   }

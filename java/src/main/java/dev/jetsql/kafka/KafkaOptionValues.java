@@ -194,7 +194,7 @@ final class KafkaOptionValues {
 
   private void checkKeyColumns(String text, Origin place) {
     if (columns == null) return;
-    String[] given = text.split(",");
+    String[] given = text.split(",", 0);
     List<String> names = KafkaTable.columnList(text);
     for (int i = 0; i < given.length; i++) {
       if (KafkaFormat.fieldName(columns, names.get(i)) == null)

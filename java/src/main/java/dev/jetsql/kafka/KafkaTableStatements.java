@@ -93,15 +93,15 @@ public final class KafkaTableStatements {
         || command instanceof UpdateTable
         || command instanceof MergeIntoTable) {
       return "What is in a Kafka topic can't be changed: messages can only be added, with INSERT"
-                 + " INTO.";
+          + " INTO.";
     }
     if (command instanceof TruncateTable || command instanceof TruncatePartition) {
       return "What is in a Kafka topic can't be deleted from here: its retention does that, or"
-                 + " kafka-delete-records.";
+          + " kafka-delete-records.";
     }
     if (command instanceof CacheTable) {
       return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps"
-                 + " what is there now.";
+          + " what is there now.";
     }
     boolean alters =
         command instanceof AddColumns
@@ -113,7 +113,7 @@ public final class KafkaTableStatements {
             || command instanceof SetTableSerDeProperties;
     return alters
         ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make"
-              + " it anew, and leave the topic as it is."
+            + " it anew, and leave the topic as it is."
         : null;
   }
 }

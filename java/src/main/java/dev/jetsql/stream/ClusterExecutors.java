@@ -101,6 +101,7 @@ public final class ClusterExecutors extends SparkListener {
     return Json.MAPPER.writeValueAsString(list);
   }
 
+  @SuppressWarnings("JavaUtilDate") // the type of the times in ExecutorSummary
   private static ObjectNode summary(ExecutorSummary executor) {
     ObjectNode node = Json.MAPPER.createObjectNode();
     node.put("id", executor.id());

@@ -49,12 +49,12 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
   /** End the run's batch, and every batch that it begins later. */
   synchronized void endBatches(String run) {
     List<RpcCallContext> waiting = requests.remove(run);
-    if (waiting != null) waiting.forEach(request -> request.reply(Boolean.TRUE));
+    if (waiting != null) waiting.forEach(request -> request.reply(true));
   }
 
   private synchronized void replyAtEnd(String run, RpcCallContext request) {
     List<RpcCallContext> waiting = requests.get(run);
-    if (waiting == null) request.reply(Boolean.TRUE);
+    if (waiting == null) request.reply(true);
     else waiting.add(request);
   }
 

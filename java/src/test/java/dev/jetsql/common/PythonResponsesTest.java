@@ -63,7 +63,7 @@ class PythonResponsesTest {
     assertEquals("JETSQL.X", thrown.getCondition());
     assertEquals("42000", thrown.getSqlState());
     assertEquals(2, thrown.line().get());
-    assertEquals("no", thrown.toString());
+    assertEquals("no; line 2", thrown.toString());
     assertEquals(true, thrown.startPosition().isEmpty());
   }
 

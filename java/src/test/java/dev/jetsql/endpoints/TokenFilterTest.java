@@ -22,7 +22,7 @@ class TokenFilterTest {
 
   @BeforeEach
   void expect() {
-    filter.expect("tok:en");
+    TokenFilter.expect("tok:en");
   }
 
   private static <T> T proxy(Class<T> type, InvocationHandler handler) {

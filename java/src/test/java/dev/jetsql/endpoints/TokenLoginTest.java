@@ -11,14 +11,14 @@ class TokenLoginTest {
 
   @Test
   void admitsTheTokenUnderAnyName() {
-    login.expect("tök");
+    TokenLogin.expect("tök");
     assertDoesNotThrow(() -> login.Authenticate("anyone", "tök"));
     assertDoesNotThrow(() -> login.Authenticate(null, "tök"));
   }
 
   @Test
   void refusesEveryOtherPassword() {
-    login.expect("token");
+    TokenLogin.expect("token");
     for (String password : new String[] {null, "", "toke", "token "}) {
       assertThrows(AuthenticationException.class, () -> login.Authenticate("anyone", password));
     }
@@ -26,7 +26,7 @@ class TokenLoginTest {
 
   @Test
   void sharesTheTokenWithTheInstancesOfHive() {
-    login.expect("shared");
+    TokenLogin.expect("shared");
     assertDoesNotThrow(() -> new TokenLogin().Authenticate("anyone", "shared"));
   }
 }

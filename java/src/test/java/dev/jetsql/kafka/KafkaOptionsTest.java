@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.jetsql.common.JetSqlException;
-import dev.jetsql.sql.Bridge;
+import dev.jetsql.common.Secrets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +26,7 @@ class KafkaOptionsTest {
 
   @BeforeAll
   static void setSecretNames() {
-    new Bridge().setSecretNames("password|jaas");
+    Secrets.setNames("password|jaas");
   }
 
   /** Check the options of a statement, after those that every table needs. */

@@ -23,7 +23,7 @@ class ParametersTest {
     "'DECIMAL(4,2)', 12.50, 12.50BD",
     "BOOLEAN, true, true",
     "DATE, 2024-02-29, DATE '2024-02-29'",
-    "STRING, it''s, 'it\\'s'",
+    "STRING, it's, '''it\\''s'''",
   })
   void aTextBecomesTheLiteralOfItsType(String type, String text, String sql) {
     assertEquals(sql, literal("{\"type\": \"" + type + "\", \"value\": \"" + text + "\"}").sql());

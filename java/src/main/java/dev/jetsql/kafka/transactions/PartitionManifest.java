@@ -36,7 +36,7 @@ final class PartitionManifest {
   private static final int DIGEST_BYTES = 16;
 
   /** The number in the plan of each RDD that reads a source, and of each ShuffleDependency. */
-  private final Map<Object, Integer> leaves = new IdentityHashMap<>();
+  private final IdentityHashMap<Object, Integer> leaves = new IdentityHashMap<>();
 
   private final Set<RDD<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
 
@@ -44,7 +44,7 @@ final class PartitionManifest {
    * For each RDD that reads Kafka: by partition, the position of its range among those of the same
    * topic-partition.
    */
-  private final Map<RDD<?>, Map<Integer, Integer>> ordinals = new IdentityHashMap<>();
+  private final IdentityHashMap<RDD<?>, Map<Integer, Integer>> ordinals = new IdentityHashMap<>();
 
   private boolean repeatable = true;
 

@@ -132,7 +132,7 @@ final class ProducerPool {
     try {
       producer
           .initTransactions(); // fences the previous producer of this id and rolls back its open
-                               // transaction
+      // transaction
       progress.reached("opened");
       opened.newestBatch = newestBatch(id, conf);
       return opened;

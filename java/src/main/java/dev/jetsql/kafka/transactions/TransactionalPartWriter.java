@@ -117,6 +117,7 @@ final class TransactionalPartWriter
     return count;
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // the commit fails when a message could not be sent
   private long write(PooledProducer pooled, Iterator<InternalRow> rows, PartProgress progress)
       throws Exception {
     var producer = pooled.producer();

@@ -19,7 +19,9 @@ class TaskFunctionsTest {
   @Test
   void sendsThePartWriterToExecutors() throws Exception {
     String[] parts = {"p"};
-    var writer = new TransactionalPartWriter(Map.of("acks", "all"), "id-", "j", 1L, parts, null, false, Map.of());
+    var writer =
+        new TransactionalPartWriter(
+            Map.of("acks", "all"), "id-", "j", 1L, parts, null, false, Map.of());
     assertEquals(TransactionalPartWriter.class, copied(writer).getClass());
   }
 
@@ -42,7 +44,8 @@ class TaskFunctionsTest {
     try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
       out.writeObject(function);
     }
-    try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+    try (ObjectInputStream in =
+        new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
       return in.readObject();
     }
   }

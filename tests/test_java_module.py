@@ -1,0 +1,78 @@
+"""The Java sources: formatted, free of warnings of javac and Error Prone, tested by JUnit, in packages without cycles.
+
+The tools come from Maven, by Spark's resolver; without them these tests fail.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jetsql.engine.jvm import java_classes
+from jetsql.errors import EngineError
+from tools.java import checks, jar
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (
+    # Each may import those before it.
+    "common",
+    "files",
+    "endpoints",
+    "kafka.transactions",
+    "kafka",
+    "stream",
+    "rows",
+    "sql",
+)
+# The first fetch of the tools, and javac with Error Prone, on a machine that is busy.
+pytestmark = pytest.mark.timeout(900)
+
+
+def test_formatting() -> None:
+    checks.check_formatting()
+
+
+def test_javac_and_error_prone_report_nothing() -> None:
+    checks.check_with_error_prone()
+
+
+def test_junit() -> None:
+    report = checks.run_tests()
+    assert re.search(r"\[ +0 tests failed", report) and re.search(r"\[ +0 tests skipped", report)
+
+
+def test_packages_import_those_below_them_only() -> None:
+    found = set()
+    for file in jar.sources():
+        text = file.read_text(encoding="utf-8")
+        [package] = re.findall(r"^package dev\.jetsql\.([\w.]+);", text, re.M)
+        for imported in re.findall(r"^import (?:static )?dev\.jetsql\.([a-z.]+)\.[A-Z]", text, re.M):
+            if PACKAGES.index(imported) > PACKAGES.index(package):
+                found.add(f"{package} -> {imported}")
+    assert found == set()
+
+
+def test_the_jar_is_current() -> None:
+    """As every target of make builds it: Spark runs the classes of these sources."""
+    assert jar.is_current()
+
+
+def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "java").mkdir()
+    source = tmp_path / "java" / "A.java"
+    source.write_text("class A {}")
+    monkeypatch.setattr(jar, "MAIN", tmp_path)
+    monkeypatch.setattr(jar, "JAR", tmp_path / "a.jar")
+    assert not jar.is_current()
+    jar._pack(tmp_path / "java")
+    assert jar.is_current()
+    source.write_text("class A { }")
+    assert not jar.is_current()
+
+
+def test_a_jar_that_was_not_built_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(java_classes.resources, "files", lambda package: tmp_path)
+    with pytest.raises(EngineError, match="make java"):
+        java_classes.jar()
