@@ -60,13 +60,13 @@ def test_the_jar_is_current() -> None:
 
 
 def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "java").mkdir()
-    source = tmp_path / "java" / "A.java"
+    source = tmp_path / "main" / "java" / "A.java"
+    source.parent.mkdir(parents=True)
     source.write_text("class A {}")
-    monkeypatch.setattr(jar, "MAIN", tmp_path)
+    monkeypatch.setattr(jar, "MAIN", tmp_path / "main")
     monkeypatch.setattr(jar, "JAR", tmp_path / "a.jar")
     assert not jar.is_current()
-    jar._pack(tmp_path / "java")
+    jar._pack(tmp_path / "classes")
     assert jar.is_current()
     source.write_text("class A { }")
     assert not jar.is_current()
