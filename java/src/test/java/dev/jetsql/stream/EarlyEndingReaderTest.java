@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import scala.Option;
 
 class EarlyEndingReaderTest {
-  private static final OffsetOutOfRangeException LOST =
+  private final OffsetOutOfRangeException lost =
       new OffsetOutOfRangeException(Map.of(new TopicPartition("topic", 0), 5L));
 
   private final AtomicBoolean endsEarly = new AtomicBoolean();
@@ -118,7 +118,7 @@ class EarlyEndingReaderTest {
 
   @Test
   void continuesAtTheEarliestMessageAfterAPermittedLoss() throws IOException {
-    results.add(LOST);
+    results.add(lost);
     results.add("record");
     assertTrue(hasRecord(reader(false), 60000));
     assertEquals(List.of(5L, -2L), startOffsets);
@@ -127,7 +127,7 @@ class EarlyEndingReaderTest {
 
   @Test
   void failsAfterALossThatIsNotPermitted() {
-    results.add(LOST);
+    results.add(lost);
     var reader = reader(true);
     assertThrows(OffsetOutOfRangeException.class, () -> hasRecord(reader, 60000));
     assertEquals(List.of(5L), startOffsets);

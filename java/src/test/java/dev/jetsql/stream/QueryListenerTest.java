@@ -13,8 +13,8 @@ import scala.Option;
 
 class QueryListenerTest {
   private static final UUID ID = UUID.randomUUID();
-  private static final Instant BEFORE = Instant.now().minusSeconds(60);
-  private static final Instant AFTER = Instant.now().plusSeconds(60);
+  private final Instant before = Instant.now().minusSeconds(60);
+  private final Instant after = Instant.now().plusSeconds(60);
 
   private final List<String> events = new ArrayList<>();
   private final QueryListener listener =
@@ -26,20 +26,20 @@ class QueryListenerTest {
 
   @Test
   void reportsAnIdleQueryOnce() {
-    idle(BEFORE);
-    idle(AFTER);
-    assertEquals(List.of("idle " + BEFORE), events);
+    idle(before);
+    idle(after);
+    assertEquals(List.of("idle " + before), events);
   }
 
   @Test
   void reportsIdleTriggersUpToTheFirstAfterTheCall() {
-    idle(BEFORE);
+    idle(before);
     listener.watchIdle();
-    idle(BEFORE.plusSeconds(1));
-    idle(AFTER);
-    idle(AFTER.plusSeconds(1));
+    idle(before.plusSeconds(1));
+    idle(after);
+    idle(after.plusSeconds(1));
     assertEquals(
-        List.of("idle " + BEFORE, "idle " + BEFORE.plusSeconds(1), "idle " + AFTER), events);
+        List.of("idle " + before, "idle " + before.plusSeconds(1), "idle " + after), events);
   }
 
   @Test
