@@ -1,6 +1,6 @@
 # Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
-# except that `make test`, `make test-all` and `make faults` install PostgreSQL with apt where it is missing
-# (tools/prepare says so before it does).
+# except that a JDK, and for `make test`, `make test-all` and `make faults` PostgreSQL, are installed with apt where they
+# are missing (tools/prepare says so before it does).
 
 PYTHON := .venv/bin/python
 # These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
@@ -9,7 +9,7 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help demo demo-orders demo-scaling test test-all test-fast test-clients bench faults clean environment
+.PHONY: help java demo demo-orders demo-scaling test test-all test-fast test-clients bench faults clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -18,14 +18,18 @@ help:
 	@echo "make test          the tests that must pass before a change lands (a quarter of an hour at most)"
 	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                   make faults (an hour and more)"
-	@echo "make test-fast     the tests that need neither Java nor PostgreSQL"
+	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
+	@echo "make java          the jar of the Java classes, which every other target builds as well when they have changed"
 	@echo "make clean         remove everything that was made here"
 
 environment:
 	@tools/prepare
+
+java:
+	@tools/prepare java
 
 demo:
 	@tools/prepare java
@@ -52,7 +56,7 @@ test-all: test
 	@$(MAKE) --no-print-directory faults
 
 test-fast:
-	@tools/prepare
+	@tools/prepare java
 	@$(PYTHON) -m pytest $(FAST)
 
 test-clients:
@@ -79,5 +83,5 @@ faults:
 
 clean:
 	rm -rf .venv .venv.* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf spark-warehouse metastore_db derby.log
+	rm -rf spark-warehouse metastore_db derby.log jetsql/engine/jetsql.jar
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 2
 COLUMNS: Final = "id BIGINT, user STRING, amount DOUBLE, at BIGINT"
-# As a table USING kafka sets them for jobs in batches (`KafkaTable.java`).
+# As a table USING kafka sets them for jobs in batches (`ConnectorOptions.java`).
 _READING: Final = {
     "kafka.isolation.level": "read_committed",
     "kafka.max.poll.records": "10000",

@@ -84,13 +84,13 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
         from pyspark import core
 
         from jetsql.embedded import embedded_engine as embedded
-        from jetsql.engine.jvm import java_bridge as jvm
+        from jetsql.engine.session import startup
 
-        return core.context, jvm, embedded
+        return core.context, startup, embedded
 
-    context, jvm, embedded = watch.time("imports", imports)
+    context, startup, embedded = watch.time("imports", imports)
     watch.on(context, "launch_gateway", "JVM")
-    watch.on(jvm, "_compile", "our Java")
+    watch.on(startup, "load_classes", "our Java")
     watch.on(embedded, "start_spark", "session")
     watch.on(embedded, "Store", "store")
     watch.on(embedded.Manager, "start", "manager")

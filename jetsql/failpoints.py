@@ -21,7 +21,7 @@ from jetsql.errors import EngineError
 VARIABLE: Final = "JETSQL_FAILPOINT"
 
 # Where each is. `storing-` and `stored-` go on with the title of the history row: before its transaction, and after it
-# but before its actions. `kafka-` goes on with the step of a part, as `PartWriter.java` tells it.
+# but before its actions. `kafka-` goes on with the step of a part, as `TransactionalPartWriter.java` tells it.
 POINTS: Final[dict[str, str]] = {
     "store-made": "a new home: the store's tables are made, not committed",
     "store-copied": "a store of an older version: it is copied, not changed",

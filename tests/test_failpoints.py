@@ -44,8 +44,10 @@ def test_the_table_and_the_source_name_the_same_places() -> None:
 
 
 def test_the_steps_of_a_part_are_places() -> None:
-    java = (ROOT / "jetsql" / "engine" / "java" / "kafka_sink").glob("*.java")
-    steps = {step for file in java for step in re.findall(r'steps\.come\("(\w+)"\)', file.read_text(encoding="utf-8"))}
+    java = (ROOT / "java" / "src" / "main").rglob("*.java")
+    steps = {
+        step for file in java for step in re.findall(r'progress\.reached\("(\w+)"\)', file.read_text(encoding="utf-8"))
+    }
     assert {f"kafka-{step}" for step in steps} == {point for point in POINTS if point.startswith("kafka-")}
 
 

@@ -22,8 +22,9 @@ from typing import Any
 
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
+from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.engine.jvm.java_bridge import bridge, without_secrets
+from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.session import extension, relation_views, streaming_selects
@@ -95,7 +96,7 @@ class EmbeddedEngine:
         self._metrics_file = MetricsFile(settings.home / "metrics.db", metrics)
         self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
         self._closed = False
-        bridge(spark).enable(spark._jsparkSession)
+        java_classes.enable(spark)
         if not owns_spark:
             redact_table_options(spark)
         if settings.kafka:
@@ -338,7 +339,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     settings = load(home=home)
     current = _open_engine
     if current is not None and current.home == make_home(settings.home) and is_same_spark(current.spark, spark):
-        bridge(spark).enable(spark._jsparkSession)
+        java_classes.enable(spark)
         redact_table_options(spark)
         return current
     if current is not None and is_stopped(current.spark):

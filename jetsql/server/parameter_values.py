@@ -7,7 +7,7 @@
     {"type": "struct", "value": [[name, value], ...]}        or an object
 
 Whole numbers are INT, else BIGINT, else DECIMAL(38,0). Nothing is ever pasted into a statement: what leaves here is
-turned into literals by `engine/java/Parameters.java`, whose form of values this is.
+turned into literals by `Parameters.java`, whose form of values this is.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Client:
         """Return the command of the program. Raises EnvironmentFailed."""
         program = str(PROGRAMS / self.program)
         if self.program.endswith(".java"):
-            return [*janino(), program, Path(self.program).stem]
+            return [*java_source(), program]
         interpreter = Path(sys.executable)
         if self.packages:
             interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.has_own_environment)
@@ -45,11 +45,11 @@ class Client:
         return {"PATH": f"{FOLDER / (self.place or self.name) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
-def janino() -> list[str]:
-    """Java that compiles and runs a source by the compiler in Spark's jars: a JRE has none."""
+def java_source() -> list[str]:
+    """Return the command that runs a Java source with Spark's jars."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
-    return [java, "-cp", f"{Path(pyspark.__file__).parent}/jars/*", "org.codehaus.janino.SimpleCompiler"]
+    return [java, "-cp", f"{Path(pyspark.__file__).parent}/jars/*"]
 
 
 _SASL: Final = ("thrift", "pure-sasl", "thrift_sasl")

@@ -61,14 +61,14 @@ def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
 def test_the_parser_of_spark_gives_a_command_for_every_statement_of_jetsql(engine: EmbeddedEngine) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     plans = {text: parser.parsePlan(text).getClass().getName() for text in ACCEPTED}
-    assert {text for text, plan in plans.items() if plan != "dev.jetsql.Extension$Command"} == set()
+    assert {text for text, plan in plans.items() if plan != "dev.jetsql.sql.StatementCommand"} == set()
 
 
 @pytest.mark.spark
 def test_the_filter_reads_comments_of_any_length(engine: EmbeddedEngine) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     for comment in ("-- a line\n" * 20_000, "/* " + "a * star / slash\n" * 20_000 + "*/", "/* a /* b */ */" * 5_000):
-        assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.Extension$Command"
+        assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.sql.StatementCommand"
 
 
 @pytest.mark.spark

@@ -25,7 +25,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import (
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_bridge import bridge, missing_file
+from jetsql.engine.jvm.java_classes import java, missing_file
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
@@ -46,7 +46,7 @@ def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Ite
     """
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
-    cancelled.add_done_callback(lambda _: bridge(spark).end(spark._jsparkSession, group))
+    cancelled.add_done_callback(lambda _: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group))
     try:
         yield
     except Exception as error:

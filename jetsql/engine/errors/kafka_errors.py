@@ -218,7 +218,7 @@ _BY_MESSAGE: Final = {
         "Set it lower in the table's OPTIONS, or raise transaction.max.timeout.ms of the brokers.",
     ),
 }
-# And these our own `PartWriter.java`.
+# And these our own `TransactionalPartWriter.java`.
 _OURS: Final = {
     "newest: ": _Explanation(
         "SINK_CHANGED",

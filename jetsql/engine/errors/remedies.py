@@ -182,7 +182,7 @@ def _place(trace: Trace, paths: RunPaths | None) -> str:
     """Return the folder of the run that an error came from, by the methods in its stack trace."""
     if paths is None:
         return ""
-    if "streaming.checkpointing." in trace.frames or "dev.jetsql.Files" in trace.frames:
+    if "streaming.checkpointing." in trace.frames or "dev.jetsql.files.Files" in trace.frames:
         return paths.checkpoint
     if "streaming.state." in trace.frames:
         return f"{paths.checkpoint} or {paths.temporary}"

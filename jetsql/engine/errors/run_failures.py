@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from jetsql.engine.errors.remedies import RunPaths, Trace, explain_cause
 from jetsql.engine.jdbc.jdbc_databases import JdbcError, explain_read_error, find_jdbc_error, find_jdbc_error_in
-from jetsql.engine.jvm.java_bridge import without_secrets
+from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
@@ -92,7 +92,7 @@ NOT_RETRYABLE: tuple[str, ...] = (
 )
 
 
-_MESSAGE = "The message at offset "  # how KafkaTable.java tells of one that doesn't fit the columns of its table
+_MESSAGE = "The message at offset "  # how MessageDecoder.java tells of one that doesn't fit the columns of its table
 
 
 def is_retryable(condition: str) -> bool:

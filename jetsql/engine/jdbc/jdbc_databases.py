@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, find_driver
-from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import redact, redact_urls
@@ -118,7 +118,7 @@ class Database:
     """The database of a JDBC table, connected as the table's OPTIONS say."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
-        self._bridge = bridge(spark)
+        self._java = java(spark)
         named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
         revealed_options = revealed(spark, named)
         self._lower_case_options = {key.lower(): value for key, value in revealed_options.items()}
@@ -153,13 +153,13 @@ class Database:
         keep: False rolls the transaction back at its end.
         """
         plain = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
-        answer = self._bridge.transact(json.dumps(self._options), json.dumps(plain), keep)
+        answer = self._java.sql.Databases.transact(json.dumps(self._options), json.dumps(plain), keep)
         values: list[str | None] = self._read_values(answer)
         return values
 
     def list_tables(self, prefix: str) -> list[tuple[str, str]]:
         """Return schema and name of all tables whose names have a prefix. Raises JdbcError."""
-        found = self._read_values(self._bridge.databaseTables(json.dumps(self._options), prefix))
+        found = self._read_values(self._java.sql.Databases.tables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in found]
 
     def writer_options(self, table: str) -> dict[str, str]:

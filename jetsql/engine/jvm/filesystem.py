@@ -9,7 +9,7 @@ import json
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 
 
 class FileSystem:
@@ -19,7 +19,7 @@ class FileSystem:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        self._java = bridge(spark).files(spark._jsparkSession)
+        self._java = java(spark).files.Files.of(spark._jsparkSession)
 
     def exists(self, path: str) -> bool:
         return bool(self._java.exists(path))

@@ -4,7 +4,7 @@ Without its native library, which PySpark does not have, Hadoop starts `chmod` f
 and Spark makes several of both in each batch of a streaming query: its two logs, with their checksums, what a state
 store keeps, what a sink writes. In small batches that was a third of their time.
 
-Only where Spark and its tasks are one process: a member's JVM would have to know the class when it starts.
+Only where Spark and its tasks are one process: an executor's JVM would have to know the class when it starts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import class_beside
-
 _SETTING: Final = "fs.file.impl"
-_HADOOPS_OWN: Final = "org.apache.hadoop.fs.LocalFileSystem"
+_LOCAL_FILES: Final = "dev.jetsql.files.LocalFiles"
 
 
 def set_rights_by_calls(spark: SparkSession) -> None:
@@ -25,6 +23,5 @@ def set_rights_by_calls(spark: SparkSession) -> None:
     conf = context._jsc.hadoopConfiguration()
     if not context.master.startswith("local") or conf.get(_SETTING) is not None:
         return
-    files = class_beside(context._gateway, _HADOOPS_OWN, "local_files", "LocalFiles")
-    conf.set(_SETTING, files.getClass().getName())
+    conf.set(_SETTING, _LOCAL_FILES)
     context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # else the one that is open already stays

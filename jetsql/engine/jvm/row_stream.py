@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `Rows.java` keeps them."""
+"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `RowStream.java` keeps them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.util import _create_local_socket
 
 from jetsql import cancellation
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.resultset import Column
 
 _serializers: Any = pyspark.serializers
@@ -24,12 +24,12 @@ _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 def stream_rows(frame: DataFrame) -> Iterator[Any]:
     """Return the rows as PySpark's. Memory holds one batch of them. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
-    return _read(bridge(frame.sparkSession).pickledRows(frame._jdf), pickled)
+    return _read(java(frame.sparkSession).rows.RowStream.pickled(frame._jdf), pickled)
 
 
 def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """Return the rows as messages of an Arrow stream. Raises Spark's errors."""
-    return _read(bridge(frame.sparkSession).arrowBatches(frame._jdf), _serializers.NoOpSerializer())
+    return _read(java(frame.sparkSession).rows.RowStream.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
 def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
@@ -43,8 +43,8 @@ def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[byte
 
 def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
     """Return the rows of several DataFrames as one Arrow stream. shape: a DataFrame with their schema."""
-    java = bridge(shape.sparkSession)
-    waiting = bytes(java.arrowSchema(shape._jdf, json.dumps([asdict(column) for column in columns])))
+    schema = json.dumps([asdict(column) for column in columns])
+    waiting = bytes(java(shape.sparkSession).rows.ArrowSchemas.message(shape._jdf, schema))
     for part in parts:
         for batch in _arrow_batches(part):
             yield waiting + batch
@@ -75,7 +75,7 @@ def _read(served: Any, serializer: Any) -> Iterator[Any]:
 
 
 def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
-    with cancellation.current().on_cancel(java_rows.leave), _leaving(java_rows):
+    with cancellation.current().on_cancel(java_rows.cancel), _leaving(java_rows):
         with closing(pipe):
             yield from serializer.load_stream(pipe.file)
         server.getResult()  # raises what ended the rows early
@@ -88,5 +88,5 @@ def _leaving(java_rows: Any) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(Py4JError):  # Spark has ended, and the rows with it
-            java_rows.leave()
+            java_rows.cancel()
         raise

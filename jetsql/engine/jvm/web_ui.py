@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from jetsql.engine.jvm.java_bridge import class_beside
+from jetsql.engine.jvm.java_classes import load_classes
 
-FILTER: Final = "dev.jetsql.TokenFilter"
+FILTER: Final = "dev.jetsql.endpoints.TokenFilter"
 _ENABLED: Final = "spark.ui.enabled"
 _FILTERS: Final = "spark.ui.filters"
-_SPARKS_FILTER: Final = "org.apache.spark.ui.JWSFilter"
 
 
 def ui_confs(confs: Mapping[str, str]) -> dict[str, str]:
@@ -23,4 +22,4 @@ def ui_confs(confs: Mapping[str, str]) -> dict[str, str]:
 def close_ui(gateway: Any, confs: Mapping[str, str], token: str) -> None:
     """Give the filter of `ui_confs` the token, before Spark starts the UI with it."""
     if FILTER in confs.get(_FILTERS, ""):
-        class_beside(gateway, _SPARKS_FILTER, "web_ui", "TokenFilter").expect(token)
+        load_classes(gateway).endpoints.TokenFilter.expect(token)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
@@ -53,7 +53,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     """Analyze a body in a session. Raises Spark's own errors, and StatementError for what a job cannot do."""
     _check_database(body, spark)
     try:
-        plans = bridge(spark).analyse(spark._jsparkSession, body.spark_text)
+        plans = java(spark).sql.JobBody.analyze(spark._jsparkSession, body.spark_text)
     except (PySparkException, Py4JError) as error:
         raise _explain_database_error(body, error) or error from None
     facts = json.loads(plans.facts())
@@ -68,7 +68,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
 def _check_database(body: Body, spark: SparkSession) -> None:
     """Check a sink's database before Spark connects to it during analysis."""
     name = body.spark_text[body.target.start : body.target.stop]
-    facts = bridge(spark).namedTable(spark._jsparkSession, name)
+    facts = java(spark).sql.Tables.named(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
     if table is None or table.provider != "jdbc":
         return
@@ -243,7 +243,7 @@ def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> 
         raise _temporary_object(
             f"{variable} is a session variable", _find_place(body, [variable]), "Write its value instead."
         )
-    for function in json.loads(bridge(spark).temporaryFunctions(spark._jsparkSession)):
+    for function in json.loads(java(spark).sql.Sessions.temporaryFunctions(spark._jsparkSession)):
         place = find_function(body.text, function)
         if place is not None:
             raise _temporary_object(

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge, shipped
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.spark_runs import RunContext, StreamingRun
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
@@ -28,10 +28,10 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
 
     Raises StatementError TRIGGER_NOT_POSSIBLE without a place, as RetryableError where only cores are missing.
     """
-    verdict = json.loads(bridge(session).realTime(session._jsparkSession, query))
+    verdict = json.loads(java(session).stream.RealTimeCheck.check(session._jsparkSession, query))
     if "refused" in verdict:
         raise not_possible(f"can't run this query: {verdict['refused']}", None)
-    needed, cores = verdict["tasks"], bridge(session).cores(session._jsparkSession)
+    needed, cores = verdict["tasks"], java(session).stream.RealTimeCheck.cores(session._jsparkSession)
     if cores and needed > cores - held_cores:  # without any, the run waits for executors and is checked again then
         others = f", of which other jobs with this trigger hold {held_cores} for good" if held_cores else ""
         raise RetryableError(
@@ -48,7 +48,7 @@ class RealTimeRun(StreamingRun):
 
     def __init__(self, parts: RunContext) -> None:
         super().__init__(parts)
-        self._bridge = bridge(parts.session)
+        self._java = java(parts.session)
         self._flow: Any = None
         self._read = (0, monotonic())
 
@@ -59,9 +59,9 @@ class RealTimeRun(StreamingRun):
 
     def start(self) -> None:
         parts, name = self._parts, str(self._parts.id)
-        waits = shipped(parts.session, "real_time", "realtime.ShortWaits")
-        self._parts = replace(parts, query=waits.of(parts.query, name))
-        self._flow = self._bridge.watchFlow(parts.session._jsparkSession, parts.job.id, name, self)
+        query = self._java.stream.EarlyEndingSources.wrap(parts.query, name)
+        self._parts = replace(parts, query=query)
+        self._flow = self._java.stream.RealTimeProgress.watch(parts.session._jsparkSession, parts.job.id, name, self)
         try:
             super().start()
         except BaseException:
@@ -72,7 +72,7 @@ class RealTimeRun(StreamingRun):
         self._started.wait()  # before that there is no batch to end
         flow = self._flow
         if flow is not None and not is_stopped(self._parts.session):
-            flow.hurry()
+            flow.endBatches()
         return super().stop(deadline_seconds)
 
     def accept(self, kind: str, detail: str) -> None:
@@ -107,4 +107,4 @@ class RealTimeRun(StreamingRun):
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
         if flow is not None and not is_stopped(self._parts.session):
-            self._bridge.unwatchFlow(self._parts.session._jsparkSession, flow)
+            self._java.stream.RealTimeProgress.unwatch(self._parts.session._jsparkSession, flow)

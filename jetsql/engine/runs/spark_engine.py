@@ -21,7 +21,7 @@ from jetsql.engine.errors import run_failures
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
@@ -133,7 +133,7 @@ class SparkEngine:
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
         query = resolve_body(body, spark, plan.analysis.session).query
-        dataset = bridge(spark).dataset(spark._jsparkSession, query)
+        dataset = java(spark).sql.Sessions.dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm
         mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
         return str(dataset.queryExecution().explainString(mode))

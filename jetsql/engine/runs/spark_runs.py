@@ -26,7 +26,7 @@ from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
 from jetsql.engine.session.startup import is_stopped
@@ -85,7 +85,7 @@ class RunContext:
 
     def rows(self) -> DataFrame:
         """Return the rows of the query as the sink takes them."""
-        rows = DataFrame(bridge(self.session).dataset(self.session._jsparkSession, self.query), self.session)
+        rows = DataFrame(java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.query), self.session)
         return encode_rows(rows, self.writer)
 
 
@@ -111,7 +111,7 @@ class StreamingRun:
     def start(self) -> None:
         parts = self._parts
         sc = parts.session.sparkContext
-        self._listener = bridge(parts.session).listen(parts.session._jsparkSession, self)
+        self._listener = java(parts.session).stream.Queries.listen(parts.session._jsparkSession, self)
         writer = self._stream(parts.rows()).queryName(parts.job.name)
         writer = writer.option("checkpointLocation", parts.checkpoint)
         writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
@@ -148,7 +148,7 @@ class StreamingRun:
         if query is None:
             return True
         try:
-            graceful = bool(bridge(self._parts.session).stop(query._jsq, int(deadline_seconds * 1000)))
+            graceful = bool(java(self._parts.session).stream.Queries.stop(query._jsq, int(deadline_seconds * 1000)))
         except Exception:
             if self._ended.is_set():
                 return False
@@ -199,7 +199,7 @@ class StreamingRun:
         self._started.wait()
         if is_stopped(self._parts.session):
             return  # Spark was stopped under the engine: the job continues with the next start
-        bridge(self._parts.session).release(self._parts.session._jsparkSession, self._listener)
+        java(self._parts.session).stream.Queries.release(self._parts.session._jsparkSession, self._listener)
         query = self._query
         # Java refers to this run as its listener, and the run to Java's query: the cycle would never be collected.
         self._query = self._listener = None
@@ -216,7 +216,7 @@ class StreamingRun:
 
         Both `stop` and the end of the query call this.
         """
-        throwable = bridge(self._parts.session).failure(query._jsq)
+        throwable = java(self._parts.session).stream.Queries.failure(query._jsq)
         if throwable is not None and self._failure_reported.acquire(blocking=False):
             self._parts.report(_ended(self._parts, self._cause(throwable)))
         return throwable is not None
@@ -253,7 +253,7 @@ class StreamingRun:
         query, session = self._query, self._parts.session
         if query is None or session.conf.get("spark.sql.files.ignoreMissingFiles") == "true":
             return
-        found = json.loads(bridge(session).missingFiles(query._jsq))
+        found = json.loads(java(session).stream.Batches.missingFiles(query._jsq))
         missing = [path for path in found if path not in self._parts.static_locations]
         if missing:
             more = f" and {len(missing) - 1} other files" if len(missing) > 1 else ""
@@ -285,7 +285,9 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        bridge(self._parts.session).end(self._parts.session._jsparkSession, str(self._parts.id))
+        java(self._parts.session).stream.CancelledJobGroups.cancel(
+            self._parts.session._jsparkSession, str(self._parts.id)
+        )
         if self._thread is not None:
             self._thread.join()
         return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Sink
 
@@ -55,12 +55,12 @@ class Catalog:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._bridge = bridge(spark)
+        self._java = java(spark)
 
     def table(self, name: str) -> TableFacts | None:
         """Return a table as it is now, or None when there is none."""
         _, schema, table = name.split(".", 2)
-        facts = self._bridge.table(self._spark._jsparkSession, schema, table)
+        facts = self._java.sql.Tables.facts(self._spark._jsparkSession, schema, table)
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
@@ -88,13 +88,13 @@ class Catalog:
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue; existing ones stay as they are."""
         _, schema, table = name.split(".", 2)
-        self._bridge.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
+        self._java.sql.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def set_location(self, name: str, location: str) -> None:
         """Change the folder of a table's rows atomically."""
         _, schema, table = name.split(".", 2)
-        self._bridge.moveTable(self._spark._jsparkSession, schema, table, location)
+        self._java.sql.Tables.move(self._spark._jsparkSession, schema, table, location)
 
     def refresh(self, name: str, location: str) -> None:
         """Invalidate what sessions have cached of a table's files."""
-        self._bridge.tableChanged(self._spark._jsparkSession, name.lower(), location)
+        self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)

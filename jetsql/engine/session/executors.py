@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.lifecycle.engine_api import MembersListener
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 
@@ -17,7 +17,7 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 def list_members(spark: SparkSession) -> tuple[Member, ...]:
     """Return all members, lost ones too, the oldest first."""
-    found = json.loads(bridge(spark).members(spark._jsparkSession))
+    found = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
     return tuple(sorted(map(parse_member, found), key=lambda member: (member.since, member.id)))
 
 
@@ -37,7 +37,7 @@ class _Told:
 
 def watch_members(spark: SparkSession, told: MembersListener) -> None:
     """Call a listener with the members now and whenever they change. It replaces the one before."""
-    bridge(spark).watchMembers(spark._jsparkSession, _Told(told))
+    java(spark).stream.ClusterExecutors.watch(spark._jsparkSession, _Told(told))
 
 
 def parse_member(told: dict[str, Any]) -> Member:

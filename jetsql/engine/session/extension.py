@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.errors.kafka_errors import KafkaOperation
-from jetsql.engine.jvm.java_bridge import bridge, without_secrets
+from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import ask_topic
 from jetsql.errors import JetSQLError
@@ -121,13 +121,13 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
 
     running = SparkClientStatements()
     questions = (_Question(columns), _Numbered(rows, running), running, _Question(relation), _Question(topic))
-    bridge(spark).connect(STATEMENT_FILTER, *questions)
+    java(spark).sql.Engine.connect(STATEMENT_FILTER, *questions)
     return running
 
 
 def disconnect(spark: SparkSession) -> None:
     """From now on the statements are Spark's matter again."""
-    bridge(spark).disconnect()
+    java(spark).sql.Engine.disconnect()
 
 
 def ddl(columns: tuple[Column, ...]) -> str:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import strip_message
-from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -79,7 +79,7 @@ class JobSessions:
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
         self._checkpoint_confs = _LOCAL_CONFS if checkpoint_root.startswith("file:") else {}
-        self._bridge = bridge(spark)
+        self._java = java(spark)
         self._initial_confs = self._confs(spark.newSession())
 
     def capture(self, session: SparkSession) -> CapturedSession:
@@ -140,5 +140,5 @@ class JobSessions:
             raise StatementError("INVALID_OPTION_VALUE", strip_message(str(error), condition)) from error
 
     def _confs(self, session: SparkSession) -> dict[str, str]:
-        confs: dict[str, str] = json.loads(self._bridge.confs(session._jsparkSession))
+        confs: dict[str, str] = json.loads(self._java.sql.Sessions.confs(session._jsparkSession))
         return confs

@@ -20,7 +20,7 @@ from jetsql.engine.errors.kafka_errors import (
     explain_failure,
     short_class_name,
 )
-from jetsql.engine.jvm.java_bridge import bridge, revealed
+from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.engine.jvm.throwables import causes, class_name
 from jetsql.engine.session.catalog import TableFacts
 
@@ -53,7 +53,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation)
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
     """
-    bridge(spark).loadKafka(spark._jsparkSession)
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     topic, conf = KafkaTopic.of_table(table), revealed(spark, _client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.extension import ddl
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.statements.system_tables import SystemTable
@@ -37,12 +37,14 @@ def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     except (PySparkException, Py4JError) as error:
         _log.warning("The schema %s could not be made in the catalogue: %s", SCHEMA, error)
     shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
-    bridge(spark).showRelations(json.dumps(shown))
+    java(spark).sql.LiveTables.show(json.dumps(shown))
 
 
 def _create_views(spark: SparkSession, relations: Sequence[SystemTable]) -> set[str]:
     """Create missing and outdated views. Return the names that objects of other owners have taken."""
-    answer = bridge(spark).placeholders(spark._jsparkSession, json.dumps([relation.name for relation in relations]))
+    answer = java(spark).sql.LiveTables.placeholders(
+        spark._jsparkSession, json.dumps([relation.name for relation in relations])
+    )
     found: dict[str, str] = {} if answer is None else json.loads(answer)
     if answer is None:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS spark_catalog.{SCHEMA} COMMENT 'The jobs of JetSQL, as relations'")

@@ -15,12 +15,11 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_bridge import bridge, class_beside
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.startup import Session
 from jetsql.errors import EngineError
 
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
-_PASSWORDS = "org.apache.hive.service.auth.PasswdAuthenticationProvider"
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
 _THRIFT_CLIENTS = 500
 """Connections of clients that have logged in, each of which takes a thread. Hive's own default."""
@@ -52,13 +51,13 @@ class OpenEndpoint:
 
 def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     """Start Spark Connect. Raises EngineError ENGINE_NOT_STARTED."""
-    java: Any = spark.sparkContext._jvm
+    jvm: Any = spark.sparkContext._jvm
     context = spark.sparkContext._jsc.sc()
     conf = context.conf()
     conf.set("spark.connect.grpc.binding.address", plan.host)
     conf.set("spark.connect.grpc.binding.port", str(plan.port))
     conf.set("spark.connect.session.manager.defaultSessionTimeout", _millis(plan.idle_seconds))
-    service = getattr(getattr(java.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
+    service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
     conf.set(_CONNECT_TOKEN, plan.token)
     try:
         service.start(context)
@@ -66,7 +65,7 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
         raise cannot_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
     finally:
         conf.remove(_CONNECT_TOKEN)  # read by then; every later session would have it among its settings
-    none = java.scala.Option.empty()
+    none = jvm.scala.Option.empty()
     return OpenEndpoint(service.localPort(), lambda: service.stop(none, none))
 
 
@@ -78,15 +77,15 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
     This builds the server as `HiveThriftServer2.startWithSparkSession` does, but with settings of its own. The original
     takes them from Spark's start only, and without them it listens on every address without authentication.
     """
-    java: Any = spark.sparkContext._jvm
-    servers = java.org.apache.spark.sql.hive.thriftserver
+    jvm: Any = spark.sparkContext._jvm
+    servers = jvm.org.apache.spark.sql.hive.thriftserver
     shared = getattr(getattr(servers, "HiveThriftServer2$"), "MODULE$")
     shared.systemExitOnError().set(False)
     # Without the listener that the original adds: it keeps the texts of statements, for Spark's web pages.
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
-    logins = class_beside(spark.sparkContext._gateway, _PASSWORDS, "thrift", "ThriftLogins")
+    logins = java(spark).endpoints.ThriftLogins
     # At each login the server reads Hive's settings again, and only a system property can change those.
-    java.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
+    jvm.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
     (scratch / "local").mkdir(parents=True, exist_ok=True)
     server = servers.HiveThriftServer2(spark._jsparkSession)
     try:
@@ -98,22 +97,22 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
         raise cannot_open("The Thrift endpoint", "thrift", plan.host, plan.port, cause_of(error).message) from error
     [port] = [service.getPortNumber() for service in server.getServices() if "Thrift" in service.getName()]
     [sessions] = [service.getSessionManager() for service in server.getServices() if service.getName() == "CLIService"]
-    bridge(spark).connectThrift(sessions.getOperationManager().sessionToContexts())
+    java(spark).stream.ThriftStreamingSelects.connect(sessions.getOperationManager().sessionToContexts())
 
     def close() -> None:
-        bridge(spark).connectThrift(None)
+        java(spark).stream.ThriftStreamingSelects.connect(None)
         server.stop()
 
     return OpenEndpoint(port, close)
 
 
 def _hive_conf(spark: Session, confs: Mapping[str, str]) -> Any:
-    java: Any = spark.sparkContext._jvm
-    hive_conf = java.org.apache.hadoop.hive.conf.HiveConf
+    jvm: Any = spark.sparkContext._jvm
+    hive_conf = jvm.org.apache.hadoop.hive.conf.HiveConf
     conf = hive_conf(spark.sparkContext._jsc.hadoopConfiguration(), hive_conf().getClass())
     # Hive's own catalogue, which is not used here: one in memory, so that it does not open the engine's.
-    hive_utils = getattr(getattr(java.org.apache.spark.sql.hive, "HiveUtils$"), "MODULE$")
-    aside = java.scala.jdk.javaapi.CollectionConverters.asJava(hive_utils.newTemporaryConfiguration(True))
+    hive_utils = getattr(getattr(jvm.org.apache.spark.sql.hive, "HiveUtils$"), "MODULE$")
+    aside = jvm.scala.jdk.javaapi.CollectionConverters.asJava(hive_utils.newTemporaryConfiguration(True))
     for key, value in {**aside, **confs}.items():
         conf.set(key, value)
     return conf

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from jetsql import cancellation
 from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jvm import row_stream
-from jetsql.engine.jvm.java_bridge import bridge, without_secrets
+from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
@@ -81,10 +81,10 @@ def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterato
 
 def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
     if parameters:
-        frame = DataFrame(bridge(spark).sql(spark._jsparkSession, text, json.dumps(parameters)), spark)
+        frame = DataFrame(java(spark).sql.Parameters.run(spark._jsparkSession, text, json.dumps(parameters)), spark)
     else:
         frame = spark.sql(text)
-    bridge(spark).ran(frame._jdf)
+    java(spark).sql.TableVersions.ran(frame._jdf)
     return frame
 
 
@@ -134,7 +134,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        with statement.on_cancel(lambda: bridge(spark).end(spark._jsparkSession, group)):
+        with statement.on_cancel(lambda: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()
@@ -174,9 +174,9 @@ def session_zone(spark: SparkSession) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):  # an offset such as +02:00
-        java: Any = spark.sparkContext._jvm
-        now = java.java.time.Instant.now()
-        return timezone(timedelta(seconds=java.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
+        jvm: Any = spark.sparkContext._jvm
+        now = jvm.java.time.Instant.now()
+        return timezone(timedelta(seconds=jvm.java.time.ZoneId.of(name).getRules().getOffset(now).getTotalSeconds()))
 
 
 def build_error_report(error: BaseException, text: str) -> ErrorReport:

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
 from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
@@ -49,6 +49,7 @@ def start_spark(start: SparkStart) -> SparkSession:
     Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
     """
     check_java()
+    jar()
     confs = _confs(start)
     # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -56,8 +57,9 @@ def start_spark(start: SparkStart) -> SparkSession:
     try:
         with _keep_interrupt_handler():
             gateway = launch_jvm(start, confs)
+            load_classes(gateway)
             close_ui(gateway, confs, start.token)
-            spark = _create_session(confs)
+            spark = _create_session(confs | class_confs(gateway, confs))
             set_rights_by_calls(spark)
             return _check_session(spark)
     except EngineError:
@@ -217,7 +219,7 @@ def _last_lines(log: Path, since: int) -> str:
 def load_kafka_connector(spark: Session) -> None:
     """Fetch Spark's Kafka connector unless it is loaded. Raises EngineError ENGINE_NOT_STARTED."""
     try:
-        bridge(spark).loadKafka(spark._jsparkSession)
+        java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     except (PySparkException, Py4JError) as error:
         raise EngineError("ENGINE_NOT_STARTED", cause_of(error).message) from error
 

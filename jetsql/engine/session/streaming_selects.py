@@ -1,8 +1,9 @@
 """Streaming selects: a SELECT over a stream that JetSQL's endpoints answer without a job.
 
-What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in `Looks.java` and
-`Look.java`. Here its batches become rows, on the thread of the statement that asked. A look ends with the statement,
-however that ends: its query is stopped and its folder is deleted; what a killed engine left goes at the next start.
+What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in
+`StreamingSelectPlan.java` and `StreamingCursor.java`. Here its batches become rows, on the thread of the statement that
+asked. A look ends with the statement, however that ends: its query is stopped and its folder is deleted; what a killed
+engine left goes at the next start.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jetsql import cancellation
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.job_sessions import streaming_confs
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 
@@ -38,12 +39,12 @@ def connect(spark: SparkSession, folder: str, seconds: float) -> None:
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.stopTimeout": "10s",
     }
-    bridge(spark).connectLooks(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
+    java(spark).stream.StreamingSelects.connect(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
 
 
 def stop_all(spark: SparkSession) -> None:
     """Stop all running streaming selects."""
-    bridge(spark).closeLooks()
+    java(spark).stream.StreamingSelects.closeAll()
 
 
 class StreamingSelect:
@@ -54,7 +55,7 @@ class StreamingSelect:
 
     def __init__(self, frame: DataFrame, live: bool) -> None:
         self._spark = frame.sparkSession
-        self._java = bridge(self._spark).look(frame._jdf, live)
+        self._java = java(self._spark).stream.StreamingSelects.create(frame._jdf, live)
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
     def open_cursor(self, read: ReadRows) -> Live:
@@ -66,7 +67,7 @@ class StreamingSelect:
         with self._running():
             while remaining != 0 and (frame := self._next_frame(self._java.next)) is not None:
                 limited = _LimitedRows(self._start_reading(read, frame), remaining)
-                yield LiveBatch(self._java.number(), limited)
+                yield LiveBatch(self._java.batchId(), limited)
                 for _ in limited:  # Spark fails where not every row of a state is read
                     pass
                 remaining = limited.remaining
@@ -74,7 +75,7 @@ class StreamingSelect:
     def iterate_parts(self) -> Generator[DataFrame, None, None]:
         """Yield the rows within the limit and the time, in parts. A part is readable until the next one is read."""
         with self._running():
-            while (frame := self._next_frame(self._java.part)) is not None:
+            while (frame := self._next_frame(self._java.nextPart)) is not None:
                 yield frame
 
     def _next_frame(self, next_batch: Callable[[], Any]) -> DataFrame | None:
@@ -84,11 +85,11 @@ class StreamingSelect:
 
     def _start_reading(self, read: ReadRows, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
         """Start Spark's thread that serves the rows, which inherits the properties of this thread."""
-        self._java.enter()
+        self._java.enterQuery()
         try:
             return read(frame)
         finally:
-            self._java.leave()
+            self._java.leaveQuery()
 
     @contextmanager
     def _running(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ import json
 
 from pyspark.sql import DataFrame
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 
 # One quiet batch says little about the next: what a batch comes to is never expected to be less than this share.
@@ -38,13 +38,13 @@ class BatchFiles:
 
     def write(self, rows: DataFrame, table: TableFacts, folder: str) -> int:
         """Write rows with the table's format and options into another folder. Return the row count."""
-        java, session = bridge(rows.sparkSession), rows.sparkSession._jsparkSession
-        read = int(java.inputBytes(rows._jdf))
+        batches, session = java(rows.sparkSession).stream.Batches, rows.sparkSession._jsparkSession
+        read = int(batches.inputBytes(rows._jdf))
         writer = self._gather_small(rows, read).write.format(table.provider).mode("overwrite")
         writer = writer.options(**_writer_options(table))
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
-        written = json.loads(java.write(session, writer._jwrite, folder))
+        written = json.loads(batches.write(session, writer._jwrite, folder))
         self._newest = written["bytes"]
         if read > 0:
             self._share = max(written["bytes"] / read, _LEAST_SHARE)
@@ -52,7 +52,11 @@ class BatchFiles:
 
     def _gather_small(self, rows: DataFrame, read: int) -> DataFrame:
         expected = read * self._share if read >= 0 else self._newest
-        if expected is None or expected > self._limit or bridge(rows.sparkSession).parts(rows._jdf) < 2:
+        if (
+            expected is None
+            or expected > self._limit
+            or java(rows.sparkSession).stream.Batches.partitions(rows._jdf) < 2
+        ):
             return rows
         if self._stateful or not 0 <= read <= self._limit:
             return rows.repartition(1)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.errors import PySparkException
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.model.redaction import SECRET_NAMES, is_secret
 from tests.conftest import Sql
 from tests.support import secret_names
@@ -202,7 +202,7 @@ def test_a_file_that_never_ends_is_no_secret(sql: Sql, postgres: Postgres) -> No
 
 @pytest.mark.parametrize("name", [*secret_names.SECRET, *secret_names.PLAIN])
 def test_java_and_python_agree_on_the_names_of_secrets(sql: Sql, name: str) -> None:
-    assert bridge(sql.engine.spark).isSecretName(name) is is_secret(name)
+    assert java(sql.engine.spark).common.Secrets.isName(name) is is_secret(name)
 
 
 def test_spark_hides_by_the_same_list(sql: Sql) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from jetsql.engine.errors.remedies import DAMAGED
 from jetsql.engine.errors.run_failures import NOT_RETRYABLE
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
 from tests.support.postgres import Postgres
@@ -450,7 +450,7 @@ def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
 def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:
     spark = sql.engine.spark
     jvm = spark.sparkContext._jvm
-    bridge(spark).loadKafka(spark._jsparkSession)
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     readers = (
         jvm.org.apache.spark.SparkThrowableHelper.errorReader(),
         jvm.org.apache.spark.sql.kafka010.KafkaExceptionsHelper.errorClassesJsonReader(),

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.external_clients.__main__ import try_client
-from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, janino
+from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, java_source
 from tests.external_clients.engine import ClientTestEngine, run_engine, run_jetsql
 from tests.support.strangers import half_open
 
@@ -104,7 +104,7 @@ def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for command in (
             [sys.executable, "-W", "ignore", str(PROGRAMS / "waiting_connect.py")],
-            [*janino(), str(PROGRAMS / "WaitingJdbc.java"), "WaitingJdbc"],
+            [*java_source(), str(PROGRAMS / "WaitingJdbc.java")],
         )
     ]
     for client in waiting:

@@ -17,7 +17,7 @@ import jetsql.client.dbapi
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.embedded.embedded_engine import EmbeddedEngine, EngineSession
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
 from jetsql.live_rows import Live, LiveMode
@@ -192,8 +192,8 @@ def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> N
 
 def queries(sql: Sql) -> list[str]:
     """The threads of queries that go on."""
-    java: Any = sql.engine.spark.sparkContext._jvm
-    names = [thread.getName() for thread in java.java.lang.Thread.getAllStackTraces().keySet()]
+    jvm: Any = sql.engine.spark.sparkContext._jvm
+    names = [thread.getName() for thread in jvm.java.lang.Thread.getAllStackTraces().keySet()]
     return [name for name in names if name.startswith("stream execution thread")]
 
 
@@ -238,12 +238,11 @@ def test_arrow(stream: Sql) -> None:
 def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream: Sql) -> None:
     spark = stream.engine.spark
     text = "SELECT id FROM thirds LIMIT 4"
-    java = bridge(spark)
     theirs = spark.newSession()
     theirs.sql(f"USE {stream.value('SELECT current_schema()')}")
     handles = spark.sparkContext._jvm.java.util.HashMap()  # type: ignore[union-attr]
     handles.put("handle", theirs._jsparkSession)
-    java.connectThrift(handles)
+    java(spark).stream.ThriftStreamingSelects.connect(handles)
     try:
         assert spark.sql(text).isStreaming
         assert not theirs.sql(text).isStreaming and len(theirs.sql(text).collect()) == 4
@@ -261,5 +260,5 @@ def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream
             theirs.sql(f"CREATE OR REPLACE JOB copy AS {insert} SELECT id FROM STREAM numbers")
         assert stream.status("copy") == "RUNNING"
     finally:
-        java.connectThrift(None)
+        java(spark).stream.ThriftStreamingSelects.connect(None)
     assert theirs.sql(text).isStreaming

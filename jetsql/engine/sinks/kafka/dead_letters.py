@@ -15,7 +15,7 @@ from typing import Final, cast
 from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_reader import read_source_range
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
 from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
@@ -142,7 +142,7 @@ class SourceDeadLetters:
             for topic, partitions in end.items()
         }
         texts = (json.dumps(value) for value in (assigned, begin, end))
-        return DataFrame(bridge(spark).deadLetters(spark._jsparkSession, schema, name, *texts), spark)
+        return DataFrame(java(spark).kafka.KafkaTable.deadLetters(spark._jsparkSession, schema, name, *texts), spark)
 
     def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
         """Return where a batch begins and ends, as Spark's checkpoint has it."""

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from jetsql.engine.jvm.java_bridge import bridge
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.jobs.model.job import Job
 
@@ -20,22 +20,22 @@ class TopicTable:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
-        self._java = bridge(spark).kafkaTable(spark._jsparkSession, schema, table)
+        self._java = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, table)
 
     def encode(self, rows: DataFrame, job: Job) -> DataFrame:
         """Return the rows with the message columns that the table defines."""
-        return DataFrame(self._java.encoded(rows._jdf, job.plan.upsert), rows.sparkSession)
+        return DataFrame(self._java.messages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def encode_all_columns(self, rows: DataFrame, job: Job) -> DataFrame:
         """Return the rows with all message columns: key, value, headers, topic, partition, in this order."""
-        return DataFrame(self._java.whole(rows._jdf, job.plan.upsert), rows.sparkSession)
+        return DataFrame(self._java.fullMessages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def writer_options(self, in_batches: bool) -> dict[str, str]:
         """Return the options for the connector's writer, with the values of secrets.
 
         in_batches: messages may wait for others. Asks the broker for the greatest size of a batch of messages.
         """
-        options: dict[str, str] = json.loads(self._java.writing(in_batches))
+        options: dict[str, str] = json.loads(self._java.writeOptions(in_batches))
         return options
 
 

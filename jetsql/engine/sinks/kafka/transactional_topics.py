@@ -7,8 +7,8 @@ producer again, and then the broker accepts no commit from the producer before; 
 way.
 
 This holds for readers with isolation.level=read_committed, as long as a replayed batch is split into the same parts
-(see `partition_manifest` and `Parts.java`) and the groups still exist: brokers delete the offsets of groups without
-members after offsets.retention.minutes (7 days by default).
+(see `partition_manifest` and `PartitionManifest.java`) and the groups still exist: brokers delete the offsets of groups
+without members after offsets.retention.minutes (7 days by default).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyspark.sql import functions as sf
 
 from jetsql import failpoints
 from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
-from jetsql.engine.jvm.java_bridge import bridge, shipped
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.startup import is_stopped
@@ -50,7 +50,7 @@ _TABLE_SECONDS: Final = 1.0
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
 _CLIENT: Final = "kafka."
 _DURABLE: Final = {"acks": "all", "enable.idempotence": "true"}
-_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `PartWriter.java`, before a JSON object
+_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `TransactionalPartWriter.java`, before a JSON object
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class TransactionalTopic:
     def newest_batches(self, names: list[str]) -> dict[str, int]:
         """Return the newest committed batch by part. Raises StatementError."""
         arguments = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
-        newest: dict[str, int] = self._parse_answer(self.java.newest(*arguments))["newest"]
+        newest: dict[str, int] = self._parse_answer(self.java.newestBatches(*arguments))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
         """Return how long the broker keeps offsets of a group without members, by default 7 days."""
-        result = json.loads(self.java.retention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
+        result = json.loads(self.java.offsetsRetention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
         return float(result.get("minutes", _RETENTION_MINUTES)) * 60
 
     def fence(self, names: list[str]) -> None:
@@ -102,11 +102,11 @@ class TransactionalTopic:
 
     def delete_groups(self) -> None:
         """Delete the job's consumer groups. Raises StatementError."""
-        self._parse_answer(self.java.forget(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
+        self._parse_answer(self.java.deleteGroups(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
 
     def check_transactions(self) -> None:
         """Try a transaction without rows and roll it back. Raises StatementError."""
-        self._parse_answer(self.java.rehearse(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
+        self._parse_answer(self.java.preflight(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
 
     def explain(self, failure: KafkaFailure) -> StatementError:
         return explain_failure(
@@ -131,11 +131,11 @@ def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> Transacti
 
 
 def _java(spark: SparkSession) -> Any:
-    bridge(spark).loadKafka(spark._jsparkSession)
-    java = shipped(spark, "kafka_sink", "kafka.Delivery")
+    java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
+    delivery = java(spark).kafka.transactions.TransactionalTopics
     if failpoints.armed():
-        java.watch(_FailpointListener())
-    return java
+        delivery.listen(_FailpointListener())
+    return delivery
 
 
 def _id_prefix(job_id: str) -> str:
@@ -223,7 +223,9 @@ class KafkaTransactions:
         if is_stopped(spark):
             return
         try:
-            _java(spark).close(spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism)
+            _java(spark).closeProducers(
+                spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism
+            )
         except (PySparkException, Py4JError) as error:  # Spark may be stopped concurrently
             _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
 

@@ -1,0 +1,82 @@
+package dev.jetsql.common;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.QueryContext;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import scala.Option;
+import scala.collection.immutable.Map$;
+
+/**
+ * An error of JetSQL as Spark's clients know errors: with a condition, a SQLSTATE, a line and a
+ * position.
+ */
+public final class JetSqlException extends AnalysisException {
+  private static final long serialVersionUID = 1L;
+
+  private JetSqlException(
+      String message,
+      Option<Object> line,
+      Option<Object> position,
+      String condition,
+      String state) {
+    super(
+        message,
+        line,
+        position,
+        Option.empty(),
+        Option.apply(condition),
+        Map$.MODULE$.<String, String>empty(),
+        new QueryContext[0],
+        Option.apply(state),
+        Option.empty());
+  }
+
+  /**
+   * Return the message without the name of this class: the Thrift server shows this text to its
+   * clients.
+   */
+  @Override
+  @SuppressWarnings("OverrideThrowableToString") // the message is right, Throwable.toString is not
+  public String toString() {
+    return getMessage();
+  }
+
+  public static JetSqlException closed() {
+    return of("ENGINE_NOT_STARTED", "58000", "The engine was closed.");
+  }
+
+  public static JetSqlException of(String condition, String state, String message) {
+    return at(Option.empty(), Option.empty(), condition, state, message);
+  }
+
+  /** Return an error at the place of a node in the statement. */
+  public static JetSqlException at(Origin place, String condition, String state, String message) {
+    return at(place.line(), place.startPosition(), condition, state, message);
+  }
+
+  private static JetSqlException at(
+      Option<Object> line,
+      Option<Object> position,
+      String condition,
+      String state,
+      String message) {
+    var name = "JETSQL." + condition;
+    return new JetSqlException(
+        "[" + name + "] " + message + " SQLSTATE: " + state, line, position, name, state);
+  }
+
+  /** Return the error that a response of Python has under `error`. */
+  static JetSqlException of(JsonNode error) {
+    return new JetSqlException(
+        error.get("message").asText(),
+        number(error.get("line")),
+        number(error.get("position")),
+        error.get("condition").asText(),
+        error.get("sqlstate").asText());
+  }
+
+  private static Option<Object> number(JsonNode value) {
+    return value == null || value.isNull() ? Option.empty() : Option.apply(value.asInt());
+  }
+}

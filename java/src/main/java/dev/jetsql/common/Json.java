@@ -1,0 +1,40 @@
+package dev.jetsql.common;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.UncheckedIOException;
+import java.util.List;
+
+/** JSON, in which Python and Java exchange everything that has more than one value. */
+public final class Json {
+  public static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private Json() {}
+
+  public static JsonNode read(String text) {
+    try {
+      return MAPPER.readTree(text);
+    } catch (JsonProcessingException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public static ObjectNode readObject(String text) {
+    return (ObjectNode) read(text);
+  }
+
+  /** Return the texts of a JSON array. */
+  public static List<String> readTexts(String text) {
+    return List.of(MAPPER.convertValue(read(text), String[].class));
+  }
+
+  public static String write(Object value) {
+    try {
+      return MAPPER.writeValueAsString(value);
+    } catch (JsonProcessingException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

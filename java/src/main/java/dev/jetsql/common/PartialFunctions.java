@@ -1,0 +1,33 @@
+package dev.jetsql.common;
+
+import java.util.function.Function;
+import java.util.function.Predicate;
+import scala.Function1;
+import scala.PartialFunction;
+import scala.runtime.AbstractPartialFunction;
+
+/** Scala's partial functions, which no lambda of Java can be. */
+public final class PartialFunctions {
+  private PartialFunctions() {}
+
+  /** Return a function that is defined for the values that `defined` accepts. */
+  public static <A, B> PartialFunction<A, B> of(Predicate<A> defined, Function<A, B> function) {
+    return new AbstractPartialFunction<>() {
+      @Override
+      public boolean isDefinedAt(A value) {
+        return defined.test(value);
+      }
+
+      @Override
+      @SuppressWarnings("unchecked") // Java has no lower bounds: Scala's B1 is a supertype of B
+      public <A1 extends A, B1> B1 applyOrElse(A1 value, Function1<A1, B1> otherwise) {
+        return defined.test(value) ? (B1) function.apply(value) : otherwise.apply(value);
+      }
+    };
+  }
+
+  /** Return a function that collects everything. */
+  public static <A> PartialFunction<A, A> everything() {
+    return of(value -> true, value -> value);
+  }
+}

@@ -1,0 +1,94 @@
+package dev.jetsql.common;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * What functions of Python return: a JSON text, an error, or null; and the rows in it as Spark's.
+ */
+public final class PythonResponses {
+  private static final long MICROS_A_SECOND = 1_000_000L;
+
+  private PythonResponses() {}
+
+  /** Return the JSON of a response, null for null. Throws the error that the response is or has. */
+  public static JsonNode of(Object response) {
+    if (response == null) return null;
+    if (response instanceof Throwable error) throw Exceptions.raise(error);
+    var node = Json.read((String) response);
+    if (node.has("error")) throw Exceptions.raise(JetSqlException.of(node.get("error")));
+    return node;
+  }
+
+  /** Return the rows of a response, {"rows": [[...]]}. */
+  public static Seq<Row> rows(JsonNode response, StructType columns) {
+    var places = IntStream.range(0, columns.length()).toArray();
+    var rows = new ArrayList<Row>();
+    response.get("rows").forEach(values -> rows.add(row(values, columns, places)));
+    return CollectionConverters.asScala(rows).toSeq();
+  }
+
+  /** Return a row of these columns. places: where their values are in the array. */
+  public static Row row(JsonNode values, StructType columns, int[] places) {
+    var row = new Object[places.length];
+    for (var k = 0; k < places.length; k++)
+      row[k] = value(values.get(places[k]), columns.apply(k).dataType());
+    return RowFactory.create(row);
+  }
+
+  private static Object value(JsonNode node, DataType type) {
+    if (node.isNull()) return null;
+    return switch (type.typeName()) {
+      case "long" -> node.asLong();
+      case "integer" -> node.asInt();
+      case "double" -> node.asDouble();
+      case "boolean" -> node.asBoolean();
+      case "timestamp" -> timestamp(node.asDouble());
+      case "array" -> items(node, ((ArrayType) type).elementType());
+      case "map" -> pairs(node, ((MapType) type).valueType());
+      default -> node.asText();
+    };
+  }
+
+  private static Seq<Object> items(JsonNode node, DataType type) {
+    var items = new ArrayList<Object>();
+    node.forEach(item -> items.add(value(item, type)));
+    return CollectionConverters.asScala(items).toSeq();
+  }
+
+  private static scala.collection.mutable.Map<String, Object> pairs(JsonNode node, DataType type) {
+    var pairs = new LinkedHashMap<String, Object>();
+    node.properties().forEach(pair -> pairs.put(pair.getKey(), value(pair.getValue(), type)));
+    return CollectionConverters.asScala(pairs);
+  }
+
+  private static Object timestamp(double seconds) {
+    var stamp = timestampOf(seconds);
+    return SQLConf.get().datetimeJava8ApiEnabled() ? stamp.toInstant() : stamp;
+  }
+
+  /**
+   * Round to microseconds as Python does it: clients that are given the same value by Python must
+   * get the same one.
+   */
+  static Timestamp timestampOf(double seconds) {
+    var whole = Math.floor(seconds);
+    var micros =
+        ((long) whole) * MICROS_A_SECOND + (long) Math.rint((seconds - whole) * MICROS_A_SECOND);
+    var stamp = new Timestamp(Math.floorDiv(micros, MICROS_A_SECOND) * 1000L);
+    stamp.setNanos((int) Math.floorMod(micros, MICROS_A_SECOND) * 1000);
+    return stamp;
+  }
+}

@@ -1,0 +1,136 @@
+package dev.jetsql.endpoints;
+
+import java.lang.reflect.Field;
+import org.apache.hadoop.hive.ql.session.SessionState;
+import org.apache.hive.service.ServiceException;
+import org.apache.hive.service.cli.CLIService;
+import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
+import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
+import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
+import org.apache.thrift.TConfiguration;
+import org.apache.thrift.TException;
+import org.apache.thrift.server.TServer;
+import org.apache.thrift.transport.TServerSocket;
+import org.apache.thrift.transport.TSocket;
+import org.apache.thrift.transport.TTransport;
+import org.apache.thrift.transport.TTransportException;
+import org.apache.thrift.transport.TTransportFactory;
+
+/** Spark's Thrift service with limits on connections that have not logged in. */
+final class LimitedThriftService extends ThriftBinaryCLIService {
+  /**
+   * The limit of a login message in bytes: a user name and a token. libthrift allocates what a
+   * client announces.
+   */
+  private static final int LOGIN_BYTES = 65536;
+
+  private final PendingLogins pending;
+
+  LimitedThriftService(CLIService service, PendingLogins pending) {
+    super(service);
+    this.pending = pending;
+  }
+
+  @Override
+  protected void initializeServer() {
+    super.initializeServer();
+    try {
+      Field sockets = field(TServer.class, "serverTransport_");
+      sockets.set(server, new LimitedSockets((TServerSocket) sockets.get(server), pending));
+      Field input = field(TServer.class, "inputTransportFactory_");
+      var logins = new Logins((TTransportFactory) input.get(server), pending);
+      input.set(server, logins);
+      field(TServer.class, "outputTransportFactory_").set(server, logins);
+    } catch (Exception e) {
+      throw new ServiceException("Error initializing the limits of logins", e);
+    }
+  }
+
+  @Override
+  protected void stopServer() {
+    pending.stop();
+    super.stopServer();
+  }
+
+  @Override
+  public TOpenSessionResp OpenSession(TOpenSessionReq request) throws TException {
+    TOpenSessionResp response = super.OpenSession(request);
+    keepClassLoaders();
+    return response;
+  }
+
+  /**
+   * Make the session that this thread has just opened leave Spark's class loaders open when it
+   * ends. Hive closes the class loader of a session and its parents up to `parentLoader`, and with
+   * the class loader that Spark gives its sessions these include the one of `spark.jars`, which
+   * then no longer finds a class that was not used before.
+   */
+  private static void keepClassLoaders() {
+    try {
+      Field parent = field(SessionState.class, "parentLoader");
+      SessionState session = SessionState.get();
+      if (session != null) parent.set(session, null);
+    } catch (Exception e) {
+      throw new IllegalStateException(
+          "Error separating the class loaders of a Thrift session from Spark's", e);
+    }
+  }
+
+  private static Field field(Class<?> type, String name) throws NoSuchFieldException {
+    Field field = type.getDeclaredField(name);
+    field.setAccessible(true);
+    return field;
+  }
+
+  /** Registers each connection that the server accepts as pending. */
+  private static final class LimitedSockets extends TServerSocket {
+    private final PendingLogins pending;
+
+    LimitedSockets(TServerSocket sockets, PendingLogins pending) throws TTransportException {
+      super(sockets.getServerSocket());
+      this.pending = pending;
+    }
+
+    @Override
+    public TSocket accept() throws TTransportException {
+      TSocket socket = super.accept();
+      socket.getConfiguration().setMaxMessageSize(LOGIN_BYTES);
+      pending.add(socket);
+      return socket;
+    }
+  }
+
+  /**
+   * Logs a client in on the thread that serves it from then on, and lifts the limits of its
+   * connection.
+   */
+  private static final class Logins extends TTransportFactory {
+    private final TTransportFactory sasl;
+    private final PendingLogins pending;
+
+    Logins(TTransportFactory sasl, PendingLogins pending) {
+      this.sasl = sasl;
+      this.pending = pending;
+    }
+
+    @Override
+    public TTransport getTransport(TTransport socket) throws TTransportException {
+      TTransport loggedIn;
+      try {
+        loggedIn =
+            sasl.getTransport(
+                socket); // the second time, for the output, it returns the same transport
+      } catch (RuntimeException e) {
+        // The server logs every other type with a stack trace, and an attacker must not fill the
+        // log.
+        if (!pending.remove((TSocket) socket))
+          throw new TTransportException(TTransportException.TIMED_OUT, e);
+        throw e;
+      }
+      pending.remove((TSocket) socket);
+      socket.getConfiguration().setMaxMessageSize(TConfiguration.DEFAULT_MAX_MESSAGE_SIZE);
+      loggedIn.updateKnownMessageSize(-1);
+      return loggedIn;
+    }
+  }
+}

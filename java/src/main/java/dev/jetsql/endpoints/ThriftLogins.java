@@ -1,0 +1,47 @@
+package dev.jetsql.endpoints;
+
+import java.lang.reflect.Method;
+import java.util.List;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hive.service.CompositeService;
+import org.apache.hive.service.Service;
+import org.apache.hive.service.cli.CLIService;
+
+/**
+ * Logs clients in to the Thrift endpoint, with limits on connections that have not logged in: each
+ * is closed after a deadline that no byte extends, and the oldest is closed when there are too
+ * many. Without them such a connection holds one of the server's threads for ever: Spark's service
+ * has no timeout for the login, and libthrift ignores Hive's.
+ */
+public final class ThriftLogins {
+  private ThriftLogins() {}
+
+  /** Expect this token at logins, and return the name of the class that compares it. */
+  public static String expect(String token) {
+    TokenLogin.expect(token);
+    return TokenLogin.class.getName();
+  }
+
+  /**
+   * Limit the logins of a server that has been initialized and not started.
+   *
+   * @param max how many connections may be open without a login
+   * @param millis the time that a connection has for its login
+   */
+  public static void limit(CompositeService server, HiveConf conf, int max, long millis)
+      throws Exception {
+    List<Service> services = List.copyOf(server.getServices());
+    var limited =
+        new LimitedThriftService((CLIService) services.get(0), new PendingLogins(max, millis));
+    limited.init(conf);
+    change(server, "removeService", services.get(1));
+    change(server, "addService", limited);
+  }
+
+  private static void change(CompositeService server, String method, Service service)
+      throws Exception {
+    Method change = CompositeService.class.getDeclaredMethod(method, Service.class);
+    change.setAccessible(true);
+    change.invoke(server, service);
+  }
+}

@@ -1,0 +1,178 @@
+package dev.jetsql.files;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import dev.jetsql.common.Json;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.IOUtils;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * File operations on Hadoop's file systems, each in a single call from Python. A batch needs a
+ * dozen of them, and calls for their steps (a path, its file system, its status) would take longer
+ * than the steps.
+ */
+public final class Files {
+  private final Configuration conf;
+
+  Files(Configuration conf) {
+    this.conf = conf;
+  }
+
+  /** Return the files that a session's Spark reaches. */
+  public static Files of(SparkSession session) {
+    return new Files(session.sparkContext().hadoopConfiguration());
+  }
+
+  /** Return whether a path exists. */
+  public boolean exists(String path) throws IOException {
+    return fileSystem(path).exists(new Path(path));
+  }
+
+  /** Delete a file, or a folder with its content. */
+  public void delete(String path) throws IOException {
+    fileSystem(path).delete(new Path(path), true);
+  }
+
+  /** Move a file and create the target's folder. Returns false when the file system refuses. */
+  public boolean rename(String source, String target) throws IOException {
+    var path = new Path(target);
+    FileSystem files = fileSystem(target);
+    files.mkdirs(path.getParent());
+    return files.rename(new Path(source), path);
+  }
+
+  /** Set the modification time of a file to now. */
+  public void touch(String path) throws IOException {
+    fileSystem(path).setTimes(new Path(path), System.currentTimeMillis(), -1L);
+  }
+
+  /**
+   * Return the names in a folder as a sorted JSON array, which is empty when the folder does not
+   * exist.
+   */
+  public String names(String folder) throws IOException {
+    return Json.MAPPER.writeValueAsString(namesIn(folder));
+  }
+
+  private String[] namesIn(String folder) throws IOException {
+    var path = new Path(folder);
+    FileSystem files = fileSystem(folder);
+    if (!files.exists(path)) return new String[0];
+    return Arrays.stream(files.listStatus(path))
+        .map(entry -> entry.getPath().getName())
+        .sorted()
+        .toArray(String[]::new);
+  }
+
+  /** Return the modification time of a file in milliseconds since the epoch. */
+  public long modified(String path) throws IOException {
+    return fileSystem(path).getFileStatus(new Path(path)).getModificationTime();
+  }
+
+  /**
+   * Return all files below a folder, relative to it, as a JSON array. A file that is deleted at the
+   * same time may be missing or not.
+   */
+  public String filesBelow(String folder) throws IOException {
+    ArrayNode names = Json.MAPPER.createArrayNode();
+    walk(fileSystem(folder), new Path(folder), "", names);
+    return Json.MAPPER.writeValueAsString(names);
+  }
+
+  // FileSystem.listFiles would read the permissions of each file, on a local disk with a process
+  // each.
+  private static void walk(FileSystem files, Path folder, String prefix, ArrayNode names)
+      throws IOException {
+    for (FileStatus entry : files.listStatus(folder)) {
+      String name = prefix + entry.getPath().getName();
+      if (entry.isDirectory()) walk(files, entry.getPath(), name + "/", names);
+      else names.add(name);
+    }
+  }
+
+  /**
+   * Copy files, replace existing ones, and return their size in bytes.
+   *
+   * @param names the names of the files relative to both folders, as a JSON array
+   */
+  public long copy(String source, String target, String names) throws IOException {
+    FileSystem from = fileSystem(source);
+    FileSystem to = withoutChecksums(target);
+    long bytes = 0L;
+    for (JsonNode name : Json.MAPPER.readTree(names)) {
+      var copy = new Path(target, name.asText());
+      IOUtils.copyBytes(
+          from.open(new Path(source, name.asText())), to.create(copy, true), conf, true);
+      bytes += to.getFileStatus(copy).getLen();
+    }
+    return bytes;
+  }
+
+  /**
+   * Return the greatest number that is the name of a file in a folder, or null when there is none.
+   */
+  public Long newest(String folder) throws IOException {
+    return Arrays.stream(namesIn(folder))
+        .filter(name -> name.matches("\\d{1,18}"))
+        .map(Long::valueOf)
+        .max(Long::compare)
+        .orElse(null);
+  }
+
+  /** Return the text of a file that another program wrote, or null when it does not exist. */
+  public String readIfThere(String path) throws IOException {
+    FileSystem files = withoutChecksums(path);
+    return files.exists(new Path(path)) ? text(files, new Path(path)) : null;
+  }
+
+  /** Return the text of a file. */
+  public String read(String path) throws IOException {
+    return text(fileSystem(path), new Path(path));
+  }
+
+  private static String text(FileSystem files, Path path) throws IOException {
+    try (var stream = files.open(path)) {
+      return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  /**
+   * Write a whole file to the disk: a crash never leaves a part of it under its name. Returns false
+   * when the file system refuses.
+   */
+  public boolean write(String path, String text) throws IOException {
+    String draft = path + ".draft";
+    try (var stream = withoutChecksums(path).create(new Path(draft), true)) {
+      stream.write(text.getBytes(StandardCharsets.UTF_8));
+      stream.hsync();
+    }
+    delete(path);
+    return rename(draft, path);
+  }
+
+  /** Return a path as a URI with its scheme. */
+  public String qualified(String path) throws IOException {
+    return fileSystem(path).makeQualified(new Path(path)).toString();
+  }
+
+  private FileSystem fileSystem(String path) throws IOException {
+    return new Path(path).getFileSystem(conf);
+  }
+
+  /**
+   * Return the file system without Hadoop's checksums: after a restore they may be those of an
+   * older file.
+   */
+  private FileSystem withoutChecksums(String path) throws IOException {
+    FileSystem files = fileSystem(path);
+    return files instanceof LocalFileSystem local ? local.getRawFileSystem() : files;
+  }
+}

@@ -1,0 +1,107 @@
+package dev.jetsql.kafka;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.LeafCommand;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.SchemaUtils;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own
+ * command would create it only with the connector's own options and columns. All earlier steps are
+ * Spark's: names, columns, the location.
+ */
+public final class CreateKafkaTableCommand extends LeafCommand {
+  private static final long serialVersionUID = 1L;
+
+  private final CatalogTable table;
+  private final boolean ifNotExists;
+  private final LogicalPlan query;
+
+  /**
+   * Make the command. The query is null without AS SELECT. It is public because Spark copies plans
+   * by reflection.
+   */
+  public CreateKafkaTableCommand(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
+    super(new Object[] {table, ifNotExists, query});
+    this.table = table;
+    this.ifNotExists = ifNotExists;
+    this.query = query;
+  }
+
+  /** Return whether the statement fills the table from a stream. */
+  public boolean readsStream() {
+    return query != null && query.isStreaming();
+  }
+
+  @Override
+  public Seq<Row> run(SparkSession given) {
+    var session = (org.apache.spark.sql.classic.SparkSession) given;
+    SessionCatalog catalog = session.sessionState().catalog();
+    Seq<Row> noRows = CollectionConverters.asScala(List.<Row>of()).toSeq();
+    if (ifNotExists && catalog.tableExists(table.identifier())) return noRows;
+    if (query != null) {
+      boolean caseSensitive = session.sessionState().conf().caseSensitiveAnalysis();
+      SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), caseSensitive);
+      KafkaOptions.check(CollectionConverters.asJava(table.storage().properties()), query.schema());
+    }
+    catalog.createTable(withColumns(columns()), ifNotExists, false);
+    if (query != null) fill(session, catalog);
+    return noRows;
+  }
+
+  private StructType columns() {
+    if (query != null) return query.schema();
+    return table.schema().length() > 0 ? table.schema() : KafkaTable.messageColumns(table);
+  }
+
+  private void fill(org.apache.spark.sql.classic.SparkSession session, SessionCatalog catalog) {
+    try {
+      CatalogTable created = catalog.getTableMetadata(table.identifier());
+      new KafkaTable(session, created, Map.of()).insert(Dataset.ofRows(session, query));
+    } catch (Exception e) {
+      catalog.dropTable(table.identifier(), true, false);
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private CatalogTable withColumns(StructType columns) {
+    return table.copy(
+        table.identifier(),
+        table.tableType(),
+        table.storage(),
+        columns,
+        table.provider(),
+        table.partitionColumnNames(),
+        table.bucketSpec(),
+        table.owner(),
+        table.createTime(),
+        table.lastAccessTime(),
+        table.createVersion(),
+        table.properties(),
+        table.stats(),
+        table.viewText(),
+        table.comment(),
+        table.collation(),
+        table.unsupportedFeatures(),
+        table.tracksPartitionsInCatalog(),
+        table.schemaPreservesCase(),
+        table.ignoredProperties(),
+        table.viewOriginalText(),
+        table.multipartIdentifier());
+  }
+
+  @Override
+  public String argString(int maxFields) {
+    return table.identifier().unquotedString();
+  }
+}

@@ -1,0 +1,228 @@
+package dev.jetsql.kafka;
+
+import static org.apache.spark.sql.functions.concat_ws;
+import static org.apache.spark.sql.functions.from_csv;
+import static org.apache.spark.sql.functions.from_json;
+import static org.apache.spark.sql.functions.left;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.ltrim;
+import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.to_csv;
+import static org.apache.spark.sql.functions.to_json;
+import static org.apache.spark.sql.functions.try_parse_json;
+import static org.apache.spark.sql.functions.when;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DayTimeIntervalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
+
+/**
+ * Convert between columns and the bytes of a message's key or value with Spark's own functions:
+ * json, csv, avro or raw.
+ *
+ * <p>Parsing returns a struct of the columns. For json and csv it has one field more, which is set
+ * where the bytes do not fit the columns.
+ */
+final class KafkaFormat {
+  static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
+  private static final String BROKEN = "__jetsql_broken";
+  // By default Spark writes only three digits of a second.
+  private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
+  private static final String TIMESTAMP_NTZ = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS";
+
+  private final String name;
+  private final StructType columns;
+  private final Map<String, String> options;
+
+  /**
+   * Make a format. Its options are those of the table that begin with its name, such as
+   * `json.timestampFormat`.
+   */
+  KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
+    this.name = name.toLowerCase(Locale.ROOT);
+    this.columns = columns;
+    this.options = new HashMap<>();
+    String prefix = this.name + ".";
+    tableOptions.forEach(
+        (key, value) -> {
+          if (key.toLowerCase(Locale.ROOT).startsWith(prefix))
+            options.put(key.substring(prefix.length()), value);
+        });
+  }
+
+  /**
+   * Make a format of keys: equal values are equal bytes in every time zone. The given Avro schema
+   * is the value's.
+   */
+  static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
+    KafkaFormat format = new KafkaFormat(name, columns, tableOptions);
+    OptionMaps.remove(format.options, AvroFormat.SCHEMA);
+    OptionMaps.remove(format.options, AvroFormat.SCHEMA_ID);
+    format.options.putIfAbsent("timeZone", "UTC");
+    return format;
+  }
+
+  /** Return whether values of the type can be cast to a text and back. */
+  static boolean isText(DataType type) {
+    return !(type instanceof ArrayType
+        || type instanceof MapType
+        || type instanceof StructType
+        || type instanceof DayTimeIntervalType
+        || type instanceof YearMonthIntervalType);
+  }
+
+  /** Return why a format cannot carry a column, as the predicate of a sentence; null if it can. */
+  static String whyUnsupported(String format, DataType type) {
+    return switch (format.toLowerCase(Locale.ROOT)) {
+      case "raw" -> isText(type) ? null : "is no text";
+      case "csv" ->
+          isText(type) && !type.equals(DataTypes.BinaryType) ? null : "can't be written as csv";
+      case "json" -> whyNotInJson(type);
+      default -> null;
+    };
+  }
+
+  private static String whyNotInJson(DataType type) {
+    if (type instanceof ArrayType array) return whyNotInJson(array.elementType());
+    if (type instanceof MapType map) {
+      return map.keyType() instanceof StringType
+          ? whyNotInJson(map.valueType())
+          : "has a MAP whose keys are no STRING, as JSON wants them";
+    }
+    if (!(type instanceof StructType struct)) return null;
+    for (StructField field : struct.fields()) {
+      String why = whyNotInJson(field.dataType());
+      if (why != null) return why;
+    }
+    return null;
+  }
+
+  /** Return the name as the fields spell it, or null if there is no such field. */
+  static String fieldName(StructType fields, String name) {
+    for (String each : fields.fieldNames()) if (each.equalsIgnoreCase(name)) return each;
+    return null;
+  }
+
+  /** Return the columns of the bytes as a struct, which is NULL where there are none. */
+  Column parse(Column bytes) {
+    return parse(bytes, columns);
+  }
+
+  private Column parse(Column bytes, StructType wanted) {
+    if (name.equals("raw")) return parseRaw(bytes, wanted.apply(0));
+    if (name.equals("avro")) return avro().parse(bytes);
+    Map<String, String> given = new HashMap<>(options);
+    given.put("mode", "PERMISSIVE");
+    given.put("columnNameOfCorruptRecord", BROKEN);
+    StructType whole = wanted.add(BROKEN, DataTypes.StringType);
+    Column text = bytes.cast(DataTypes.StringType);
+    return name.equals("csv")
+        ? from_csv(text, lit(whole.toDDL()), given)
+        : from_json(text, whole, given);
+  }
+
+  private AvroFormat avro() {
+    return new AvroFormat(columns, options);
+  }
+
+  private static Column parseRaw(Column bytes, StructField column) {
+    DataType type = column.dataType();
+    Column text = bytes.cast(DataTypes.StringType);
+    Column value =
+        type.equals(DataTypes.BinaryType)
+            ? bytes
+            : type.equals(DataTypes.StringType) ? text : text.try_cast(type);
+    return struct(value.as(column.name()));
+  }
+
+  /**
+   * Return whether bytes, if there are any, do not fit the columns. The row is what `parse` made of
+   * them.
+   */
+  Column isBroken(Column bytes, Column row) {
+    Column broken =
+        switch (name) {
+          case "raw" -> row.getField(columns.apply(0).name()).isNull();
+          case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
+          case "json" ->
+              row.isNull()
+                  .or(row.getField(BROKEN).isNotNull())
+                  .or(isNoObject(bytes.cast(DataTypes.StringType)));
+          default -> row.isNull();
+        };
+    return bytes.isNotNull().and(broken);
+  }
+
+  private static Column isNoObject(Column text) {
+    return left(ltrim(text), lit(1)).notEqual("{");
+  }
+
+  /** Return the reason why bytes do not fit, as a text without a full stop. */
+  Column reason(Column bytes) {
+    return switch (name) {
+      case "avro" -> avro().reason(bytes);
+      case "json" -> reasonInJson(bytes);
+      case "raw" -> lit("it is no " + columns.apply(0).dataType().sql());
+      default -> lit("it is no " + name + " of these columns");
+    };
+  }
+
+  private Column reasonInJson(Column bytes) {
+    Column text = bytes.cast(DataTypes.StringType);
+    List<Column> misfits = new ArrayList<>();
+    for (StructField column : columns.fields()) {
+      Column broken = parse(bytes, new StructType(new StructField[] {column})).getField(BROKEN);
+      misfits.add(when(broken.isNotNull(), column.name() + " is no " + column.dataType().sql()));
+    }
+    return when(try_parse_json(text).isNull(), "it is no JSON")
+        .when(isNoObject(text), "it is no JSON object")
+        .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
+  }
+
+  /** Return the bytes of a row's values, which are in the order of the columns. */
+  Column encode(Column[] values) {
+    return switch (name) {
+      case "raw" -> encodeRaw(values[0]);
+      case "avro" -> avro().encode(values);
+      default -> encodeText(struct(values)).cast(DataTypes.BinaryType);
+    };
+  }
+
+  private Column encodeRaw(Column value) {
+    DataType type = columns.apply(0).dataType();
+    if (type.equals(DataTypes.BinaryType)) return value;
+    Column text =
+        type.equals(DataTypes.TimestampType)
+            ? encodeInstant(value)
+            : value.cast(DataTypes.StringType);
+    return text.cast(DataTypes.BinaryType);
+  }
+
+  private Column encodeText(Column row) {
+    Map<String, String> given = new HashMap<>(options);
+    given.putIfAbsent("timestampFormat", TIMESTAMP);
+    given.putIfAbsent("timestampNTZFormat", TIMESTAMP_NTZ);
+    return name.equals("csv") ? to_csv(row, given) : to_json(row, given);
+  }
+
+  /**
+   * Return a timestamp as text with its zone, UTC: without, a session in another zone would read
+   * another time.
+   */
+  private static Column encodeInstant(Column value) {
+    Map<String, String> utc = Map.of("timestampFormat", TIMESTAMP, "timeZone", "UTC");
+    return when(value.isNotNull(), to_csv(struct(value), utc));
+  }
+}

@@ -1,0 +1,113 @@
+package dev.jetsql.kafka;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.apache.commons.text.similarity.LevenshteinDistance;
+import org.apache.spark.sql.avro.AvroOptions$;
+import org.apache.spark.sql.catalyst.DataSourceOptions;
+import org.apache.spark.sql.catalyst.csv.CSVOptions$;
+import org.apache.spark.sql.catalyst.json.JSONOptions$;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The names of the options of Kafka tables. */
+final class KafkaOptionNames {
+  private static final String CLIENT_PREFIX = "kafka.";
+
+  // JetSQL's own, then the connector's, then the usual ones of Kafka's clients, whose options all
+  // begin with `kafka.`.
+  private static final List<String> NAMES =
+      List.of(
+          "topic",
+          "value.format",
+          "key.format",
+          "key.columns",
+          "on.error",
+          "watermark",
+          "subscribe",
+          "subscribePattern",
+          "assign",
+          "startingOffsets",
+          "startingTimestamp",
+          "startingOffsetsByTimestamp",
+          "startingOffsetsByTimestampStrategy",
+          "endingOffsets",
+          "endingTimestamp",
+          "endingOffsetsByTimestamp",
+          "failOnDataLoss",
+          "kafkaConsumer.pollTimeoutMs",
+          "fetchOffset.numRetries",
+          "fetchOffset.retryIntervalMs",
+          "maxOffsetsPerTrigger",
+          "minOffsetsPerTrigger",
+          "maxTriggerDelay",
+          "minPartitions",
+          "maxRecordsPerPartition",
+          "groupIdPrefix",
+          "includeHeaders",
+          "kafka.bootstrap.servers",
+          "kafka.group.id",
+          "kafka.security.protocol",
+          "kafka.sasl.mechanism",
+          "kafka.sasl.jaas.config",
+          "kafka.isolation.level",
+          "kafka.acks",
+          "kafka.linger.ms",
+          "kafka.batch.size",
+          "kafka.compression.type",
+          "kafka.max.poll.records",
+          "delivery.headers",
+          "avro.schema",
+          "avro.schema.id");
+
+  private static final List<String> ALL = withFormats();
+
+  private KafkaOptionNames() {}
+
+  /**
+   * Return whether a name, in lower case, is listed, or is an option of Kafka's clients and no
+   * typing error.
+   */
+  static boolean isKnown(String key) {
+    boolean ofClient = key.startsWith(CLIENT_PREFIX) && key.length() > CLIENT_PREFIX.length();
+    return (ofClient && nearest(key, 2) == null) || isListed(key);
+  }
+
+  /** Return the names with the options of Spark's functions for each format. */
+  private static List<String> withFormats() {
+    List<String> names = new ArrayList<>(NAMES);
+    addAll(names, "json.", JSONOptions$.MODULE$);
+    addAll(names, "csv.", CSVOptions$.MODULE$);
+    addAll(names, "avro.", AvroOptions$.MODULE$);
+    return names;
+  }
+
+  private static void addAll(List<String> names, String prefix, DataSourceOptions format) {
+    for (String name : CollectionConverters.asJava(format.getAllOptions()))
+      names.add(prefix + name);
+  }
+
+  /** Return whether a name is in the list, in any case. */
+  static boolean isListed(String key) {
+    return ALL.stream().anyMatch(name -> name.equalsIgnoreCase(key));
+  }
+
+  /**
+   * Return the listed name with the smallest edit distance to a name in lower case, or null if none
+   * is within this distance or the name itself is listed.
+   */
+  static String nearest(String key, int maxDistance) {
+    String nearest = null;
+    int limit = maxDistance;
+    for (String name : ALL) {
+      String listed = name.toLowerCase(Locale.ROOT);
+      if (listed.equals(key)) return null;
+      int distance = LevenshteinDistance.getDefaultInstance().apply(listed, key);
+      if (distance <= limit) {
+        nearest = name;
+        limit = distance - 1;
+      }
+    }
+    return nearest;
+  }
+}

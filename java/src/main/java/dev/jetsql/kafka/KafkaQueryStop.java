@@ -1,0 +1,85 @@
+package dev.jetsql.kafka;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.kafka010.KafkaMicroBatchStream;
+import org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.slf4j.LoggerFactory;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Stop streaming queries whose Kafka sources may wait for a broker. An interrupted query closes the
+ * admin client of its sources, and that waits until each request is answered or has timed out: a
+ * minute for each if the broker is unreachable.
+ */
+public final class KafkaQueryStop {
+  private static final String KAFKA_SOURCE = "org.apache.spark.sql.kafka010.KafkaMicroBatchStream";
+  private static final long CHECK_MILLIS = 200;
+
+  private KafkaQueryStop() {}
+
+  /**
+   * Interrupt a query as Spark does, wait for its end, and meanwhile cancel its requests to Kafka.
+   */
+  public static void stop(StreamingQuery query) throws Exception {
+    StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
+    Thread helper = new Thread(() -> cancelUntilEnded(execution), "jetsql-kafka-query-stop");
+    helper.setDaemon(true);
+    helper.start();
+    try {
+      query.stop();
+    } finally {
+      helper.interrupt();
+    }
+  }
+
+  /**
+   * Cancel repeatedly: a query that has not noticed its interrupt yet replaces a closed client by a
+   * new one.
+   */
+  private static void cancelUntilEnded(StreamExecution query) {
+    try {
+      while (true) {
+        query.queryExecutionThread().join(CHECK_MILLIS);
+        if (!query.queryExecutionThread().isAlive()) return;
+        cancelRequests(query);
+      }
+    } catch (InterruptedException e) {
+      // `query.stop` has returned.
+    } catch (Exception e) {
+      LoggerFactory.getLogger(KafkaQueryStop.class).warn("A query may take a minute to end", e);
+    }
+  }
+
+  private static void cancelRequests(StreamExecution query) {
+    if (query.sources() == null) return;
+    for (Object source : CollectionConverters.asJava(query.sources())) {
+      Object real = behindProxy(source);
+      // By its name: the connector's classes may not be loaded at all.
+      if (real.getClass().getName().equals(KAFKA_SOURCE)) KafkaSource.closeClient(real);
+    }
+  }
+
+  /** Return the source that a proxy stands for, see `ShortWaits`. */
+  private static Object behindProxy(Object source) {
+    InvocationHandler handler =
+        Proxy.isProxyClass(source.getClass()) ? Proxy.getInvocationHandler(source) : null;
+    return handler instanceof Supplier<?> link ? link.get() : source;
+  }
+
+  /** The code that needs the connector's classes. */
+  private static final class KafkaSource {
+    static void closeClient(Object source) {
+      if (!(((KafkaMicroBatchStream) source).kafkaOffsetReader()
+          instanceof KafkaOffsetReaderAdmin reader)) return;
+      Admin client = reader._admin();
+      if (client != null) client.close(Duration.ZERO);
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package dev.jetsql.kafka;
+
+import static org.apache.spark.sql.functions.array;
+import static org.apache.spark.sql.functions.coalesce;
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.concat;
+import static org.apache.spark.sql.functions.explode;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.not;
+import static org.apache.spark.sql.functions.raise_error;
+import static org.apache.spark.sql.functions.when;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+
+/** Read the messages of a Kafka table as rows with the table's columns. */
+final class MessageDecoder {
+  private static final String BROKEN_AT = "The message at offset ";
+  private static final Metadata IS_COLUMN =
+      new MetadataBuilder().putBoolean(KafkaTable.IS_COLUMN, true).build();
+  private static final List<String> RANGES =
+      List.of(
+          "subscribe",
+          "subscribePattern",
+          "assign",
+          "startingOffsets",
+          "startingTimestamp",
+          "startingOffsetsByTimestamp",
+          "startingOffsetsByTimestampStrategy",
+          "endingOffsets",
+          "endingTimestamp",
+          "endingOffsetsByTimestamp");
+
+  private final KafkaTable table;
+
+  MessageDecoder(KafkaTable table) {
+    this.table = table;
+  }
+
+  /** Return the messages as rows with all columns, metadata columns included. */
+  Dataset<Row> rows(boolean streaming) {
+    Map<String, String> given = ConnectorOptions.ofReader(table, streaming);
+    // For the reader of a plan, who finds the table by them. The connector ignores them.
+    given.put(KafkaTable.TABLE, table.name());
+    given.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
+    if (table.option("on.error") != null) given.put(KafkaTable.ON_ERROR, table.option("on.error"));
+    Dataset<Row> messages =
+        streaming
+            ? table.session().readStream().format("kafka").options(given).load()
+            : read(given);
+    if (table.isRaw()) return messages;
+    Dataset<Row> rows = columns(withErrorsHandled(parsed(messages)));
+    Watermark watermark = streaming ? table.watermark() : null;
+    return watermark == null ? rows : rows.withWatermark(watermark.column(), watermark.delay());
+  }
+
+  /**
+   * Return the messages of a range of offsets that do not fit the columns, with the reason.
+   *
+   * @param partitions JSON of the option `assign`
+   * @param start JSON of the option `startingOffsets`
+   * @param end JSON of the option `endingOffsets`
+   */
+  Dataset<Row> deadLetters(String partitions, String start, String end) {
+    Map<String, String> given = ConnectorOptions.ofReader(table, false);
+    for (String range : RANGES) OptionMaps.remove(given, range);
+    given.put("assign", partitions);
+    given.put("startingOffsets", start);
+    given.put("endingOffsets", end);
+    Column value = col("__value");
+    KafkaFormat format = table.valueFormat();
+    return parsed(read(given))
+        .filter(format.isBroken(value, col("__row")))
+        .select(
+            col("_topic").as("topic"),
+            col("_partition").as("partition"),
+            col("_offset").as("offset"),
+            col("_timestamp").as("timestamp"),
+            col("_key").as("key"),
+            value.as("value"),
+            format.reason(value).as("reason"));
+  }
+
+  private Dataset<Row> read(Map<String, String> given) {
+    return table.session().read().format("kafka").options(given).load();
+  }
+
+  /** Return the messages with value and key parsed into structs, `__row` and `__keys`. */
+  private Dataset<Row> parsed(Dataset<Row> messages) {
+    Column value = col("value");
+    Column key = col("key");
+    Column keys = table.keyColumns().isEmpty() ? lit(null) : table.keyFormat().parse(key);
+    // Exploded from an array of one. Spark puts an aliased expression wherever a filter names the
+    // alias, so the bytes
+    // would be parsed several times. It does not do that with a generated row.
+    Column row = explode(array(table.valueFormat().parse(value)));
+    return messages.select(
+        value.as("__value"),
+        row.as("__row"),
+        keys.as("__keys"),
+        key.as("_key"),
+        col("topic").as("_topic"),
+        col("partition").as("_partition"),
+        col("offset").as("_offset"),
+        col("timestamp").as("_timestamp"));
+  }
+
+  /** Apply the option `on.error` to the messages that do not fit the columns. */
+  private Dataset<Row> withErrorsHandled(Dataset<Row> parsed) {
+    Column row = col("__row");
+    Column broken = table.valueFormat().isBroken(col("__value"), row);
+    String onError = table.option("on.error") == null ? "fail" : table.option("on.error");
+    if (onError.equalsIgnoreCase("skip") || table.hasDeadLetters())
+      return parsed.filter(not(broken));
+    if (onError.equalsIgnoreCase("null")) return parsed.withColumn("__row", when(not(broken), row));
+    Column message =
+        concat(
+            lit(BROKEN_AT),
+            col("_offset"),
+            lit(" of topic "),
+            col("_topic"),
+            lit(", partition "),
+            col("_partition"),
+            lit(", does not fit the columns of " + table.name() + ": "),
+            table.valueFormat().reason(col("__value")),
+            lit(
+                ". The table option 'on.error' says what becomes of such messages: 'null', 'skip'"
+                    + " or 'table:NAME'."));
+    return parsed.withColumn("__row", when(broken, raise_error(message)).otherwise(row));
+  }
+
+  private Dataset<Row> columns(Dataset<Row> parsed) {
+    List<Column> columns = new ArrayList<>();
+    List<String> keyColumns = table.keyColumns();
+    for (String name : table.columnNames()) {
+      Column value = col("__row").getField(name);
+      Column key = col("__keys").getField(name);
+      Column inMessage =
+          !keyColumns.contains(name) ? value : table.hasRawValue() ? key : coalesce(value, key);
+      columns.add(inMessage.as(name, IS_COLUMN));
+    }
+    for (String name : table.metadataColumns().fieldNames()) columns.add(col(name));
+    return parsed.select(columns.toArray(Column[]::new));
+  }
+}

@@ -1,0 +1,93 @@
+package dev.jetsql.kafka;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.not;
+import static org.apache.spark.sql.functions.when;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/**
+ * Make messages from the rows of a Kafka table, with the columns that the connector's writer takes.
+ */
+final class MessageEncoder {
+  private static final String[] FIELDS = {"key", "value", "headers", "topic", "partition"};
+
+  private final KafkaTable table;
+
+  MessageEncoder(KafkaTable table) {
+    this.table = table;
+  }
+
+  /**
+   * Return rows as messages.
+   *
+   * @param deletes whether a row in which all columns but the key's are NULL is a message without a
+   *     value, which deletes the key from a compacted topic
+   */
+  Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
+    Dataset<Row> named = rows.toDF(table.catalogTable().schema().fieldNames());
+    if (table.isRaw()) return named.select(columns(messageColumns()));
+    List<Column> fields = new ArrayList<>();
+    List<String> keyColumns = table.keyColumns();
+    if (!keyColumns.isEmpty()) fields.add(table.keyFormat().encode(columns(keyColumns)).as("key"));
+    Column value =
+        table
+            .valueFormat()
+            .encode(columns(table.hasRawValue() ? valueColumns() : table.columnNames()));
+    fields.add((deletes ? when(not(isEmpty()), value) : value).as("value"));
+    return named.select(fields.toArray(Column[]::new));
+  }
+
+  /**
+   * Return rows as messages with all fields that a writer can set, in the order of
+   * `TransactionalPartWriter`.
+   */
+  Dataset<Row> fullMessages(Dataset<Row> rows, boolean deletes) {
+    Dataset<Row> messages = messages(rows, deletes);
+    Column[] columns = new Column[FIELDS.length];
+    for (int i = 0; i < FIELDS.length; i++) {
+      boolean given = Arrays.stream(messages.columns()).anyMatch(FIELDS[i]::equalsIgnoreCase);
+      Column field = given ? col(FIELDS[i]) : lit(null);
+      columns[i] =
+          field.cast(KafkaTable.MESSAGE_WITH_HEADERS.apply(FIELDS[i]).dataType()).as(FIELDS[i]);
+    }
+    return messages.select(columns);
+  }
+
+  /** Return the columns that are not the key's. */
+  private List<String> valueColumns() {
+    return List.of(table.columnsExcept(table.keyColumns()).fieldNames());
+  }
+
+  /** Return whether a row has nothing but its key. */
+  private Column isEmpty() {
+    Column[] others = columns(valueColumns());
+    Column empty = lit(others.length > 0);
+    for (Column other : others) empty = empty.and(other.isNull());
+    return empty;
+  }
+
+  private static Column[] columns(List<String> names) {
+    return names.stream()
+        .map(name -> col("`" + name.replace("`", "``") + "`"))
+        .toArray(Column[]::new);
+  }
+
+  /**
+   * Return those of Kafka's own columns that a writer can set: Kafka sets offset and timestamps.
+   */
+  private List<String> messageColumns() {
+    Set<String> fields = Set.of(FIELDS);
+    return table.columnNames().stream()
+        .filter(name -> fields.contains(name.toLowerCase(Locale.ROOT)))
+        .toList();
+  }
+}

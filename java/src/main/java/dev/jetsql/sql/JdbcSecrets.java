@@ -1,0 +1,203 @@
+package dev.jetsql.sql;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Secrets;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Locale;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.execution.datasources.CreateTempViewUsing;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions$;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
+import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProvider$;
+import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProviderBase;
+import org.apache.spark.sql.jdbc.JdbcConnectionProvider;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Secrets in the options of JDBC tables, see `Secrets`.
+ *
+ * <p>Spark's JDBC source reads the columns of a table as soon as it is made or read, so the secrets
+ * are read on its own way to a connection; and for the tasks, which may run on other machines,
+ * before a query is planned.
+ */
+final class JdbcSecrets {
+  private static final String OPTION_NAMES =
+      "org$apache$spark$sql$execution$datasources$jdbc$JDBCOptions$$jdbcOptionNames";
+
+  private JdbcSecrets() {}
+
+  /**
+   * Put a provider that reveals secrets in front of each of Spark's providers of connections; again
+   * is a no-op.
+   */
+  static void install() throws ReflectiveOperationException {
+    var wrapped = new ArrayList<JdbcConnectionProvider>();
+    for (var provider : CollectionConverters.asJava(ConnectionProvider$.MODULE$.providers())) {
+      wrapped.add(
+          provider instanceof RevealingProvider ? provider : new RevealingProvider(provider));
+    }
+    var field = ConnectionProviderBase.class.getDeclaredField("providers");
+    field.setAccessible(true);
+    field.set(ConnectionProvider$.MODULE$, CollectionConverters.asScala(wrapped).toSeq());
+  }
+
+  /**
+   * Refuse a statement that makes a JDBC table with a reference where Spark itself reads the
+   * option.
+   */
+  static void check(LogicalPlan command) {
+    if (command instanceof CreateTempViewUsing view) {
+      if (!"jdbc".equalsIgnoreCase(view.provider())) return;
+      CollectionConverters.asJava(view.options())
+          .forEach((name, value) -> checkOption(name, value, null));
+      return;
+    }
+    if (!(tableSpec(command) instanceof UnresolvedTableSpec table)) return;
+    if (table.provider().isEmpty() || !"jdbc".equalsIgnoreCase(table.provider().get())) return;
+    for (var option : CollectionConverters.asJava(table.optionExpression().options())) {
+      if (option._2() instanceof Literal value)
+        checkOption(option._1(), String.valueOf(value.value()), value.origin());
+    }
+  }
+
+  private static TableSpecBase tableSpec(LogicalPlan command) {
+    if (command instanceof CreateTable create) return create.tableSpec();
+    return command instanceof CreateTableAsSelect create ? create.tableSpec() : null;
+  }
+
+  private static void checkOption(String name, String value, Origin place) {
+    if (!Secrets.isReference(value) || !isSparks(name)) return;
+    throw Secrets.noSecret(
+        place,
+        name,
+        "Spark reads it before anything connects, and it holds no secret. Write its value.");
+  }
+
+  /**
+   * Return whether Spark itself reads an option of a JDBC table; all others are the driver's, and
+   * so is the URL.
+   */
+  private static boolean isSparks(String name) {
+    var key = name.toLowerCase(Locale.ROOT);
+    try {
+      var found = JDBCOptions$.class.getMethod(OPTION_NAMES).invoke(JDBCOptions$.MODULE$);
+      return !key.equals("url")
+          && CollectionConverters.asJava((scala.collection.mutable.Set<?>) found).contains(key);
+    } catch (ReflectiveOperationException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private static boolean hasReference(Map<String, String> options) {
+    return CollectionConverters.asJava(options).values().stream()
+        .anyMatch(value -> value != null && Secrets.isReference(value));
+  }
+
+  private static Map<String, String> revealed(Map<String, String> options) {
+    if (!hasReference(options)) return options;
+    var revealed = new HashMap<>(CollectionConverters.asJava(options));
+    revealed.replaceAll((name, value) -> Secrets.reveal(value));
+    return Map$.MODULE$.from(CollectionConverters.asScala(revealed));
+  }
+
+  /**
+   * Return an error of a connection as clients may see it: the same one, unless a message in it
+   * shows a secret.
+   */
+  private static Exception redacted(Exception error) {
+    var shows = false;
+    for (Throwable each = error; each != null; each = each.getCause()) {
+      shows |=
+          each.getMessage() != null && !Secrets.redact(each.getMessage()).equals(each.getMessage());
+    }
+    if (!shows) return error;
+    var state = error instanceof SQLException sql ? sql.getSQLState() : null;
+    var redacted = new SQLException(Secrets.redact(String.valueOf(error.getMessage())), state);
+    redacted.setStackTrace(error.getStackTrace());
+    return redacted;
+  }
+
+  /** A provider of Spark's that is given options without references. */
+  private static final class RevealingProvider extends JdbcConnectionProvider {
+    private final JdbcConnectionProvider spark;
+
+    RevealingProvider(JdbcConnectionProvider spark) {
+      this.spark = spark;
+    }
+
+    @Override
+    public String name() {
+      return spark.name();
+    }
+
+    @Override
+    public boolean canHandle(Driver driver, Map<String, String> options) {
+      return spark.canHandle(driver, options);
+    }
+
+    @Override
+    public Connection getConnection(Driver driver, Map<String, String> options) {
+      try {
+        return spark.getConnection(driver, revealed(options));
+      } catch (Exception e) {
+        throw Exceptions.raise(redacted(e));
+      }
+    }
+
+    @Override
+    public boolean modifiesSecurityContext(Driver driver, Map<String, String> options) {
+      return spark.modifiesSecurityContext(driver, options);
+    }
+  }
+
+  /** Gives the JDBC tables of a query their secrets. */
+  static final class RevealInQueries extends Rule<LogicalPlan> {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      return plan.resolveOperators(
+          PartialFunctions.of(RevealInQueries::hasReferences, RevealInQueries::revealedPlan));
+    }
+
+    private static boolean hasReferences(LogicalPlan node) {
+      if (node instanceof InsertIntoDataSourceCommand insert)
+        return hasReferences(insert.logicalRelation());
+      return node instanceof LogicalRelation table
+          && table.relation() instanceof JDBCRelation jdbc
+          && hasReference(jdbc.jdbcOptions().parameters());
+    }
+
+    private static LogicalPlan revealedPlan(LogicalPlan node) {
+      if (node instanceof LogicalRelation table) return revealedTable(table);
+      var insert = (InsertIntoDataSourceCommand) node;
+      return insert.copy(
+          revealedTable(insert.logicalRelation()), insert.query(), insert.overwrite());
+    }
+
+    private static LogicalRelation revealedTable(LogicalRelation table) {
+      var jdbc = (JDBCRelation) table.relation();
+      var options = new JDBCOptions(revealed(jdbc.jdbcOptions().parameters()));
+      var relation =
+          jdbc.copy(
+              jdbc.schema(), jdbc.parts(), options, jdbc.additionalMetrics(), jdbc.sparkSession());
+      return table.copy(
+          relation, table.output(), table.catalogTable(), table.isStreaming(), table.stream());
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.jetsql.sql;
+
+import dev.jetsql.kafka.ResolveKafkaReads;
+import dev.jetsql.kafka.ResolveKafkaTableCreation;
+import dev.jetsql.stream.LeakedJobCleanup;
+import dev.jetsql.stream.ThriftStreamingSelects;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Extends Spark's sessions with the statements and tables of JetSQL, for `spark.sql.extensions`.
+ *
+ * <p>They are the same in every endpoint of a session: the parser and the rules are below all of
+ * them.
+ */
+public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  @Override
+  public BoxedUnit apply(SparkSessionExtensions extensions) {
+    extensions.injectParser(Parser::new);
+    extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
+    extensions.injectCheckRule(session -> new StreamsOutsideJobs());
+    extensions.injectPostHocResolutionRule(
+        session -> new ResolveKafkaReads((SparkSession) session));
+    extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
+    extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
+    extensions.injectPostHocResolutionRule(
+        session -> new ThriftStreamingSelects((SparkSession) session));
+    extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
+    return BoxedUnit.UNIT;
+  }
+
+  /**
+   * Extend a session that runs already, and every session made from it later. One that was started
+   * with these extensions has them; any other one gets a new parser.
+   */
+  public static void enable(SparkSession session) throws ReflectiveOperationException {
+    JdbcSecrets.install();
+    LeakedJobCleanup.register(session.sparkContext());
+    if (session.sessionState().sqlParser() instanceof Parser) return;
+    new JetSqlExtensions().apply(session.extensions());
+    Sessions.renewState(session);
+  }
+}

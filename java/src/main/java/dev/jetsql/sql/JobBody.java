@@ -1,0 +1,316 @@
+package dev.jetsql.sql;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JobContext;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import dev.jetsql.kafka.KafkaTable;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.DataType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A job's body, resolved by Spark's analyzer: the query to run, and facts about it as JSON, read
+ * off in one call.
+ */
+public final class JobBody {
+  private static final int MAX_DEPTH = 50;
+
+  private final ObjectNode facts = Json.MAPPER.createObjectNode();
+  private final Map<ExprId, Expression> definitions = new HashMap<>();
+  private final Map<ExprId, Attribute> sourceColumns = new HashMap<>();
+  private final LogicalPlan command;
+  private final LogicalPlan query;
+
+  private JobBody(LogicalPlan command) {
+    this.command = command;
+    this.query = readSink();
+    if (query != null) readQuery();
+  }
+
+  /** Resolve an INSERT in the session. Throws Spark's own errors, with positions in `text`. */
+  public static JobBody analyze(SparkSession session, String text) {
+    // The analyzer takes time zone, ANSI mode and the rest from the thread's active session.
+    var active = org.apache.spark.sql.SparkSession.getActiveSession();
+    org.apache.spark.sql.SparkSession.setActiveSession(session);
+    try {
+      return JobContext.analyze(() -> analyzed(session, text));
+    } finally {
+      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
+      else org.apache.spark.sql.SparkSession.clearActiveSession();
+    }
+  }
+
+  private static JobBody analyzed(SparkSession session, String text) {
+    var state = session.sessionState();
+    try {
+      var parsed = state.sqlParser().parsePlan(text);
+      return new JobBody(
+          state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())));
+    } catch (Exception e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  /** Return the query of the INSERT; null where the command is another one. */
+  public LogicalPlan query() {
+    return query;
+  }
+
+  public String facts() {
+    return Json.write(facts);
+  }
+
+  private LogicalPlan readSink() {
+    facts.put("command", command.getClass().getSimpleName());
+    if (command instanceof InsertIntoHadoopFsRelationCommand insert) {
+      facts.put("dynamic", insert.dynamicPartitionOverwrite());
+      facts.put("static_partitions", insert.staticPartitions().size());
+      describeSink(insert.catalogTable());
+      return insert.query();
+    }
+    if (command instanceof InsertIntoDataSourceCommand insert) {
+      describeSink(insert.logicalRelation().catalogTable());
+      return insert.query();
+    }
+    return null;
+  }
+
+  private void describeSink(Option<CatalogTable> table) {
+    if (table.isDefined()) facts.set("sink", Tables.facts(table.get()));
+  }
+
+  private void readQuery() {
+    facts.put("streaming", query.isStreaming());
+    facts.put("schema", typeText(query.schema()));
+    var sources = facts.putArray("sources");
+    var statics = facts.putArray("statics");
+    var views = facts.putArray("temporary_views");
+    var variables = facts.putArray("variables");
+    var nodes =
+        CollectionConverters.asJava(query.collectWithSubqueries(PartialFunctions.everything()));
+    for (var node : nodes) {
+      readLeaf(node, sources, statics);
+      if (node instanceof View view && view.isTempView())
+        views.add(view.desc().identifier().unquotedString());
+      readExpressions(node, variables);
+    }
+    nodes.forEach(this::readMessageColumns);
+    if (query.isStreaming()) readStream(nodes);
+  }
+
+  /** Note the columns that are made of a message as their source's. */
+  private void readMessageColumns(LogicalPlan node) {
+    for (var expression : expressions(node)) {
+      if (!(expression instanceof Alias alias) || !alias.metadata().contains(KafkaTable.IS_COLUMN))
+        continue;
+      var column = alias.toAttribute();
+      var sibling = node.collectLeaves().head().output().head();
+      var known = sourceColumns.get(sibling.exprId());
+      if (known != null) {
+        var source = known.name().substring(0, known.name().indexOf('.'));
+        sourceColumns.put(column.exprId(), named(column, source));
+      }
+    }
+  }
+
+  private static Attribute named(Attribute column, String source) {
+    return column.withName(source + "." + column.name()).withQualifier(Sequences.of());
+  }
+
+  private static List<Expression> expressions(LogicalPlan node) {
+    return CollectionConverters.asJava(node.expressions());
+  }
+
+  private void readLeaf(LogicalPlan node, ArrayNode sources, ArrayNode statics) {
+    if (node instanceof StreamingRelation relation) {
+      sources.add(fileSource(relation, sources.size()));
+    } else if (node instanceof StreamingRelationV2 relation) {
+      sources.add(kafkaSource(relation, sources.size()));
+    } else if (node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation) {
+      if (relation.catalogTable().isDefined())
+        statics.add(Tables.facts(relation.catalogTable().get()));
+    }
+  }
+
+  private ObjectNode fileSource(StreamingRelation relation, int ordinal) {
+    var source = source(relation.sourceName(), ordinal, relation);
+    source.set(
+        "options",
+        Json.MAPPER.valueToTree(CollectionConverters.asJava(relation.dataSource().options())));
+    source.put("format", relation.dataSource().className());
+    if (relation.dataSource().catalogTable().isDefined()) {
+      var table = Tables.facts(relation.dataSource().catalogTable().get());
+      for (var fact : List.of("table", "location", "created")) source.set(fact, table.get(fact));
+    }
+    return source;
+  }
+
+  private ObjectNode kafkaSource(StreamingRelationV2 relation, int ordinal) {
+    var source = source(relation.sourceName(), ordinal, relation);
+    source.put("format", relation.table().getClass().getSimpleName());
+    source.set("options", Json.MAPPER.valueToTree(relation.extraOptions().asCaseSensitiveMap()));
+    if (relation.identifier().isDefined())
+      source.put("table", Tables.CATALOG + "." + relation.identifier().get());
+    KafkaTable.describe(relation.extraOptions(), source);
+    return source;
+  }
+
+  private ObjectNode source(String name, int ordinal, LogicalPlan node) {
+    for (var column : CollectionConverters.asJava(node.output())) {
+      sourceColumns.put(column.exprId(), named(column, "source" + ordinal));
+    }
+    return Json.MAPPER.createObjectNode().put("name", name);
+  }
+
+  private void readExpressions(LogicalPlan node, ArrayNode variables) {
+    for (var expression : expressions(node)) {
+      for (var part :
+          CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
+        if (part instanceof Alias alias) definitions.put(alias.exprId(), alias.child());
+        if (part instanceof VariableReference variable) variables.add(variable.identifier().name());
+      }
+    }
+  }
+
+  private void readStream(List<LogicalPlan> nodes) {
+    var modes = facts.putObject("modes");
+    modes.put("append", refusal(OutputMode.Append()));
+    modes.put("update", refusal(OutputMode.Update()));
+    modes.put("complete", refusal(OutputMode.Complete()));
+    var stateful = facts.putArray("stateful");
+    facts.put("aggregates", false);
+    facts.put("watermark", false);
+    for (var node : nodes) {
+      if (!node.isStreaming()) continue;
+      if (node instanceof Aggregate) facts.put("aggregates", true);
+      if (node instanceof EventTimeWatermark) facts.put("watermark", true);
+      if (keepsState(node)) stateful.add(operator(node));
+      else if (node instanceof Join) facts.put("joins", true);
+    }
+    nodes.forEach(this::readVarying);
+  }
+
+  /**
+   * Note what may give other rows, or spread them otherwise, when a batch is repeated: "varying"
+   * and "spread".
+   */
+  private void readVarying(LogicalPlan node) {
+    var byValues = node instanceof RepartitionByExpression repartition && isHashed(repartition);
+    var spreads = node instanceof RepartitionOperation || node instanceof RebalancePartitions;
+    if (spreads && !byValues) facts.put("spread", node.nodeName());
+    for (var expression : expressions(node)) {
+      if (!expression.deterministic()) facts.put("varying", innermost(expression).sql());
+    }
+  }
+
+  private static boolean isHashed(RepartitionByExpression node) {
+    var by = CollectionConverters.asJava(node.partitionExpressions());
+    return !by.isEmpty() && by.stream().noneMatch(SortOrder.class::isInstance);
+  }
+
+  private static Expression innermost(Expression varying) {
+    return CollectionConverters.asJava(varying.children()).stream()
+        .filter(child -> !child.deterministic())
+        .findFirst()
+        .map(JobBody::innermost)
+        .orElse(varying);
+  }
+
+  private String refusal(OutputMode mode) {
+    try {
+      UnsupportedOperationChecker.checkForStreaming(query, mode);
+      return null;
+    } catch (Exception e) { // Scala declares no exceptions
+      return e instanceof AnalysisException analysis ? analysis.getSimpleMessage() : e.getMessage();
+    }
+  }
+
+  private static boolean keepsState(LogicalPlan node) {
+    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
+    var kind = node.getClass().getSimpleName();
+    return node instanceof Aggregate
+        || node instanceof EventTimeWatermark
+        || node instanceof GlobalLimit
+        || kind.startsWith("Deduplicate")
+        || kind.equals("Distinct")
+        || kind.contains("GroupsWithState")
+        || kind.startsWith("TransformWithState")
+        || kind.contains("InPandasWithState");
+  }
+
+  /**
+   * Describe an operator with its expressions, names replaced by what they stand for down to the
+   * source's columns.
+   */
+  private ObjectNode operator(LogicalPlan node) {
+    var text = new StringJoiner("; ");
+    for (var expression : expressions(node)) {
+      var meaning = expand(expression, 0);
+      text.add(meaning.sql() + ": " + typeText(meaning.dataType()));
+    }
+    if (node instanceof Join join) text.add(join.joinType().sql());
+    if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
+    var kind = node.getClass().getSimpleName();
+    return Json.MAPPER.createObjectNode().put("kind", kind).put("meaning", text.toString());
+  }
+
+  /**
+   * Return a type without the default collation: SHOW CREATE TABLE writes it where CREATE TABLE had
+   * not.
+   */
+  private static String typeText(DataType type) {
+    return type.catalogString().replace(" collate UTF8_BINARY", "");
+  }
+
+  private Expression expand(Expression expression, int depth) {
+    if (depth > MAX_DEPTH) return expression;
+    return expression.transformUp(
+        PartialFunctions.of(
+            node -> node instanceof Attribute || node instanceof Alias,
+            node -> definition(node, depth)));
+  }
+
+  private Expression definition(Expression node, int depth) {
+    if (node instanceof Alias alias) return alias.child();
+    var id = ((Attribute) node).exprId();
+    if (sourceColumns.containsKey(id)) return sourceColumns.get(id);
+    var definition = definitions.get(id);
+    return definition == null ? node : expand(definition, depth + 1);
+  }
+}

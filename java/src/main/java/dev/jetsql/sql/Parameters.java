@@ -1,0 +1,112 @@
+package dev.jetsql.sql;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.Sequences;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+
+/**
+ * Statements with parameter markers: all their values come across in one call, as JSON, and become
+ * literals here.
+ *
+ * <p>Spark's own cast makes a value of its text, so that it is what the same literal in a statement
+ * would be. The forms: {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value,
+ * ...]}, {"struct": [[name, value], ...]}.
+ */
+public final class Parameters {
+  private Parameters() {}
+
+  /**
+   * Run a statement.
+   *
+   * @param parameters a JSON array (values of `?`) or object (of `:name`)
+   */
+  public static Dataset<Row> run(SparkSession session, String text, String parameters) {
+    var values = Json.read(parameters);
+    var zone = session.sessionState().conf().sessionLocalTimeZone();
+    var columns = literals(session, columns(values, zone));
+    if (values.isArray()) return session.sql(text, (Object[]) columns.toArray(new Column[0]));
+    Map<String, Object> named = new HashMap<>();
+    var names = values.fieldNames();
+    columns.forEach(column -> named.put(names.next(), column));
+    return session.sql(text, named);
+  }
+
+  /**
+   * Make the columns literals. Values with members are expressions first: Spark brings the members
+   * to one type, and what it then evaluates is the literal.
+   */
+  private static List<Column> literals(SparkSession session, List<Column> columns) {
+    var nested =
+        columns.stream()
+            .filter(column -> !(ExpressionUtils.expression(column) instanceof Literal))
+            .toList();
+    if (nested.isEmpty()) return columns;
+    var plan = session.range(1L).select(nested.toArray(new Column[0])).queryExecution().analyzed();
+    var found = ((Project) plan).projectList().iterator();
+    return columns.stream()
+        .map(column -> nested.contains(column) ? evaluated((Alias) found.next()) : column)
+        .toList();
+  }
+
+  private static Column evaluated(Alias named) {
+    var value = named.child();
+    return ExpressionUtils.column(new Literal(value.eval(InternalRow.empty()), value.dataType()));
+  }
+
+  private static List<Column> columns(JsonNode values, String zone) {
+    var columns = new ArrayList<Column>();
+    values.forEach(value -> columns.add(column(value, zone)));
+    return columns;
+  }
+
+  private static Column column(JsonNode value, String zone) {
+    if (value.has("array")) return functions.array(Sequences.of(columns(value.get("array"), zone)));
+    if (value.has("map")) return functions.map(Sequences.of(columns(value.get("map"), zone)));
+    if (value.has("struct")) return struct(value.get("struct"), zone);
+    return ExpressionUtils.column(literal(value, zone));
+  }
+
+  private static Column struct(JsonNode members, String zone) {
+    var made = new ArrayList<Column>();
+    for (var member : members) {
+      made.add(functions.lit(member.get(0).asText()));
+      made.add(column(member.get(1), zone));
+    }
+    return functions.named_struct(Sequences.of(made));
+  }
+
+  /** Return the literal of a value without members. */
+  static Literal literal(JsonNode value, String zone) {
+    var type = DataType.fromDDL(value.get("type").asText());
+    var text = value.get("value");
+    return new Literal(text.isNull() ? null : cast(text.asText(), type, zone), type);
+  }
+
+  private static Object cast(String text, DataType type, String zone) {
+    if (type instanceof BinaryType) return Base64.getDecoder().decode(text);
+    var written = new Literal(UTF8String.fromString(text), DataTypes.StringType);
+    return new Cast(written, type, Option.apply(zone), EvalMode.ANSI()).eval(InternalRow.empty());
+  }
+}

@@ -1,0 +1,139 @@
+package dev.jetsql.stream;
+
+import static scala.jdk.javaapi.CollectionConverters.asJava;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import dev.jetsql.common.Json;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.Dependency;
+import org.apache.spark.rdd.ParallelCollectionRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.DataFrameWriter;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.datasources.FileScanRDD;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+
+/** The files that a micro-batch reads, and the counts of what it writes. */
+public final class Batches {
+  private static final long UNKNOWN = -1L;
+
+  private Batches() {}
+
+  /**
+   * Return the bytes of the files that a batch reads, or -1 when it reads something else or the
+   * rows are not a batch of a streaming query.
+   */
+  public static long inputBytes(Dataset<?> rows) {
+    return rows.queryExecution().logical() instanceof LogicalRDD batch
+        ? inputBytes(batch.rdd())
+        : UNKNOWN;
+  }
+
+  private static long inputBytes(RDD<?> rdd) {
+    if (rdd instanceof FileScanRDD scan) return fileBytes(scan);
+    if (rdd.dependencies().isEmpty()) {
+      return rdd instanceof ParallelCollectionRDD || rdd.getNumPartitions() == 0 ? 0L : UNKNOWN;
+    }
+    long sum = 0L;
+    for (Dependency<?> dependency : asJava(rdd.dependencies())) {
+      long bytes = inputBytes(dependency.rdd());
+      if (bytes == UNKNOWN) return UNKNOWN;
+      sum += bytes;
+    }
+    return sum;
+  }
+
+  private static long fileBytes(FileScanRDD scan) {
+    return asJava(scan.filePartitions()).stream()
+        .flatMap(partition -> Arrays.stream(partition.files()))
+        .mapToLong(PartitionedFile::length)
+        .sum();
+  }
+
+  /**
+   * Return the files that the running batch of a query was planned to read and that no longer
+   * exist, as a JSON array. Spark skips them without a warning: it lists the files again when it
+   * creates the batch, and reads what it finds.
+   */
+  public static String missingFiles(StreamingQuery query) throws JsonProcessingException {
+    ArrayNode missing = Json.MAPPER.createArrayNode();
+    LogicalPlan batch = ((StreamingQueryWrapper) query).streamingQuery().lastExecution().logical();
+    for (LogicalPlan leaf : asJava(batch.collectLeaves())) {
+      if (leaf instanceof LogicalRelation relation
+          && relation.relation() instanceof HadoopFsRelation files
+          && files.location() instanceof PartitioningAwareFileIndex index) {
+        addMissing(index, missing);
+      }
+    }
+    return Json.MAPPER.writeValueAsString(missing);
+  }
+
+  private static void addMissing(PartitioningAwareFileIndex index, ArrayNode missing) {
+    if (index.allFiles().size() >= index.rootPaths().size()) return;
+    var existing =
+        asJava(index.allFiles()).stream().map(FileStatus::getPath).collect(Collectors.toSet());
+    for (Path planned : asJava(index.rootPaths())) {
+      if (!existing.contains(planned)) missing.add(planned.toString());
+    }
+  }
+
+  /**
+   * Return the number of partitions of a batch, or 0 when the rows are not a batch of a streaming
+   * query.
+   */
+  public static int partitions(Dataset<?> rows) {
+    return rows.queryExecution().logical() instanceof LogicalRDD batch
+        ? batch.rdd().getNumPartitions()
+        : 0;
+  }
+
+  /**
+   * Run a write into a folder and return {"rows", "bytes"} as Spark's own metrics count them. An
+   * Observation would process every row.
+   */
+  public static String write(SparkSession session, DataFrameWriter<?> writer, String folder)
+      throws JsonProcessingException {
+    LogicalPlan command = writer.saveCommand(Option.apply(folder));
+    var result =
+        (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
+    SparkPlan plan = innermost(result.commandPhysicalPlan());
+    var counts = Json.MAPPER.createObjectNode();
+    counts.put("rows", metric(plan, "numOutputRows"));
+    counts.put("bytes", metric(plan, "numOutputBytes"));
+    return Json.MAPPER.writeValueAsString(counts);
+  }
+
+  /**
+   * Return the node that writes: adaptive execution wraps it, repeatedly when there is an exchange
+   * below it.
+   */
+  private static SparkPlan innermost(SparkPlan plan) {
+    if (plan instanceof AdaptiveSparkPlanExec adaptive) return innermost(adaptive.executedPlan());
+    if (plan instanceof QueryStageExec stage) return innermost(stage.plan());
+    return plan;
+  }
+
+  private static long metric(SparkPlan plan, String name) {
+    // SQLMetric declares `value` with two return types, of which javac accepts neither.
+    AccumulatorV2<?, ?> metric = plan.metrics().apply(name);
+    return (Long) metric.value();
+  }
+}

@@ -1,0 +1,76 @@
+package dev.jetsql.stream;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rpc.RpcTimeout;
+import org.apache.spark.util.RpcUtils;
+import org.apache.spark.util.ThreadUtils;
+import scala.concurrent.duration.FiniteDuration;
+import scala.reflect.ClassTag$;
+import scala.runtime.BoxedUnit;
+import scala.util.Try;
+
+/**
+ * The signal that the batch of a run is to end early, as an executor receives it: each executor
+ * sends the driver ({@link EarlyBatchEndCoordinator}) one request for a run, and the driver replies
+ * when the batch is to end.
+ */
+final class EarlyBatchEndSignal {
+  /** The name of the driver's RPC endpoint. */
+  static final String ENDPOINT = "jetsql-early-ends";
+
+  private static final RpcTimeout NO_TIMEOUT =
+      new RpcTimeout(FiniteDuration.apply(365L, TimeUnit.DAYS), "none");
+  private static final Map<String, EarlyBatchEndSignal> RUNS = new HashMap<>();
+
+  private final String run;
+  private volatile boolean set;
+
+  private EarlyBatchEndSignal(String run) {
+    this.run = run;
+  }
+
+  /** Return the signal of a run, which all readers of this executor share. */
+  static EarlyBatchEndSignal of(String run) {
+    synchronized (RUNS) {
+      EarlyBatchEndSignal known = RUNS.get(run);
+      if (known != null) return known;
+      var signal = new EarlyBatchEndSignal(run);
+      try {
+        RUNS.put(run, signal);
+        signal.request();
+        return signal;
+      } catch (Throwable e) {
+        RUNS.remove(run);
+        throw new IllegalStateException(
+            "Cannot ask the driver to report the early end of a batch", e);
+      }
+    }
+  }
+
+  private void request() {
+    SparkEnv env = SparkEnv.get();
+    RpcUtils.makeDriverRef(ENDPOINT, env.conf(), env.rpcEnv())
+        .ask(run, NO_TIMEOUT, ClassTag$.MODULE$.apply(Object.class))
+        .onComplete(this::complete, ThreadUtils.sameThread());
+  }
+
+  /** Return whether the batch is to end. */
+  boolean isSet() {
+    return set;
+  }
+
+  /**
+   * Process the driver's reply. When it failed, the driver is gone, and the next reader sends a new
+   * request.
+   */
+  private BoxedUnit complete(Try<?> reply) {
+    synchronized (RUNS) {
+      RUNS.remove(run);
+    }
+    set = reply.isSuccess();
+    return BoxedUnit.UNIT;
+  }
+}

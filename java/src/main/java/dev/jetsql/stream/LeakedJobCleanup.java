@@ -1,0 +1,65 @@
+package dev.jetsql.stream;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+
+/**
+ * Makes Spark's scheduler release the jobs of rows that are fetched partition by partition, as the
+ * Thrift server does.
+ *
+ * <p>These jobs run after their query has ended for Spark 4.3, which releases the jobs of a query
+ * only at its end: each such statement leaked about 25 KiB.
+ */
+public final class LeakedJobCleanup extends SparkListener {
+  private static SparkContext registered;
+
+  private final SparkContext context;
+  private final Set<Long> runningQueries = new HashSet<>();
+  private final Map<Integer, Long> queriesOfLateJobs = new HashMap<>();
+
+  private LeakedJobCleanup(SparkContext context) {
+    this.context = context;
+  }
+
+  /** Register the listener, once for each SparkContext. */
+  public static synchronized void register(SparkContext context) {
+    if (registered == context) return;
+    registered = context;
+    context.addSparkListener(new LeakedJobCleanup(context));
+  }
+
+  @Override
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionStart start) {
+      runningQueries.add(start.executionId());
+    } else if (event instanceof SparkListenerSQLExecutionEnd end) {
+      runningQueries.remove(end.executionId());
+    }
+  }
+
+  @Override
+  public void onJobStart(SparkListenerJobStart event) {
+    String property =
+        event.properties() == null
+            ? null
+            : event.properties().getProperty("spark.sql.execution.id");
+    if (property == null) return;
+    Long query = Long.valueOf(property);
+    if (!runningQueries.contains(query)) queriesOfLateJobs.put(event.jobId(), query);
+  }
+
+  @Override
+  public void onJobEnd(SparkListenerJobEnd event) {
+    Long query = queriesOfLateJobs.remove(event.jobId());
+    if (query != null) context.dagScheduler().cleanupQueryJobs(query);
+  }
+}

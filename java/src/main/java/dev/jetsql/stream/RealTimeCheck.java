@@ -1,0 +1,185 @@
+package dev.jetsql.stream;
+
+import static scala.jdk.javaapi.CollectionConverters.asJava;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.Json;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata$;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution$;
+import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelationExec;
+import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
+import org.apache.spark.sql.streaming.OutputMode;
+import scala.Option;
+import scala.runtime.BoxedUnit;
+
+/** Checks whether Spark's real-time mode can run a query, and how many cores it needs. */
+public final class RealTimeCheck {
+  /**
+   * Options of a Kafka source that the connector refuses in real-time mode: they limit its batches.
+   */
+  private static final List<String> BATCH_LIMITS =
+      List.of("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions");
+
+  private final Set<String> unsupportedNodes = new TreeSet<>();
+  private int shuffleTasks;
+
+  private RealTimeCheck() {}
+
+  /**
+   * Return {"refused": why real-time mode cannot run the query} or {"tasks": how many tasks must
+   * run in parallel}.
+   *
+   * <p>Spark itself reports an unsupported node only in the first batch. The query is therefore
+   * planned as for a batch, up to its sources, and compared with Spark's own list. The brokers
+   * return the partitions of the topics.
+   */
+  public static String check(SparkSession session, LogicalPlan query) throws Exception {
+    ObjectNode result = Json.MAPPER.createObjectNode();
+    String refusal = refusal(query);
+    if (refusal != null) {
+      result.put("refused", refusal);
+      return Json.MAPPER.writeValueAsString(result);
+    }
+    var check = new RealTimeCheck();
+    check.readsStream(planned(session, query));
+    String limit = batchLimit(query);
+    if (limit != null) {
+      result.put(
+          "refused",
+          "it cuts no batches, and a table that is read says by '" + limit + "' how they are cut");
+    } else if (check.unsupportedNodes.isEmpty()) {
+      result.put("tasks", partitions(query) + check.shuffleTasks);
+    } else {
+      result.put("refused", "it has no " + String.join(", no ", check.unsupportedNodes));
+    }
+    return Json.MAPPER.writeValueAsString(result);
+  }
+
+  /**
+   * Return the number of tasks that can run in parallel now, without a bound where Spark adds
+   * executors on demand.
+   */
+  public static int cores(SparkSession session) {
+    var context = session.sparkContext();
+    if (context.executorAllocationManager().isDefined()) return Integer.MAX_VALUE;
+    return context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile());
+  }
+
+  /** Return Spark's message for a query that its own check refuses; null when the check passes. */
+  private static String refusal(LogicalPlan query) {
+    try {
+      UnsupportedOperationChecker.checkAdditionalRealTimeModeConstraints(
+          query, OutputMode.Update());
+      return null;
+    } catch (Exception e) {
+      return e instanceof AnalysisException refused ? refused.getSimpleMessage() : e.getMessage();
+    }
+  }
+
+  /** Return the first option of a table in the query that limits its batches, or null. */
+  private static String batchLimit(LogicalPlan query) {
+    for (StreamingRelationV2 source : sources(query)) {
+      for (String option : BATCH_LIMITS) {
+        if (source.extraOptions().containsKey(option)) return option;
+      }
+    }
+    return null;
+  }
+
+  private static List<StreamingRelationV2> sources(LogicalPlan query) {
+    List<StreamingRelationV2> sources = new ArrayList<>();
+    query.foreach(
+        node -> {
+          if (node instanceof StreamingRelationV2 source) sources.add(source);
+          return BoxedUnit.UNIT;
+        });
+    return sources;
+  }
+
+  /**
+   * Return the number of partitions of the query's topics, read by the connector with the options
+   * of each table.
+   */
+  private static int partitions(LogicalPlan query) throws Exception {
+    int partitions = 0;
+    for (StreamingRelationV2 source : sources(query)) {
+      MicroBatchStream stream =
+          ((SupportsRead) source.table())
+              .newScanBuilder(source.extraOptions())
+              .build()
+              .toMicroBatchStream("");
+      try {
+        Object reader = stream.getClass().getMethod("kafkaOffsetReader").invoke(stream);
+        Method latest = reader.getClass().getMethod("fetchLatestOffsets", Option.class);
+        latest.setAccessible(true);
+        partitions += ((scala.collection.Map<?, ?>) latest.invoke(reader, Option.empty())).size();
+      } finally {
+        stream.stop();
+      }
+    }
+    return partitions;
+  }
+
+  private static SparkPlan planned(SparkSession session, LogicalPlan query) {
+    SparkSession trial = session.cloneSession();
+    trial.conf().set("spark.sql.adaptive.enabled", "false");
+    trial.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
+    var metadata = OffsetSeqMetadata$.MODULE$;
+    var defaults = IncrementalExecution$.MODULE$;
+    return new IncrementalExecution(
+            trial,
+            query,
+            OutputMode.Update(),
+            "<none>",
+            UUID.randomUUID(),
+            UUID.randomUUID(),
+            0L,
+            Option.empty(),
+            metadata.apply(0L, 0L, metadata.apply$default$3()),
+            WatermarkPropagator.noop(),
+            false,
+            defaults.$lessinit$greater$default$12(),
+            defaults.$lessinit$greater$default$13(),
+            defaults.$lessinit$greater$default$14(),
+            false,
+            true)
+        .executedPlan();
+  }
+
+  /**
+   * Return whether rows of a stream pass through a node; collect the unsupported nodes and shuffles
+   * among those.
+   */
+  private boolean readsStream(SparkPlan node) {
+    if (node instanceof StreamingRelationExec) return true;
+    boolean reads = false;
+    for (SparkPlan child : asJava(node.children())) reads |= readsStream(child);
+    if (!reads) return false;
+    if (!isSupported(node)) unsupportedNodes.add(node.nodeName());
+    if (node instanceof ShuffleExchangeExec)
+      shuffleTasks += node.outputPartitioning().numPartitions();
+    return true;
+  }
+
+  private static boolean isSupported(SparkPlan node) {
+    return RealTimeModeAllowlist$.MODULE$
+        .org$apache$spark$sql$execution$streaming$runtime$RealTimeModeAllowlist$$isAllowed(node);
+  }
+}

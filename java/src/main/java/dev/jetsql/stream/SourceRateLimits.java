@@ -1,0 +1,96 @@
+package dev.jetsql.stream;
+
+import static scala.jdk.javaapi.CollectionConverters.asJava;
+import static scala.jdk.javaapi.CollectionConverters.asScala;
+
+import dev.jetsql.common.JobContext;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.PartialFunction;
+import scala.collection.immutable.Map$;
+
+/**
+ * Limits on how much of its sources a streaming select reads in a batch, for sources that support a
+ * limit and tables that do not set one. Without them the first batch would be everything there is,
+ * before any row of it is shown.
+ */
+final class SourceRateLimits {
+  private static final String FILE_BYTES = "16777216";
+  private static final String KAFKA_RECORDS = "50000";
+
+  private SourceRateLimits() {}
+
+  /** Return the plan with limits on its file and Kafka sources. */
+  static LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformDown(PartialFunction.fromFunction(SourceRateLimits::limited));
+  }
+
+  private static LogicalPlan limited(LogicalPlan node) {
+    if (node instanceof StreamingRelation files) return limitedFiles(files);
+    if (node instanceof StreamingRelationV2 topic && topic.sourceName().equalsIgnoreCase("kafka")) {
+      return limitedTopic(topic);
+    }
+    return node;
+  }
+
+  private static LogicalPlan limitedTopic(StreamingRelationV2 topic) {
+    var options =
+        new CaseInsensitiveStringMap(kafkaOptions(topic.extraOptions().asCaseSensitiveMap()));
+    return topic.copy(
+        topic.source(),
+        topic.sourceName(),
+        topic.table(),
+        options,
+        topic.output(),
+        topic.catalog(),
+        topic.identifier(),
+        topic.v1Relation(),
+        topic.sourceIdentifyingName());
+  }
+
+  private static LogicalPlan limitedFiles(StreamingRelation relation) {
+    var source = relation.dataSource();
+    var options = Map$.MODULE$.from(asScala(fileOptions(asJava(source.options()))));
+    var limited =
+        source.copy(
+            source.sparkSession(),
+            source.className(),
+            source.paths(),
+            source.userSpecifiedSchema(),
+            source.partitionColumns(),
+            source.bucketSpec(),
+            options,
+            source.catalogTable(),
+            source.userSpecifiedStreamingSourceName());
+    return relation.copy(
+        limited, relation.sourceName(), relation.output(), relation.sourceIdentifyingName());
+  }
+
+  /** Return the options of a Kafka source with a limit, unless they have one. */
+  static Map<String, String> kafkaOptions(Map<String, String> options) {
+    var limited = new HashMap<>(options);
+    if (!has(options, "maxOffsetsPerTrigger")) limited.put("maxOffsetsPerTrigger", KAFKA_RECORDS);
+    return limited;
+  }
+
+  /**
+   * Return the options of a file source with a limit, unless they have one, and without an age
+   * limit, as in jobs.
+   */
+  static Map<String, String> fileOptions(Map<String, String> options) {
+    var limited = new HashMap<>(options);
+    if (!has(options, "maxFilesPerTrigger") && !has(options, "maxBytesPerTrigger")) {
+      limited.put("maxBytesPerTrigger", FILE_BYTES);
+    }
+    if (!has(options, "maxFileAge")) limited.put("maxFileAge", JobContext.ANY_AGE);
+    return limited;
+  }
+
+  private static boolean has(Map<String, String> options, String name) {
+    return options.keySet().stream().anyMatch(name::equalsIgnoreCase);
+  }
+}

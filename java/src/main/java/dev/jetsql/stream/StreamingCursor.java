@@ -1,0 +1,299 @@
+package dev.jetsql.stream;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.kafka.KafkaQueryStop;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.function.VoidFunction2;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryException;
+import org.apache.spark.sql.streaming.Trigger;
+import org.apache.spark.storage.StorageLevel;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The cursor of one streaming select. The reader's thread calls `start`, `next` (or `nextPart`)
+ * until that returns null, and `close` in any case. Spark jobs that this thread starts for the rows
+ * end with the cursor, too.
+ */
+public final class StreamingCursor {
+  private static final String POOL = "spark.scheduler.pool";
+  private static final String EXECUTION = "spark.sql.execution.id";
+  private static final long TRIGGER_MILLIS = 200;
+  private static final long POLL_MILLIS = 100;
+  private static final ScheduledThreadPoolExecutor CLOCK =
+      new ScheduledThreadPoolExecutor(1, StreamingCursor::daemon);
+
+  static {
+    CLOCK.setRemoveOnCancelPolicy(true);
+  }
+
+  private final SparkSession session;
+  private final StreamingSelectPlan select;
+  private final long millis;
+  private final String id = "jetsql-select-" + UUID.randomUUID();
+  private final String checkpoint;
+  private StreamingQuery query;
+  private ScheduledFuture<?> timer;
+  private Dataset<Row> batch; // null until the query's thread hands out the next one
+  private long batchId;
+  private boolean handedOut;
+  private Properties batchProperties;
+  private Properties readerProperties;
+  private Dataset<Row> part;
+  private long remaining; // rows to return as parts
+  private boolean woken;
+  private boolean expired;
+  private boolean closed;
+
+  /**
+   * Create a cursor that has not started.
+   *
+   * @param session a session of its own
+   * @param folder the folder for its checkpoint
+   * @param millis how long it may take; -1 without an end
+   */
+  StreamingCursor(SparkSession session, StreamingSelectPlan select, String folder, long millis) {
+    this.session = session;
+    this.select = select;
+    this.remaining = select.limit();
+    this.checkpoint = folder + "/" + id;
+    this.millis = millis;
+  }
+
+  private static Thread daemon(Runnable work) {
+    var thread = new Thread(null, work, "jetsql-streaming-selects", 0, false);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Return whether each batch is the whole result and replaces the one before. */
+  public boolean replaces() {
+    return select.mode().equals(OutputMode.Complete());
+  }
+
+  /** Return the number of rows to return; -1 without a limit. */
+  public long limit() {
+    return select.limit();
+  }
+
+  /** Start the query. */
+  public void start() throws Exception {
+    StreamingSelects.opened(this);
+    if (millis >= 0) timer = CLOCK.schedule(this::expire, millis, TimeUnit.MILLISECONDS);
+    StreamingQuery started = startQuery();
+    if (keepUnlessClosed(started)) return;
+    end(started);
+    throw JetSqlException.closed();
+  }
+
+  private StreamingQuery startQuery() throws TimeoutException {
+    SparkContext context = session.sparkContext();
+    String pool = context.getLocalProperty(POOL);
+    String execution = context.getLocalProperty(EXECUTION);
+    // The query's thread inherits these from the thread that starts it.
+    context.addJobTag(id);
+    context.setLocalProperty(POOL, "streaming-selects");
+    context.setLocalProperty(EXECUTION, null);
+    try {
+      return Dataset.ofRows(session, select.plan())
+          .writeStream()
+          .foreachBatch((VoidFunction2<org.apache.spark.sql.Dataset<Row>, Long>) this::handOut)
+          .option("checkpointLocation", checkpoint)
+          .outputMode(select.mode())
+          .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS))
+          .start();
+    } finally {
+      context.setLocalProperty(POOL, pool);
+      context.setLocalProperty(EXECUTION, execution);
+      context.removeJobTag(id);
+    }
+  }
+
+  /**
+   * Return false when the cursor was closed while Spark started its query, which `close` could not
+   * end then.
+   */
+  private synchronized boolean keepUnlessClosed(StreamingQuery started) {
+    if (!closed) query = started;
+    return !closed;
+  }
+
+  /**
+   * Process a batch on the query's thread: it is done when the reader has asked for the next one.
+   */
+  private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
+      throws InterruptedException {
+    batch = (Dataset<Row>) rows;
+    handedOut = false;
+    batchProperties = (Properties) session.sparkContext().getLocalProperties().clone();
+    batchId = number;
+    notifyAll();
+    while (batch != null && !closed) wait();
+  }
+
+  /** Return the next batch, or null after `wake`. Throws the error that ended the query. */
+  public synchronized Dataset<Row> next() throws Exception {
+    if (handedOut) batch = null;
+    notifyAll();
+    while (batch == null && !woken) {
+      if (closed) throw JetSqlException.closed();
+      if (!query.isActive()) throw Exceptions.raise(failure());
+      wait(POLL_MILLIS);
+    }
+    handedOut = batch != null;
+    return batch;
+  }
+
+  /**
+   * Return the next part of the rows, or null after the last: the alternative to `next` for a
+   * select that is not live.
+   *
+   * <p>A part is kept on disk until the next call. Appended rows are returned up to the limit. Of
+   * whole results, the first that reaches the limit is returned, or else the newest. Both end when
+   * the time is up.
+   */
+  public Dataset<Row> nextPart() throws Exception {
+    replacePart(null);
+    try {
+      boolean more = remaining > 0;
+      while (more && (replaces() || part == null)) more = keepPart(next());
+    } catch (Exception e) {
+      if (!isExpired()) throw e;
+    }
+    if (replaces()) remaining = 0;
+    return part;
+  }
+
+  /**
+   * Keep the rows of a batch as the current part, and return whether more rows are to be read after
+   * them.
+   */
+  private boolean keepPart(Dataset<Row> rows) {
+    if (rows == null) return false;
+    Dataset<Row> kept = withoutOrdering(rows);
+    if (!replaces()) kept = kept.limit((int) remaining);
+    long count = count(kept.persist(StorageLevel.DISK_ONLY()));
+    replacePart(kept);
+    if (replaces()) return count < limit();
+    remaining -= count;
+    return remaining > 0;
+  }
+
+  /**
+   * Return the rows of a batch without Spark's knowledge of their ordering. For a batch that is
+   * sorted by a column of its source, `LogicalRDD.fromDataset` claims an ordering by a column that
+   * the batch does not have, and then Spark cannot persist it.
+   */
+  private static Dataset<Row> withoutOrdering(Dataset<Row> rows) {
+    return rows.sparkSession()
+        .internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
+  }
+
+  private long count(Dataset<Row> kept) {
+    long count = -1;
+    enterQuery();
+    session
+        .sparkContext()
+        .setJobGroup(id, "", true); // which `wake` cancels, also before the count has begun
+    try {
+      count = kept.count();
+    } finally {
+      leaveQuery();
+      if (count < 0) kept.unpersist();
+    }
+    return count;
+  }
+
+  private synchronized void replacePart(Dataset<Row> rows) {
+    if (part != null) part.unpersist();
+    part = closed ? null : rows;
+    if (closed && rows != null) rows.unpersist();
+  }
+
+  /** End the time: `next` returns null from now on, and a running batch fails. */
+  private void expire() {
+    synchronized (this) {
+      expired = true;
+    }
+    wake();
+    session.sparkContext().cancelJobsWithTag(id);
+  }
+
+  private synchronized boolean isExpired() {
+    return expired;
+  }
+
+  /**
+   * Make the jobs that this thread starts part of the query until `leaveQuery`: with the query's
+   * settings, which its state requires, in its scheduler pool, and cancelled with it.
+   */
+  public void enterQuery() {
+    readerProperties = session.sparkContext().getLocalProperties();
+    session.sparkContext().setLocalProperties(batchProperties);
+  }
+
+  /** Restore what `enterQuery` has replaced. */
+  public void leaveQuery() {
+    session.sparkContext().setLocalProperties(readerProperties);
+  }
+
+  /** Return the number of the newest batch, from 0. */
+  public synchronized long batchId() {
+    return batchId;
+  }
+
+  /** Make `next` return null from now on, and stop counting rows. Callable from any thread. */
+  public void wake() {
+    synchronized (this) {
+      woken = true;
+      notifyAll();
+    }
+    CancelledJobGroups.cancel(session.sparkContext(), id);
+  }
+
+  private Throwable failure() {
+    if (query.exception().isEmpty()) return JetSqlException.closed();
+    StreamingQueryException error = query.exception().get();
+    return error.cause() == null ? error : error.cause();
+  }
+
+  /** End the query and delete its checkpoint. Callable from any thread, repeatedly. */
+  public void close() throws Exception {
+    if (!StreamingSelects.closed(this)) return;
+    synchronized (this) {
+      closed = true;
+      notifyAll();
+    }
+    CancelledJobGroups.cancel(session.sparkContext(), id);
+    replacePart(null);
+    end(query);
+  }
+
+  /** End a query, which is null when none has started. */
+  private void end(StreamingQuery started) throws Exception {
+    if (timer != null) timer.cancel(false);
+    try {
+      if (started != null) KafkaQueryStop.stop(started);
+    } catch (TimeoutException slow) {
+      LoggerFactory.getLogger(StreamingCursor.class)
+          .warn(
+              "A streaming select did not end in time; its work continues until Spark interrupts"
+                  + " it",
+              slow);
+    } finally {
+      Queries.release(session);
+      StreamingSelects.delete(session, checkpoint);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package dev.jetsql.stream;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import dev.jetsql.common.Json;
+import dev.jetsql.kafka.KafkaTopicChecks;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Streaming selects: SELECT statements over a stream whose rows a client reads while they arrive.
+ * Each is a streaming query that hands its batches, one after the other, to the thread that reads
+ * its {@link StreamingCursor}. Spark plans the next batch when the reader has processed the one
+ * before, so a slow reader delays the query and nothing is buffered.
+ */
+public final class StreamingSelects {
+  private static final Set<StreamingCursor> OPEN = ConcurrentHashMap.newKeySet();
+  private static volatile Settings settings = new Settings(null, Map.of(), 0);
+
+  private StreamingSelects() {}
+
+  /**
+   * The settings of streaming selects.
+   *
+   * @param folder the URI of the folder for their checkpoints
+   * @param confs Spark's settings for their sessions
+   * @param limitedMillis how long one that is not live may take
+   */
+  private record Settings(String folder, Map<String, String> confs, long limitedMillis) {}
+
+  /**
+   * Set up streaming selects, and empty the folder of their checkpoints.
+   *
+   * @param folder a URI
+   * @param confs settings for their sessions, as a JSON object
+   * @param limitedMillis how long a streaming select that is not live may take
+   */
+  public static void connect(SparkSession session, String folder, String confs, long limitedMillis)
+      throws IOException {
+    settings = new Settings(folder, parse(confs), limitedMillis);
+    delete(session, folder);
+  }
+
+  private static Map<String, String> parse(String confs) throws JsonProcessingException {
+    Map<String, String> parsed = new HashMap<>();
+    Json.MAPPER
+        .readTree(confs)
+        .properties()
+        .forEach(conf -> parsed.put(conf.getKey(), conf.getValue().asText()));
+    return parsed;
+  }
+
+  /**
+   * Create a cursor for the rows of a statement. Raises Spark's error for a query that it cannot
+   * run over a stream, and STREAM_WITHOUT_LIMIT for one without a limit that is not live.
+   *
+   * @param live whether it may run without an end
+   */
+  public static StreamingCursor create(Dataset<?> rows, boolean live) {
+    var select = StreamingSelectPlan.of(rows.queryExecution().analyzed(), live);
+    KafkaTopicChecks.checkStreams(select.plan());
+    Settings current = settings;
+    SparkSession session = rows.sparkSession().cloneSession();
+    current.confs().forEach(session.conf()::set);
+    var limited =
+        new StreamingSelectPlan(
+            SourceRateLimits.apply(select.plan()), select.mode(), select.limit());
+    return new StreamingCursor(
+        session, limited, current.folder(), live ? -1L : current.limitedMillis());
+  }
+
+  /** Close all cursors; their readers receive the error that the engine was closed. */
+  public static void closeAll() {
+    for (StreamingCursor cursor : OPEN) {
+      try {
+        cursor.close();
+      } catch (Exception error) { // the other cursors and the jobs must be ended all the same
+        LoggerFactory.getLogger(StreamingSelects.class)
+            .warn("Cannot close a streaming select", error);
+      }
+    }
+  }
+
+  /** Register a cursor that starts, for `closeAll`. */
+  static void opened(StreamingCursor cursor) {
+    OPEN.add(cursor);
+  }
+
+  /** Unregister a cursor, and return whether it was registered. */
+  static boolean closed(StreamingCursor cursor) {
+    return OPEN.remove(cursor);
+  }
+
+  /** Delete a folder of checkpoints. */
+  static void delete(SparkSession session, String folder) throws IOException {
+    var path = new Path(folder);
+    path.getFileSystem(session.sparkContext().hadoopConfiguration()).delete(path, true);
+  }
+}

@@ -1,0 +1,60 @@
+package dev.jetsql.stream;
+
+import dev.jetsql.common.JobContext;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ParsedStatement;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.classic.SparkSession;
+
+/**
+ * The analyzer rule that turns a SELECT over a stream into a streaming select in sessions of the
+ * Thrift server, which cannot run one. In all other sessions it stays a streaming DataFrame.
+ */
+public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
+  private static final TreeNodeTag<Boolean> FROM_CLIENT = new TreeNodeTag<>("jetsql.from.client");
+  private static volatile Map<?, ?> thriftSessions;
+
+  private final SparkSession session;
+
+  public ThriftStreamingSelects(SparkSession session) {
+    this.session = session;
+  }
+
+  /**
+   * Set the sessions of the Thrift server by their handles, a live map; null when the server is
+   * closed.
+   */
+  public static void connect(Map<?, ?> sessions) {
+    thriftSessions = sessions;
+  }
+
+  /** Mark a statement that its client sent, unlike the texts of views and the bodies of jobs. */
+  public static LogicalPlan markStatement(LogicalPlan statement) {
+    if (thriftSessions != null && !JobContext.isAnalyzing())
+      statement.setTagValue(FROM_CLIENT, Boolean.TRUE);
+    return statement;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    Map<?, ?> sessions = thriftSessions;
+    boolean selects =
+        sessions != null
+            && plan.getTagValue(FROM_CLIENT).isDefined()
+            && plan.resolved()
+            && plan.isStreaming()
+            && sessions.containsValue(session)
+            && !plan.exists(ThriftStreamingSelects::changes);
+    return selects ? new StreamingSelectCommand(plan) : plan;
+  }
+
+  /**
+   * An INSERT is a Command only when it is resolved, and may be below the queries that it names.
+   */
+  private static boolean changes(LogicalPlan node) {
+    return node instanceof Command || node instanceof ParsedStatement;
+  }
+}

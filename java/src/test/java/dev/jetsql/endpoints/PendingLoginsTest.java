@@ -1,0 +1,123 @@
+package dev.jetsql.endpoints;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.thrift.transport.TSocket;
+import org.apache.thrift.transport.TTransportException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class PendingLoginsTest {
+  private static final long LONG_MILLIS = 600000;
+
+  private ServerSocket server;
+  private final List<Socket> clients = new ArrayList<>();
+
+  @BeforeEach
+  void listen() throws IOException {
+    server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+  }
+
+  @AfterEach
+  void closeSockets() throws IOException {
+    for (Socket client : clients) client.close();
+    server.close();
+  }
+
+  private TSocket connection() throws IOException, TTransportException {
+    clients.add(new Socket(server.getInetAddress(), server.getLocalPort()));
+    return new TSocket(server.accept());
+  }
+
+  private static boolean isOpen(TSocket socket) {
+    return !socket.getSocket().isClosed();
+  }
+
+  @Test
+  void closesTheOldestWhenThereAreTooMany() throws Exception {
+    var pending = new PendingLogins(2, LONG_MILLIS);
+    TSocket first = connection();
+    TSocket second = connection();
+    TSocket third = connection();
+    pending.add(first);
+    pending.add(second);
+    assertTrue(isOpen(first));
+    pending.add(third);
+    assertFalse(isOpen(first));
+    assertTrue(isOpen(second) && isOpen(third));
+    assertFalse(pending.remove(first));
+    assertTrue(pending.remove(second));
+    pending.stop();
+  }
+
+  @Test
+  void doesNotCountAConnectionThatHasLoggedIn() throws Exception {
+    var pending = new PendingLogins(1, LONG_MILLIS);
+    TSocket first = connection();
+    pending.add(first);
+    assertTrue(pending.remove(first));
+    pending.add(connection());
+    assertTrue(isOpen(first));
+    pending.stop();
+    assertTrue(isOpen(first));
+  }
+
+  @Test
+  void wakesTheThreadThatReadsFromAConnectionAtItsDeadline() throws Exception {
+    var pending = new PendingLogins(2, 50);
+    TSocket socket = connection();
+    pending.add(socket);
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          try {
+            assertEquals(-1, socket.getSocket().getInputStream().read());
+          } catch (SocketException closed) {
+            // which of the two depends on whether the thread reads already
+          }
+        });
+    assertFalse(pending.remove(socket));
+    pending.stop();
+  }
+
+  @Test
+  void leavesAConnectionOpenThatLogsInBeforeItsDeadline() throws Exception {
+    var pending = new PendingLogins(3, 100);
+    TSocket loggedIn = connection();
+    TSocket waiting = connection();
+    pending.add(loggedIn);
+    assertTrue(pending.remove(loggedIn));
+    pending.add(waiting);
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          while (isOpen(waiting)) Thread.sleep(10);
+        });
+    assertTrue(isOpen(loggedIn));
+    pending.stop();
+  }
+
+  @Test
+  void closesAllWhenItStopsAndEveryLaterOne() throws Exception {
+    var pending = new PendingLogins(2, LONG_MILLIS);
+    TSocket before = connection();
+    TSocket after = connection();
+    pending.add(before);
+    pending.stop();
+    assertFalse(isOpen(before));
+    pending.add(after);
+    assertFalse(isOpen(after));
+  }
+}

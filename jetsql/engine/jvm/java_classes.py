@@ -1,0 +1,163 @@
+"""The Java classes of JetSQL inside Spark's JVM: their jar, and calls of their static methods.
+
+A parser, an analyzer rule or a listener has to be a JVM class. They do what must happen there; all decisions stay in
+Python. The sources are in the folder `java` of the repository, and the jar is built before Spark starts.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from py4j.java_gateway import JavaMember, is_instance_of
+from py4j.protocol import STATIC_PREFIX, Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm.callbacks import start_callback_server
+from jetsql.errors import EngineError
+from jetsql.jobs.model.redaction import SECRET_NAMES
+from jetsql.secret_references import is_reference
+
+_PACKAGE: Final = "dev.jetsql"
+_EXTENSIONS: Final = f"{_PACKAGE}.sql.JetSqlExtensions"
+_EXTENSIONS_FILE: Final = "dev/jetsql/sql/JetSqlExtensions.class"
+_SPARK_EXTENSIONS: Final = "spark.sql.extensions"
+_SPARK_JARS: Final = "spark.jars"
+# The class loader that Spark starts its driver with: the parent of those of all sessions and threads.
+_SPARK_LOADER: Final = "org.apache.spark.util.MutableURLClassLoader"
+_loaded: dict[int, JavaPackage] = {}
+_loading = threading.RLock()
+
+
+class JavaPackage:
+    """A package of the jar: `java(spark).sql.Tables.facts(...)` calls a static method of a class.
+
+    Py4J's own view of Java asks Java for the kind of every part of such a name; here a call is one request.
+    """
+
+    def __init__(self, gateway: Any, name: str) -> None:
+        self._gateway = gateway
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        kind = JavaPackage if name[0].islower() else _StaticMethods
+        member = kind(self._gateway, f"{self._name}.{name}")
+        self.__dict__[name] = member  # found there from now on
+        return member
+
+
+class _StaticMethods:
+    def __init__(self, gateway: Any, class_name: str) -> None:
+        self._gateway = gateway
+        self._class_name = class_name
+
+    def __getattr__(self, name: str) -> Any:
+        method = JavaMember(name, None, STATIC_PREFIX + self._class_name, self._gateway._gateway_client)
+        self.__dict__[name] = method
+        return method
+
+
+def java(spark: SparkSession) -> JavaPackage:
+    """Return the classes of the jar. Raises EngineError ENGINE_NOT_STARTED as `load_classes` does."""
+    return load_classes(spark.sparkContext._gateway)
+
+
+def load_classes(gateway: Any) -> JavaPackage:
+    """Load the jar into the JVM, unless it is there, and return its classes.
+
+    Raises EngineError ENGINE_NOT_STARTED where there is no jar, or the JVM takes none.
+    """
+    with _loading:
+        if id(gateway) not in _loaded:
+            _add_jar(gateway)
+            start_callback_server(gateway)
+            classes = JavaPackage(gateway, _PACKAGE)
+            classes.common.Secrets.setNames(SECRET_NAMES)
+            _loaded[id(gateway)] = classes
+    return _loaded[id(gateway)]
+
+
+def jar() -> Path:
+    """Return the jar. Raises EngineError ENGINE_NOT_STARTED where it was not built."""
+    path = Path(str(resources.files("jetsql.engine").joinpath("jetsql.jar")))
+    if not path.exists():
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"The Java classes of JetSQL were not built: there is no {path}.",
+            hint="In a checkout, run 'make java', which builds them.",
+        )
+    return path
+
+
+def _add_jar(gateway: Any) -> None:
+    loader, found = _StaticMethods(gateway, "org.apache.spark.util.Utils").getContextOrSparkClassLoader(), None
+    if loader.getResource(_EXTENSIONS_FILE) is not None:
+        return
+    while loader is not None:
+        found = loader if is_instance_of(gateway, loader, _SPARK_LOADER) else found
+        loader = loader.getParent()
+    if found is None:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            "The Spark of this session takes no further classes while it runs.",
+            hint=f"Start it with --conf {_SPARK_JARS}={jar()}.",
+        )
+    found.addURL(gateway.jvm.java.net.URL(jar().as_uri()))
+
+
+def class_confs(gateway: Any, given: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's settings by which sessions speak JetSQL and executors have its classes.
+
+    given: the engine's settings; what they don't name is taken from those that the JVM was launched with.
+    """
+    ours = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
+    return {key: _with(given.get(key) or _property(gateway, key), value) for key, value in ours.items()}
+
+
+def _property(gateway: Any, key: str) -> str:
+    return str(_StaticMethods(gateway, "java.lang.System").getProperty(key, ""))
+
+
+def _with(items: str, item: str) -> str:
+    others = [each for each in items.split(",") if each and each != item]
+    return ",".join([*others, item])  # the last extension has the parser that statements meet first
+
+
+def enable(spark: SparkSession) -> None:
+    """Extend a session that runs, and those made from it later, with JetSQL; again is a no-op."""
+    java(spark).sql.JetSqlExtensions.enable(spark._jsparkSession)
+    context: Any = spark.sparkContext
+    if jar().name not in str(context._jsc.sc().listJars()):
+        context._jsc.addJar(str(jar()))  # for the executors
+
+
+def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options with the secrets that values name (`secret:env:NAME`, `secret:file:PATH`).
+
+    Raises PySpark's AnalysisException with the condition JETSQL.SECRET_NOT_READABLE.
+    """
+    if not any(is_reference(value) for value in options.values()):
+        return dict(options)
+    found: dict[str, str] = json.loads(java(spark).common.Secrets.revealOptions(json.dumps(dict(options))))
+    return found
+
+
+def without_secrets(text: str) -> str:
+    """Return a text of an error without the values of the secrets that Java has read, see `Secrets.java`."""
+    for classes in list(_loaded.values()):
+        try:
+            text = str(classes.common.Secrets.redact(text))
+        except (Py4JError, ConnectionError) as error:
+            if isinstance(error, Py4JJavaError):
+                raise
+            # Java has ended, and what it had read is gone with it.
+    return text
+
+
+def missing_file(error: BaseException) -> bool:
+    """Return whether a call failed because a file was not there."""
+    return isinstance(error, Py4JJavaError) and "FileNotFoundException" in str(error.java_exception.getClass())

@@ -1,0 +1,96 @@
+"""The Java sources: formatted, free of warnings of javac and Error Prone, tested by JUnit, in packages without cycles.
+
+The tools come from Maven, by Spark's resolver; without them these tests fail.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jetsql.engine.jvm import java_classes
+from jetsql.errors import EngineError
+from tests.support.paths import ROOT
+from tools.java import checks, jar
+
+PACKAGES = (
+    # Each may import those before it.
+    "common",
+    "files",
+    "endpoints",
+    "kafka.transactions",
+    "kafka",
+    "stream",
+    "rows",
+    "sql",
+)
+PYTHON_NAMES_THEM = tuple(f"{package}." for package in PACKAGES)
+# The first fetch of the tools, and javac with Error Prone, on a machine that is busy.
+pytestmark = pytest.mark.timeout(900)
+
+
+def test_formatting() -> None:
+    checks.check_formatting()
+
+
+def test_javac_and_error_prone_report_nothing() -> None:
+    checks.check_with_error_prone()
+
+
+def test_junit() -> None:
+    report = checks.run_tests()
+    assert re.search(r"\[ +0 tests failed", report) and re.search(r"\[ +0 tests skipped", report)
+
+
+def test_packages_import_those_below_them_only() -> None:
+    found = set()
+    for file in jar.sources():
+        text = file.read_text(encoding="utf-8")
+        [package] = re.findall(r"^package dev\.jetsql\.([\w.]+);", text, re.M)
+        for imported in re.findall(r"^import (?:static )?dev\.jetsql\.([a-z.]+)\.[A-Z]", text, re.M):
+            if PACKAGES.index(imported) > PACKAGES.index(package):
+                found.add(f"{package} -> {imported}")
+    assert found == set()
+
+
+def test_the_jar_is_current() -> None:
+    """As every target of make builds it: Spark runs the classes of these sources."""
+    assert jar.is_current()
+
+
+def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "main" / "java" / "A.java"
+    source.parent.mkdir(parents=True)
+    source.write_text("class A {}")
+    monkeypatch.setattr(jar, "MAIN", tmp_path / "main")
+    monkeypatch.setattr(jar, "JAR", tmp_path / "a.jar")
+    assert not jar.is_current()
+    jar._pack(tmp_path / "classes")
+    assert jar.is_current()
+    source.write_text("class A { }")
+    assert not jar.is_current()
+
+
+def test_a_jar_that_was_not_built_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(java_classes.resources, "files", lambda package: tmp_path)
+    with pytest.raises(EngineError, match="make java"):
+        java_classes.jar()
+
+
+def test_static_methods_that_python_calls_exist() -> None:
+    """Py4J finds out at the call, and type checkers do not see it."""
+    call = re.compile(r"\.((?:[a-z]+\.)+)([A-Z]\w+)\.(\w+)\(")
+    missing, count = [], 0
+    for file in (ROOT / "jetsql").rglob("*.py"):
+        for package, name, method in call.findall(file.read_text(encoding="utf-8")):
+            source = ROOT / "java/src/main/java/dev/jetsql" / package.replace(".", "/") / f"{name}.java"
+            if source.exists():
+                count += 1
+                declared = rf"public static [^;={{]*?\b{method}\("
+                if not re.search(declared, source.read_text(encoding="utf-8")):
+                    missing.append(f"{file.name}: {name}.{method}")
+            elif package in PYTHON_NAMES_THEM:
+                missing.append(f"{file.name}: {package}{name}")
+    assert missing == [] and count > 30

@@ -1,0 +1,91 @@
+"""What must hold for the Java sources, as tests run it: their formatting, Error Prone, and their own tests.
+
+    python -m tools.java.checks
+
+formats the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tools.java.jar import MAIN, class_path, javac, sources
+from tools.java.packages import ROOT, BuildError, fetch, program
+
+TESTS: Final = ROOT / "java" / "src" / "test"
+# The last versions that run on Java 17.
+_FORMAT: Final = "ivy://com.google.googlejavaformat:google-java-format:1.28.0?transitive=true"
+_ERROR_PRONE: Final = "ivy://com.google.errorprone:error_prone_core:2.42.0?transitive=true"
+_JUNIT: Final = "ivy://org.junit.platform:junit-platform-console-standalone:1.13.4?transitive=false"
+_COMPILER: Final = ("api", "code", "comp", "file", "main", "model", "parser", "processing", "tree", "util")
+_ERROR_PRONE_OPTIONS: Final = ("-Xplugin:ErrorProne",)
+
+
+def _exports() -> list[str]:
+    exported = [f"--add-exports=jdk.compiler/com.sun.tools.javac.{package}=ALL-UNNAMED" for package in _COMPILER]
+    opened = [f"--add-opens=jdk.compiler/com.sun.tools.javac.{package}=ALL-UNNAMED" for package in ("code", "comp")]
+    return [*exported, *opened]
+
+
+def formatting(*options: str) -> None:
+    """Run google-java-format over all sources. Raises BuildError where it fails or changes are needed."""
+    jars = os.pathsep.join(map(str, fetch(_FORMAT)))
+    files = [str(file) for folder in (MAIN, TESTS) for file in sources(folder)]
+    command = [program("java"), *_exports(), "-cp", jars, "com.google.googlejavaformat.java.Main", *options, *files]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode:
+        raise BuildError(f"Not formatted; run python -m tools.java.checks:\n{ended.stdout}{ended.stderr}")
+
+
+def check_formatting() -> None:
+    """Raises BuildError with the names of the files that are formatted otherwise."""
+    formatting("--dry-run", "--set-exit-if-changed")
+
+
+def check_with_error_prone() -> None:
+    """Compile the sources and their tests with Error Prone, any warning an error. Raises BuildError."""
+    with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
+        _compile_all(Path(folder), _error_prone())
+
+
+def _error_prone() -> Sequence[str]:
+    processors = os.pathsep.join(map(str, fetch(_ERROR_PRONE)))
+    compiler = [f"-J{option}" for option in _exports()]
+    policy = ("-XDcompilePolicy=simple", "--should-stop=ifError=FLOW", "-XDaddTypeAnnotationsToSymbol=true")
+    return (*compiler, *policy, "-processorpath", processors, " ".join(_ERROR_PRONE_OPTIONS))
+
+
+def _compile_all(folder: Path, options: Sequence[str]) -> list[str]:
+    """Compile the sources and their tests, and return the class path of the tests."""
+    classes, tests = folder / "main", folder / "test"
+    provided = class_path()
+    javac(sources(), provided, classes, options)
+    with_tests = [str(classes), str(MAIN / "resources"), *map(str, fetch(_JUNIT)), *provided]
+    javac(sources(TESTS), with_tests, tests, options)
+    return [str(tests), *with_tests]
+
+
+def run_tests() -> str:
+    """Run the JUnit tests and return their report. Raises BuildError where one fails."""
+    with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
+        path = os.pathsep.join(_compile_all(Path(folder), ("-proc:none",)))
+        launcher = (
+            "org.junit.platform.console.ConsoleLauncher",
+            "execute",
+            "--scan-class-path",
+            str(Path(folder) / "test"),
+        )
+        options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
+        ended = subprocess.run([program("java"), "-cp", path, *launcher, *options], capture_output=True, text=True)
+    if ended.returncode:
+        raise BuildError(f"{ended.stdout}{ended.stderr}")
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    formatting("--replace")

@@ -1,0 +1,106 @@
+"""The jar of the Java classes (`jetsql/engine/jetsql.jar`), built from the folder `java` when its sources have changed.
+
+Compiled by javac against the jars of the installed PySpark. The jar notes in its manifest what it was built from.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from tools.java.packages import ROOT, BuildError, connector, program, spark_jars
+
+JAR: Final = ROOT / "jetsql" / "engine" / "jetsql.jar"
+MAIN: Final = ROOT / "java" / "src" / "main"
+OPTIONS: Final = (
+    "--release=17",
+    "-encoding",
+    "UTF-8",
+    # Any warning fails the build, though without -Werror, with which javac ends at the first one of Error Prone.
+    # classfile: annotations in Spark's classes whose own classes are in no jar. path: jars that jars name as their
+    # class path and that are not there. processing: annotations (of Jackson, in Spark's) that no processor takes.
+    "-Xlint:all,-classfile,-path,-processing",
+)
+_STAMP: Final = "JetSQL-Sources"
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # what a zip file can hold; the same sources give the same jar
+
+
+def sources(folder: Path = MAIN) -> list[Path]:
+    return sorted((folder / "java").rglob("*.java"))
+
+
+def stamp() -> str:
+    """Return a digest of everything that the jar is built from."""
+    digest = sha256(" ".join(OPTIONS).encode())
+    for file in sorted(path for path in MAIN.rglob("*") if path.is_file()):
+        digest.update(file.relative_to(MAIN).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def is_current() -> bool:
+    """Return whether the jar is there and was built from these sources."""
+    try:
+        with zipfile.ZipFile(JAR) as jar:
+            return f"{_STAMP}: {stamp()}" in jar.read("META-INF/MANIFEST.MF").decode().splitlines()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return False
+
+
+def build() -> None:
+    """Build the jar, unless it is current. Raises BuildError."""
+    if is_current():
+        return
+    with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
+        javac(sources(), class_path(), Path(folder), ("-proc:none",))
+        _pack(Path(folder))
+
+
+def class_path() -> list[str]:
+    return [spark_jars(), *map(str, connector())]
+
+
+def javac(files: Iterable[Path], class_path: Sequence[str], target: Path, options: Sequence[str]) -> None:
+    """Compile sources into a folder. Raises BuildError with what javac wrote, if it reported anything."""
+    command = [program("javac"), *OPTIONS, *options, "-cp", os.pathsep.join(class_path), "-d", str(target)]
+    ended = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
+    if ended.returncode or "warning" in ended.stderr:
+        raise BuildError(f"The Java classes do not compile without warnings:\n{ended.stderr}{ended.stdout}")
+
+
+def _pack(classes: Path) -> None:
+    manifest = f"Manifest-Version: 1.0\n{_STAMP}: {stamp()}\n\n"
+    part = JAR.with_suffix(f".{os.getpid()}")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as jar:
+        _add(jar, "META-INF/MANIFEST.MF", manifest.encode())
+        for folder in (classes, MAIN / "resources"):
+            for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+                _add(jar, file.relative_to(folder).as_posix(), file.read_bytes())
+    part.rename(JAR)
+
+
+def _add(jar: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, _EARLIEST)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    jar.writestr(info, data)
+
+
+def main() -> None:
+    if is_current():
+        return
+    sys.stderr.write("Building the Java classes (when they have changed) ...\n")
+    try:
+        build()
+    except BuildError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

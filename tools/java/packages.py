@@ -1,0 +1,55 @@
+"""Maven packages for the build, fetched by Spark's own resolver: with its cache, and from its repositories.
+
+A mirror is named as for Spark, by the setting `spark.jars.repositories`, here a property of Java:
+`JAVA_TOOL_OPTIONS=-Dspark.jars.repositories=URL make java`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+_RESOLVE: Final = Path(__file__).with_name("Resolve.java")
+_CONNECTOR: Final = ROOT / "java/src/main/resources/dev/jetsql/kafka/connector.properties"
+
+
+class BuildError(Exception):
+    """The jar can't be built, or a tool of the build can't be had."""
+
+
+def program(name: str) -> str:
+    """Return a program of the JDK. Raises BuildError where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    path = Path(home) / "bin" / name if home else Path(name)
+    try:
+        subprocess.run([path, "-version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildError(f"Building the Java classes needs a JDK, and {path} does not run: {error}.") from error
+    return str(path)
+
+
+def spark_jars() -> str:
+    """Return the class path of the installed PySpark. Raises BuildError."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise BuildError("Building the Java classes needs PySpark, which is not installed.")
+    return f"{spec.submodule_search_locations[0]}/jars/*"
+
+
+def connector() -> list[Path]:
+    """Return the jars of Spark's Kafka connector and Avro module, which JetSQL fetches when they are needed first."""
+    lines = _CONNECTOR.read_text(encoding="utf-8").splitlines()
+    return fetch(*(line.partition("=")[2] for line in lines if line.startswith(("connector", "tokens", "avro"))))
+
+
+def fetch(*uris: str) -> list[Path]:
+    """Return the files of packages (`ivy://GROUP:NAME:VERSION`) and of those that they need. Raises BuildError."""
+    command = [program("java"), "-cp", spark_jars(), str(_RESOLVE), *uris]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode:
+        raise BuildError(f"Spark's resolver could not fetch {', '.join(uris)}:\n{ended.stderr}")
+    return [Path(line) for line in ended.stdout.splitlines()]
