@@ -18,6 +18,8 @@ from jetsql.failpoints import VARIABLE
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
 from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
+from jetsql.jobs.store.store_file import VERSION
 from tests.faults.matrix import Death, Outcome
 from tests.faults.rounds import Round, Scenario
 
@@ -42,7 +44,8 @@ class Migration:
         self.folder.mkdir(parents=True)
         with closing(sqlite3.connect(self._path)) as connection:
             connection.executescript(_OLD_STORE.read_text(encoding="utf-8"))
-        before, meant = self._rows(), self._rows(_as_read)
+        before = self._rows()
+        meant = _as_read(before, 1)
         for round in self.scenario.rounds:
             self.tell(f"migration: {', '.join(round.places)}")
             self._die(round)
@@ -50,7 +53,7 @@ class Migration:
                 self.outcome.wrong_at.setdefault(round.places[0], []).append("the old store is another one")
         with closing(Store(self._path)) as store:
             store.all_jobs()
-        if self._rows(_as_read) != meant:
+        if _as_read(self._rows(), VERSION) != meant:
             self.outcome.wrong.append("the migrated store has other jobs or another history")
         self.outcome.seconds = time.monotonic() - began
         return self.outcome
@@ -68,14 +71,23 @@ class Migration:
         if not died:
             self.outcome.wrong_at.setdefault(round.places[0], []).append("it did not die there")
 
-    def _rows(self, form: Callable[[str], str] = str) -> Counter[object]:
-        """Return jobs and history, without what only a newer release has. form: of a job's record."""
+    def _rows(self) -> Counter[tuple[object, ...]]:
+        """Return jobs and history as they are stored, without what only a newer release has."""
         with closing(sqlite3.connect(self._path)) as connection:
             jobs = connection.execute("SELECT id, name_key, live, record FROM jobs").fetchall()
-            history = connection.execute("SELECT number, job, title, before, after, words FROM history").fetchall()
-        return Counter([*((*job, form(record)) for *job, record in jobs), *history])
+            history = connection.execute("SELECT number, job, before, after, words, title FROM history").fetchall()
+        return Counter([*jobs, *history])
 
 
-def _as_read(record: str) -> str:
-    """Return a record as this release writes what it reads in it."""
-    return encode(decode(Job, record))
+def _as_read(rows: Counter[tuple[object, ...]], version: int) -> Counter[tuple[object, ...]]:
+    """Return rows of a version of the store as this release reads them."""
+    read = [(*row, _job(str(last), version) if len(row) == 3 else _event(str(last))) for *row, last in rows]
+    return Counter(read)
+
+
+def _job(record: str, version: int) -> str:
+    return encode(decode(Job, upgrade_text(record, version)))
+
+
+def _event(title: str) -> str:
+    return RENAMED_EVENTS.get(title, title)

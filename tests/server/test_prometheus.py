@@ -51,7 +51,7 @@ def commit(w: World, job_id: str, **measured: object) -> None:
     run = w.engine.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
     measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]
-    w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, measure=measure))
+    w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
     w.sql("WAIT FOR JOB j UNTIL BATCH 1")
 
 

@@ -109,7 +109,7 @@ class DiskEngine(InMemoryEngine):
                 running.alive = False
         return True
 
-    def recover(self, job: Job) -> None:
+    def recover_sink(self, job: Job) -> None:
         self._pass("recover", job)
         with self.lock:
             self._check_still(job, "the sink is recovered")
@@ -154,10 +154,10 @@ class DiskEngine(InMemoryEngine):
             self.disk.check(not of_it, f"{job.name}: the checkpoint of a live run is deleted")
             self.disk.checkpoints.pop((job.id, version.checkpoint), None)
 
-    def holds_batch(self, job: Job) -> bool:
+    def sink_has_batch(self, job: Job) -> bool:
         return False
 
-    def discard(self, job: Job) -> None:
+    def discard_files(self, job: Job) -> None:
         self._pass("discard", job)
         with self.lock:
             self._check_still(job, "its files are deleted")

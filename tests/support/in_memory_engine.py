@@ -174,7 +174,7 @@ class InMemoryEngine:
     def watch_idle(self, run: RunId) -> None:
         self._pass("watch_idle", run)
 
-    def recover(self, job: Job) -> None:
+    def recover_sink(self, job: Job) -> None:
         self._pass("recover", job)
         if self.recover_errors:
             raise self.recover_errors.pop(0)
@@ -209,13 +209,13 @@ class InMemoryEngine:
         with self.lock:
             self.discarded.append(version.checkpoint)
 
-    def holds_batch(self, job: Job) -> bool:
+    def sink_has_batch(self, job: Job) -> bool:
         self._pass("holds_batch", job)
         if self.held is None:
             raise OSError("the database does not answer")
         return self.held
 
-    def discard(self, job: Job) -> None:
+    def discard_files(self, job: Job) -> None:
         self._pass("discard", job)
         if self.discard_errors:
             raise self.discard_errors.pop(0)
@@ -234,7 +234,7 @@ class InMemoryEngine:
             )
         return Cause(str(error), type(error).__name__, retryable=not isinstance(error, ValueError))
 
-    def versions(self) -> dict[str, str]:
+    def software_versions(self) -> dict[str, str]:
         return {"jetsql": "0", "spark": "0"}
 
     def members(self) -> tuple[Member, ...]:
@@ -242,12 +242,12 @@ class InMemoryEngine:
             _member(each, MemberStatus.GONE) for each in self.gone
         )
 
-    def watch_members(self, told: MembersListener) -> None:
+    def watch_members(self, listener: MembersListener) -> None:
         with self.lock:
-            self.watching = told
-            told(self.there, self.cores_each * len(self.there))
+            self.watching = listener
+            listener(self.there, self.cores_each * len(self.there))
 
-    def defaults(self) -> dict[str, str]:
+    def session_defaults(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": "2"}
 
     # --- the cluster ------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class InMemoryEngine:
         run.batch += 1
         run_id = self.run_id(job_id)
         measure = BatchMetrics(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
-        self.tell(job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, measure=measure))
+        self.tell(job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, metrics=measure))
 
     def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
         self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time))

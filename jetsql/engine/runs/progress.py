@@ -31,8 +31,8 @@ def batch_committed(run: RunId, measure: BatchMetrics, again: bool = False) -> B
         input_rows=measure.input_rows or 0,
         rows_per_second=measure.processed_rows_per_second or 0.0,
         late_rows=measure.late_rows or 0,
-        again=again,
-        measure=measure,
+        is_replay=again,
+        metrics=measure,
     )
 
 

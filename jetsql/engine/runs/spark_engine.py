@@ -139,7 +139,7 @@ class SparkEngine:
         return str(dataset.queryExecution().explainString(mode))
 
     def start(self, job: Job, report: Report) -> None:
-        check_formats(job, self.versions())
+        check_formats(job, self.software_versions())
         JobLease(self._checkpoints, job).claim()
         if job.plan.guarantee is Guarantee.NONE:
             self._checkpoints.reset(job)
@@ -216,7 +216,7 @@ class SparkEngine:
 
         Such a first batch may hang for ever, and the next version reads the same rows again.
         """
-        return job.version.checkpoint > 0 and not self.holds_batch(job)
+        return job.version.checkpoint > 0 and not self.sink_has_batch(job)
 
     def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
         """Run a pending batch to its commit, under the job's own statement, unless `unwanted` is done before."""
@@ -249,7 +249,7 @@ class SparkEngine:
         if old.table != new.table and old.kind is SinkKind.FILES:
             self._writer(job.with_plan(version.plan), self._spark, _no_report).discard()
 
-    def holds_batch(self, job: Job) -> bool:
+    def sink_has_batch(self, job: Job) -> bool:
         progress = self._checkpoints.read_progress(job)
         if progress.committed is not None and progress.committed > self._state_copies.read_base_batch(job):
             return True
@@ -269,10 +269,10 @@ class SparkEngine:
         if running is not None:
             running.watch_idle()
 
-    def recover(self, job: Job) -> None:
+    def recover_sink(self, job: Job) -> None:
         self._writer(job, self._spark, _no_report).recover()
 
-    def discard(self, job: Job) -> None:
+    def discard_files(self, job: Job) -> None:
         self._pins.wait_until_unpinned(job.id)
         self._writer(job, self._spark, _no_report).discard()
         if job.rollback_version is not None:
@@ -283,7 +283,7 @@ class SparkEngine:
     def cause_of(self, error: Exception) -> Cause:
         return run_failures.cause_of(error)
 
-    def versions(self) -> dict[str, str]:
+    def software_versions(self) -> dict[str, str]:
         return {
             "jetsql": VERSION,
             "spark": pyspark.__version__,
@@ -295,10 +295,10 @@ class SparkEngine:
     def members(self) -> tuple[Member, ...]:
         return list_members(self._spark)
 
-    def watch_members(self, told: MembersListener) -> None:
-        watch_members(self._spark, told)
+    def watch_members(self, listener: MembersListener) -> None:
+        watch_members(self._spark, listener)
 
-    def defaults(self) -> dict[str, str]:
+    def session_defaults(self) -> dict[str, str]:
         return self._sessions.defaults()
 
     def _forget(self, run: RunId) -> Run | None:

@@ -1,8 +1,7 @@
-"""The engine as the manager knows it: a small protocol, and the events that come back from a run.
+"""The engine as the manager knows it: a protocol, and the events that a run reports.
 
-The tests have an in-memory twin. Everything but what a statement asks first (`analyse`, `check_conf`,
-`check_real_time`, `explain`) is called on worker threads and may block; the manager's writer thread never calls an
-engine.
+The tests have an in-memory twin. `analyse`, `check_conf`, `check_real_time` and `explain` are called on the thread of a
+statement, all other methods on worker threads; they may block. The manager's writer thread never calls an engine.
 """
 
 from __future__ import annotations
@@ -20,55 +19,50 @@ from jetsql.language.statement import Body
 
 @dataclass(frozen=True)
 class BatchCommitted:
-    """A micro-batch is committed. trigger_time: when its trigger began, seconds since the epoch. again: it was planned
-    by an earlier run, so it holds what was there then and not when its trigger began. measure: all that is known of
-    it."""
+    """The run committed a micro-batch."""
 
     run: RunId
     batch: int
-    trigger_time: float
+    trigger_time: float  # when its trigger began, seconds since the epoch
     input_rows: int
     rows_per_second: float
     late_rows: int = 0
-    again: bool = False
-    measure: BatchMetrics | None = None
+    is_replay: bool = False  # an earlier run planned the batch, so it has the rows of that time
+    metrics: BatchMetrics | None = None
 
 
 @dataclass(frozen=True)
 class RunIdle:
-    """A trigger that began at trigger_time (seconds since the epoch) found nothing to do, or has left nothing to do of
-    what was there when it began; rows_per_second: what it did."""
+    """A trigger found no rows, or has left none of the rows that were there when it began."""
 
     run: RunId
-    trigger_time: float
+    trigger_time: float  # when the trigger began, seconds since the epoch
     rows_per_second: float = 0.0
 
 
 @dataclass(frozen=True)
 class RunProgressed:
-    """Rows go through a batch that takes long by its nature; none of it is committed before its end. rows: since this
-    was told the last time."""
+    """Rows go through a batch that is long by its nature and is committed only at its end."""
 
     run: RunId
-    rows: int
+    rows: int  # since the last report
     rows_per_second: float
 
 
 @dataclass(frozen=True)
 class RunBlocked:
-    """The run goes on and gets nowhere, because a system that it needs does not answer or does not let it go on. cause:
-    what is the matter; None when that is over."""
+    """The run makes no progress, because an external system does not answer or refuses the job."""
 
     run: RunId
-    cause: Cause | None
+    cause: Cause | None  # None when the run is not blocked any more
 
 
 @dataclass(frozen=True)
 class RunCompleted:
-    """The run ended by itself and everything it was to do is committed. message: what people should know of it."""
+    """The run ended by itself, and everything is committed."""
 
     run: RunId
-    message: str = ""
+    message: str = ""  # for the job's history
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class RunFailed:
 
 @dataclass(frozen=True)
 class SinkNotice:
-    """Something about the sink that belongs into the job's history, in words; the run goes on."""
+    """A notice about the sink for the job's history; the run continues."""
 
     run: RunId
     message: str
@@ -89,7 +83,7 @@ class SinkNotice:
 
 @dataclass(frozen=True)
 class RestartRequested:
-    """The run ended because something it reads was replaced; it should start again at once, no attempt is counted."""
+    """The run ended because a table that it reads was replaced. It starts again immediately; this is no attempt."""
 
     run: RunId
     message: str
@@ -97,9 +91,9 @@ class RestartRequested:
 
 @dataclass(frozen=True)
 class CopiedState:
-    """A copy of a job's state. batch: the newest committed one in it."""
+    """A copy of a job's state."""
 
-    batch: int
+    batch: int  # the newest committed batch in it
     size_bytes: int
 
 
@@ -116,7 +110,7 @@ class UserSession(Protocol):
 
 
 class Engine(Protocol):
-    """What runs the jobs."""
+    """The engine that runs the jobs."""
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         """Find out what a body reads and writes. Makes nothing.
@@ -150,8 +144,8 @@ class Engine(Protocol):
     def start(self, job: Job, report: Report) -> None:
         """Start `job.run` from the job's checkpoint and return when it runs; `report` is called from then on.
 
-        Raises any error that keeps it from starting (JetSQLError JOB_CHANGED and SINK_CHANGED do not heal).
-        After this returns, exactly one of RunCompleted, RunFailed, RestartWanted is reported unless `stop` is called.
+        Raises any error that keeps it from starting (JetSQLError JOB_CHANGED and SINK_CHANGED are not retryable).
+        Then the run reports exactly one of RunCompleted, RunFailed and RestartRequested, unless `stop` is called.
         """
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
@@ -167,8 +161,8 @@ class Engine(Protocol):
         Also when the run has been idle before; a trigger that is under way may be reported too, but is not the last.
         """
 
-    def recover(self, job: Job) -> None:
-        """Finish what a dead engine left half done in the job's sink, without starting the job."""
+    def recover_sink(self, job: Job) -> None:
+        """Finish a batch that a dead engine left half written in the job's sink, without starting the job."""
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
         """Copy the job's state as of its newest committed batch into the folder of a new snapshot.
@@ -184,40 +178,37 @@ class Engine(Protocol):
     def snapshot_folders(self) -> tuple[str, ...]:
         """Return the ids of all snapshots that there are folders of, whole or not."""
 
-    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
+    def prepare_update(self, job: Job, report: Report, cancelled: Future[None]) -> None:
         """Make the checkpoint that `job.pending_version` will run on from that of the job, which does not run.
 
-        As in `copy_state`, a batch that is pending is committed first, under the job's own statement. That of a version
-        which has written nothing yet is forgotten: it may be what that version hangs in. Another one that hangs is
-        ended when `unwanted` is done: the update has been given up.
-        Raises whatever keeps it from that.
+        As in `copy_state`, a pending batch is committed first, under the job's own statement. The pending batch of a
+        version that has written nothing yet is discarded, because that version may hang in it. Another one that hangs
+        is ended when `cancelled` is done: the update is abandoned. Raises any error.
         """
 
     def discard_version(self, job: Job, version: Version) -> None:
         """Delete the checkpoint of a version that the job does not run any more, and what it left staged."""
 
-    def holds_batch(self, job: Job) -> bool:
-        """Return whether the job's sink has a batch that the job's checkpoint has not: it was written, and not
-        committed."""
+    def sink_has_batch(self, job: Job) -> bool:
+        """Return whether the job's sink has a batch that is not committed in the job's checkpoint."""
 
-    def discard(self, job: Job) -> None:
-        """Delete the job's checkpoint and staged rows. A folder that is not there is fine."""
+    def discard_files(self, job: Job) -> None:
+        """Delete the job's checkpoints and staged rows, if there are any."""
 
     def cause_of(self, error: Exception) -> Cause:
-        """Return an exception of this engine in the words of a Cause, with `retryable` from the table of such
-        errors."""
+        """Return an exception of this engine as a Cause."""
 
-    def versions(self) -> dict[str, str]:
-        """Versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
+    def software_versions(self) -> dict[str, str]:
+        """Return the versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
 
-    def defaults(self) -> dict[str, str]:
-        """Settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
+    def session_defaults(self) -> dict[str, str]:
+        """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
     def members(self) -> tuple[Member, ...]:
         """Return the processes that run tasks, those that are gone too."""
 
-    def watch_members(self, told: MembersListener) -> None:
-        """Tell who is there: before this returns, and from then on whenever members join or are lost.
+    def watch_members(self, listener: MembersListener) -> None:
+        """Report the members: before this returns, and whenever members join or are lost.
 
-        Who is there is told as a whole and in order, from any thread. A member that gets no tasks for a while is there.
+        Each report has all members; reports come in order, from any thread. An EXCLUDED member counts as a member.
         """

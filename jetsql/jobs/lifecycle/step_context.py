@@ -1,6 +1,6 @@
-"""What the cells of the life cycle are made of: facts about a job, and the kinds of step.
+"""Building blocks of the cells of the life cycle: facts about a job, and the kinds of step.
 
-Messages to users begin with the job as subject ("is suspended already"): who shows them puts the name in front.
+Messages to users have no subject ("is suspended already"): the caller puts the job's name in front.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from jetsql.jobs.model.job import Cause, Guarantee, Job, Status, Trigger
 
 @dataclass(frozen=True)
 class StepContext:
-    """now: seconds since the epoch. retry_first, retry_most: delays before a restart, seconds. closing: the engine is
-    going to end, so nothing starts any more. members: of the cluster, those that are there. cores: of all of them; 0
-    when that is not known."""
+    """The circumstances of a step."""
 
-    now: float
-    retry_initial: float = 1.0
-    retry_max: float = 60.0
-    closing: bool = False
-    members: frozenset[str] = frozenset({"driver"})
-    cores: int = 0
+    now: float  # seconds since the epoch
+    retry_initial: float = 1.0  # delay before the first restart, seconds
+    retry_max: float = 60.0  # longest delay before a restart, seconds
+    closing: bool = False  # the engine is going to end: no run starts
+    members: frozenset[str] = frozenset({"driver"})  # ids of the members that are there
+    cores: int = 0  # of all members; 0 when unknown
 
     def retry_time(self, attempts: int) -> float:
-        """When to try again after so many restarts without progress."""
+        """Return the time of the next restart after so many restarts without progress."""
         return self.now + min(self.retry_initial * 2.0 ** min(attempts, 60), self.retry_max)
 
 
@@ -42,7 +40,7 @@ def can_run_again(job: Job) -> bool:
 
 
 def restart_note(job: Job) -> str:
-    """What people should know before the job starts the next time; empty when it just goes on."""
+    """Return what the user should know about the next start of the job; empty when it continues its work."""
     if not job.plan.analysis.streaming:
         return "A batch job starts over when it is resumed."
     if job.plan.guarantee is Guarantee.NONE:
@@ -51,21 +49,22 @@ def restart_note(job: Job) -> str:
 
 
 def join_sentences(*sentences: str) -> str:
-    """Sentences of which some may be empty."""
-    return " ".join(as_sentence for as_sentence in sentences if as_sentence)
+    """Join sentences; empty ones are left out."""
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def as_sentence(text: str) -> str:
+    """Return the text with a full stop, unless it has one or is empty."""
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."
 
 
 def describe_cause(cause: Cause) -> str:
-    """What happened, and what a person can do about it."""
+    """Return the cause and its hint as sentences."""
     return join_sentences(as_sentence(cause.message), cause.hint)
 
 
 def remedy(cause: Cause) -> str:
-    """What a person can do about an error that has suspended a job."""
+    """Return what the user can do about an error that suspended a job."""
     return cause.hint or "When that is put right, start the job with RESUME JOB."
 
 
@@ -78,7 +77,7 @@ def refuse(job: Job, message: str, hint: str) -> Step:
 
 
 def refuse_stale_plan(job: Job) -> Step:
-    """Another statement came between looking at the job and asking for something that was decided by the look."""
+    """Refuse an event that was decided on an outdated plan of the job."""
     return refuse(job, "was changed by another statement in the meantime", "Look at it again, and try again.")
 
 
@@ -87,8 +86,7 @@ def note(job: Job, title: str, words: str) -> Step:
 
 
 def start(job: Job, title: str, words: str, context: StepContext, before: tuple[Action, ...] = ()) -> Step:
-    """The job's next run, or waiting for the members that it needs; what went wrong before stays known until progress
-    is made."""
+    """Start the next run, or wait for the members that it needs. The last error is kept until progress is made."""
     quorum = job.quorum or scaling.initial_quorum(job.plan, len(context.members))
     ready = replace(
         job, stop_goal=None, stop_cause=None, end_time=None, run_ended=False, quorum=quorum, waiting_for_members=False

@@ -208,7 +208,7 @@ class Manager:
         failpoint("storing", job.name, step=step.history_event)
         self.store.add(step.job, self._row(job, step, first=True))
         failpoint("stored", job.name, step=step.history_event)
-        view = self._show(step, RunStats(words=step.history_message))
+        view = self._show(step, RunStats(last_message=step.history_message))
         self._supersede()
         return view
 
@@ -261,8 +261,8 @@ class Manager:
         return step
 
     def _measure(self, job: Job, event: Event) -> None:
-        if isinstance(event, BatchCommitted) and event.measure is not None:
-            self.metrics.add(job.id, event.measure, keep=job.plan.metrics_enabled)
+        if isinstance(event, BatchCommitted) and event.metrics is not None:
+            self.metrics.add(job.id, event.metrics, keep=job.plan.metrics_enabled)
         if not keeps_metrics(job):
             self.metrics.forget((job.id,))
 
@@ -383,15 +383,15 @@ def _redact_cause(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:
 def _updated_stats(stats: RunStats, event: Event, step: Step) -> RunStats:
     """What is known of the job's runs after an event."""
     if step.history_event and not isinstance(event, FilesDiscarded | CleanupFailed):
-        stats = replace(stats, words=step.history_message)
+        stats = replace(stats, last_message=step.history_message)
     told = stats.trigger_count + 1
     if isinstance(event, BatchCommitted):
         return replace(
             stats,
             rows_per_second=event.rows_per_second,
-            batch_trigger=stats.batch_trigger if event.again else event.trigger_time,
+            batch_trigger=stats.batch_trigger if event.is_replay else event.trigger_time,
             trigger_count=told,
-            batch_trigger_number=stats.batch_trigger_number if event.again else told,
+            batch_trigger_number=stats.batch_trigger_number if event.is_replay else told,
         )
     if isinstance(event, RunIdle):
         rate = event.rows_per_second

@@ -20,38 +20,32 @@ _ENDED_MOST: Final = 100
 
 @dataclass(frozen=True)
 class RunStats:
-    """What a live job's runs have told beside its state; not kept over an engine's end.
+    """Facts about the runs of a live job that the store does not keep."""
 
-    rows_per_second: of the newest batch. batch_trigger, idle_trigger: when the newest trigger began that committed
-    something, or found nothing (seconds since the epoch). batch_told, idle_told: its number among all triggers that
-    were told. stop_words: how the last stop went. update_words: why the
-    last update came to nothing. words: of the newest history row that is not about cleaning up.
-    """
-
-    rows_per_second: float | None = None
-    batch_trigger: float | None = None
-    idle_trigger: float | None = None
-    trigger_count: int = 0
-    batch_trigger_number: int = 0
-    idle_trigger_number: int = 0
-    stop_message: str = ""
-    update_message: str = ""
-    words: str = ""
+    rows_per_second: float | None = None  # of the newest batch
+    batch_trigger: float | None = None  # when the newest trigger began that committed rows, seconds since the epoch
+    idle_trigger: float | None = None  # when the newest trigger began that found no rows, seconds since the epoch
+    trigger_count: int = 0  # how many triggers the runs have reported
+    batch_trigger_number: int = 0  # the number of the trigger `batch_trigger`
+    idle_trigger_number: int = 0  # the number of the trigger `idle_trigger`
+    stop_message: str = ""  # of the last stop
+    update_message: str = ""  # why the last update was abandoned or rolled back
+    last_message: str = ""  # of the newest history row that is not about cleaning up
 
 
 @dataclass(frozen=True)
 class JobView:
-    """A job as it was at one moment, with its facts."""
+    """A job at one moment, with the facts about its runs."""
 
     job: Job
     stats: RunStats = RunStats()
 
 
 class JobRegistry:
-    """Views by job id. Ended jobs stay as long as somebody waits for them, and the newest of them a while longer: a
-    job may end between a statement's step and its wait, and how it ended is known only here.
+    """Views by job id.
 
-    ended: finds a job that is not here any more.
+    Ended jobs stay as long as a statement waits for them, and the newest of them a while longer: a job can end between
+    a statement's step and its wait, and only the registry knows how it ended. ended: finds a job that is not here.
     """
 
     def __init__(self, ended: Callable[[str], Job | None]) -> None:

@@ -61,7 +61,7 @@ class Workers:
         self._stop_deadline = stop_deadline
         self._starting = BoundedSemaphore(_STARTS_AT_ONCE)
         self._chains: dict[str, deque[Work]] = {}
-        self._unwanted: dict[str, Future[None]] = {}
+        self._update_cancellations: dict[str, Future[None]] = {}
         self._changed = Condition()
 
     def dispatch(self, actions: Sequence[WorkerAction]) -> None:
@@ -82,12 +82,12 @@ class Workers:
             case WriteSnapshot(job):
                 return lambda: self._write_snapshot(job)
             case PrepareUpdate(job):
-                unwanted = self._unwanted[job.id] = Future()
-                return lambda: self._prepare_update(job, unwanted)
+                cancelled = self._update_cancellations[job.id] = Future()
+                return lambda: self._prepare_update(job, cancelled)
             case AbandonUpdate(job):
-                return self._give_up(job)
+                return self._abandon_update(job)
             case ProbeTrial(job):
-                return lambda: self._judge_trial(job)
+                return lambda: self._probe_trial(job)
             case DiscardVersion(job, version):
                 return lambda: self._discard_version(job, version)
 
@@ -173,14 +173,14 @@ class Workers:
 
     def _recover(self, job: Job) -> None:
         try:
-            self._engine.recover(job)
+            self._engine.recover_sink(job)
             failpoint("sink-recovered", job.name)
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Finishing the last batch in the sink", self.cause_of(error)))
 
     def _discard(self, job: Job) -> None:
         try:
-            self._engine.discard(job)
+            self._engine.discard_files(job)
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Deleting the job's files", self.cause_of(error)))
         else:
@@ -197,27 +197,27 @@ class Workers:
             written = SnapshotWritten(export, job.version, copied.batch, copied.size_bytes)
             self._report(SnapshotFinished(job.run_id, written))
 
-    def _give_up(self, job: Job) -> Work:
-        unwanted = self._unwanted.pop(job.id, None)
-        if unwanted is not None:
-            _in_thread(lambda: unwanted.set_result(None))
+    def _abandon_update(self, job: Job) -> Work:
+        cancelled = self._update_cancellations.pop(job.id, None)
+        if cancelled is not None:
+            _in_thread(lambda: cancelled.set_result(None))
         return lambda: None
 
-    def _prepare_update(self, job: Job, unwanted: Future[None]) -> None:
+    def _prepare_update(self, job: Job, cancelled: Future[None]) -> None:
         try:
-            self._engine.prepare_update(job, self._engine_report, unwanted)
+            self._engine.prepare_update(job, self._engine_report, cancelled)
         except Exception as error:
             self._report(UpdateFailed(job.run_id, self.cause_of(error)))
         else:
             self._report(UpdatePrepared(job.run_id))
 
-    def _judge_trial(self, job: Job) -> None:
+    def _probe_trial(self, job: Job) -> None:
         try:
-            held = self._engine.holds_batch(job)
+            found = self._engine.sink_has_batch(job)
         except Exception as error:
             self._report(TrialProbed(job.run_id, None, self.cause_of(error)))
         else:
-            self._report(TrialProbed(job.run_id, held))
+            self._report(TrialProbed(job.run_id, found))
 
     def _discard_version(self, job: Job, version: Version) -> None:
         try:

@@ -125,7 +125,7 @@ def _waits_for_system(job: Job) -> bool:
 def _run_message(view: JobView, manager: Manager, message: str) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
-        return join_sentences(message, view.stats.words)
+        return join_sentences(message, view.stats.last_message)
     if job.status is Status.RUNNING:
         return join_sentences(message, restart_note(job))
     if _waits_for_system(job):

@@ -72,8 +72,9 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
             body=statement.body,
             plan=plan,
             comment=statement.comment,
-            software_versions=manager.engine.versions(),
-            session_defaults=(snapshot.session_defaults if snapshot is not None else {}) or manager.engine.defaults(),
+            software_versions=manager.engine.software_versions(),
+            session_defaults=(snapshot.session_defaults if snapshot is not None else {})
+            or manager.engine.session_defaults(),
         ),
         submission_time=manager.clock(),
         source_snapshot_id=snapshot.id if snapshot is not None else None,
@@ -169,7 +170,7 @@ def _progress(manager: Manager, view: JobView) -> str:
     if job.waiting_for_members:
         return describe_missing_members(job, len(manager.members))
     if job.status is Status.COMPLETED:
-        return view.stats.words or "It has completed."
+        return view.stats.last_message or "It has completed."
     if job.status is Status.SUSPENDED:
         return "Another statement suspended it."
     if job.batch is not None and job.version.first_trigger_done:

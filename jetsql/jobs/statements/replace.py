@@ -90,8 +90,8 @@ def _version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Ve
         body=statement.body,
         plan=plan,
         comment=statement.comment,
-        software_versions=manager.engine.versions(),
-        session_defaults=job.version.session_defaults or manager.engine.defaults(),  # the state keeps its form
+        software_versions=manager.engine.software_versions(),
+        session_defaults=job.version.session_defaults or manager.engine.session_defaults(),  # the state keeps its form
     )
 
 

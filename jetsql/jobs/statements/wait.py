@@ -164,7 +164,7 @@ def _lag(manager: Manager, view: JobView) -> str:
 def _done_message(view: JobView) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
-        return view.stats.words or "The job has completed."
+        return view.stats.last_message or "The job has completed."
     if job.batch is None:
         return "There was nothing to read."
     return f"Batch {job.batch} is committed."

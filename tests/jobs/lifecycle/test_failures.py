@@ -166,7 +166,7 @@ def test_a_batch_of_an_earlier_run_does_not_end_a_wait_for_what_is_new(w: World)
     job_id = w.make()
     before = w.manager.view_after_pending_events(w.job(job_id)).stats
     later = w.manager.clock() + 3600.0
-    w.engine.tell(job_id, BatchCommitted(w.engine.run_id(job_id), 1, later, 1, 1.0, again=True))
+    w.engine.tell(job_id, BatchCommitted(w.engine.run_id(job_id), 1, later, 1, 1.0, is_replay=True))
     again = w.manager.view_after_pending_events(w.job(job_id)).stats
     assert (again.batch_trigger, again.batch_trigger_number) == (before.batch_trigger, before.batch_trigger_number)
     assert again.trigger_count == before.trigger_count + 1

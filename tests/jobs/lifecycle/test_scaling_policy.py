@@ -100,11 +100,11 @@ def test_what_is_missing_is_said() -> None:
     protected = job(chosen=PROTECTED, quorum=3)
     assert scaling.describe_missing_members(protected, 3) == scaling.describe_missing_members(job(), 1) == ""
     assert (
-        "1 is there and it needs 3 (splitBrainProtectionEnabled), so 2 are missing"
+        "1 is available and the job needs 3 (splitBrainProtectionEnabled), so 2 are missing"
         in scaling.describe_missing_members(protected, 1)
     )
     assert (
-        "2 are there and it needs 3 (splitBrainProtectionEnabled), so 1 is missing"
+        "2 are available and the job needs 3 (splitBrainProtectionEnabled), so 1 is missing"
         in scaling.describe_missing_members(protected, 2)
     )
     assert "none is there" in scaling.describe_missing_members(job(), 0)

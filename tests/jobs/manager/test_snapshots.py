@@ -330,7 +330,7 @@ def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pyte
 def test_a_job_from_a_snapshot_has_the_defaults_of_the_snapshot(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")
-    monkeypatch.setattr(w.engine, "defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
+    monkeypatch.setattr(w.engine, "session_defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
     assert w.job(w.make("k", {"initialSnapshotName": "s"})).version.session_defaults == {
         "spark.sql.shuffle.partitions": "2"
     }

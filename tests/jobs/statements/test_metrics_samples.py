@@ -72,7 +72,7 @@ def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
     made = jobs.make("orders")
     time = jobs.manager.clock() - 1.0
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
-    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
+    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, metrics=measure))
     jobs.sql("SUSPEND JOB orders")
     [pulse] = sample_jobs(jobs.manager)
     told = json.loads(json.dumps(as_object([pulse])))["jobs"][0]

@@ -67,7 +67,7 @@ def test_a_running_job_has_its_lag_and_totals_and_an_ended_one_has_none(jobs: Wo
     made = jobs.make("orders")
     time = jobs.manager.clock()
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
-    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, measure=measure))
+    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, metrics=measure))
     jobs.sql("WAIT FOR JOB orders UNTIL BATCH 7")
     [running] = table(jobs, "jobs")
     assert "5" in str(running["lag"]) and running["late_rows"] == 4

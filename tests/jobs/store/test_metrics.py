@@ -321,7 +321,7 @@ def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
         jobs.sql("DROP JOB ended")
         made = jobs.make("orders")
         latest = measure(1, 900.0, 5, watermark=880.0)
-        jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, measure=latest))
+        jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, metrics=latest))
         jobs.sql("RESTART JOB orders")
         ended, reading = job_metrics(jobs.manager)
         assert (ended.name, ended.status) == ("ended", Status.FAILED)
