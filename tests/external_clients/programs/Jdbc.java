@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Hive's JDBC driver, from PySpark's own jars, in Java: `java -cp ... org.codehaus.janino.SimpleCompiler Jdbc.java Jdbc`.
+ * Hive's JDBC driver, from PySpark's own jars: `java -cp ... Jdbc.java`.
  * Says a line a step: its name, a tab, "ok" or what went wrong.
  */
 public class Jdbc {
