@@ -94,7 +94,7 @@ def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: So
     sql(f"CREATE {seldom}")
     numbers.add(1)
     error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
-    assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version goes on" in error.message
+    assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version continues" in error.message
     assert ids(sql) == list(range(120))
     titles = [row[1] for row in sql("SHOW JOB HISTORY p")]
     assert "new version failed" in titles and "update rolled back" in titles

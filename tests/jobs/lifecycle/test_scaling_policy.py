@@ -107,7 +107,7 @@ def test_what_is_missing_is_said() -> None:
         "2 are available and the job needs 3 (splitBrainProtectionEnabled), so 1 is missing"
         in scaling.describe_missing_members(protected, 2)
     )
-    assert "none is there" in scaling.describe_missing_members(job(), 0)
+    assert "none is available" in scaling.describe_missing_members(job(), 0)
 
 
 def test_members_are_named_in_their_order() -> None:
