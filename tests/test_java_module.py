@@ -76,3 +76,17 @@ def test_a_jar_that_was_not_built_is_an_error_with_the_command(monkeypatch: pyte
     monkeypatch.setattr(java_classes.resources, "files", lambda package: tmp_path)
     with pytest.raises(EngineError, match="make java"):
         java_classes.jar()
+
+
+def test_python_calls_static_methods_that_are_there() -> None:
+    """Py4J finds a method by its name when it is called: this test finds those that are not there before."""
+    static = set()
+    for file in jar.sources():
+        name = ".".join(file.relative_to(jar.MAIN / "java" / "dev" / "jetsql").with_suffix("").parts)
+        text = file.read_text(encoding="utf-8")
+        static |= {f"{name}.{method}" for method in re.findall(r"public static [^;={]*?\b(\w+)\(", text)}
+    calls = re.compile(r"(?:java\([\w.]+\)|_java|load_classes\(gateway\)|classes)\.((?:[a-z]\w*\.)+[A-Z]\w+\.\w+)\(")
+    sources = [*(ROOT / "jetsql" / "engine").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    called = {call for source in sources for call in calls.findall(source.read_text(encoding="utf-8"))}
+    assert len(called) > 30
+    assert called <= static

@@ -23,9 +23,11 @@ import scala.PartialFunction;
  * factory), and Spark tests each link of it for further interfaces. A proxy with all of these
  * interfaces therefore replaces each link.
  */
-public class EarlyEndingSources {
+public final class EarlyEndingSources {
+  private EarlyEndingSources() {}
+
   /** Return the query with sources that end their batches when the driver ends those of the run. */
-  public LogicalPlan wrap(LogicalPlan query, String run) {
+  public static LogicalPlan wrap(LogicalPlan query, String run) {
     return query.transformUp(
         PartialFunction.fromFunction(
             node -> node instanceof StreamingRelationV2 source ? wrapSource(source, run) : node));
