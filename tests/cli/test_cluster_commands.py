@@ -287,7 +287,8 @@ def test_an_engine_tells_that_no_master_answers(
         raise RuntimeError("requirement failed: whatever it was")
 
     monkeypatch.setattr(startup, "check_java", lambda: None)
-    monkeypatch.setattr(startup, "launch_jvm", lambda *given: None)
+    for step in ("jar", "launch_jvm", "load_classes"):
+        monkeypatch.setattr(startup, step, lambda *given: None)
     monkeypatch.setattr(startup, "class_confs", lambda *given: {})
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", falls_over)
     with socket.create_server(("127.0.0.1", 0)) as master:

@@ -28,7 +28,7 @@ PACKAGES = (
 )
 PYTHON_NAMES_THEM = tuple(f"{package}." for package in PACKAGES)
 # The first fetch of the tools, and javac with Error Prone, on a machine that is busy.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
 def test_formatting() -> None:
