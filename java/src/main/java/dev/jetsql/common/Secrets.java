@@ -28,6 +28,9 @@ public final class Secrets {
   private static final int MIN_REDACTED_INSIDE_WORDS =
       8; // a shorter one is part of ordinary words by chance
   private static final int MIN_PIECE = 12;
+  // Of a URL, the scheme is no secret, and messages about other things name it:
+  // "jdbc:postgresql://"
+  private static final Pattern SCHEME = Pattern.compile("^[a-z][a-z0-9+.:-]*://");
   private static final String WORD_CHARACTER = "[\\p{L}\\p{N}_]";
 
   private static final Map<String, Boolean> remembered = new Remembered();
@@ -157,7 +160,8 @@ public final class Secrets {
   }
 
   /** Servers cut what they quote, so a piece of a secret may be in a message. */
-  private static String withoutPieces(String message, String secret) {
+  private static String withoutPieces(String message, String value) {
+    var secret = SCHEME.matcher(value).replaceFirst("");
     if (secret.length() < MIN_PIECE) return message;
     var shown = new StringBuilder();
     var at = 0;

@@ -49,6 +49,14 @@ class SecretsTest {
   }
 
   @Test
+  void theSchemeOfAUrlIsNoSecret() {
+    Secrets.remember("jdbc:postgresql://db.example.org:5432/payments");
+    assertEquals(
+        "org.postgresql:postgresql:42.7.7", Secrets.redact("org.postgresql:postgresql:42.7.7"));
+    assertEquals("no *** there", Secrets.redact("no db.example.org:5432 there"));
+  }
+
+  @Test
   void aMessageMayBeMissing() {
     assertNull(Secrets.redact(null));
   }
