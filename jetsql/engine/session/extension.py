@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jvm.java_classes import java, without_secrets
+from jetsql.engine.jvm.throwables import throwable_of
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import ask_topic
 from jetsql.errors import JetSQLError
@@ -151,8 +152,8 @@ def _error(error: JetSQLError, text: str) -> dict[str, Any]:
 
 
 def _foreign(error: Exception) -> Any:
-    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    if origin is not None:
-        return origin
+    throwable = throwable_of(error)
+    if throwable is not None:
+        return throwable
     log.error("A statement failed in an unexpected way", exc_info=error)
     return json.dumps({"error": _error(JetSQLError("INTERNAL_ERROR", f"{type(error).__name__}: {error}"), "")})
