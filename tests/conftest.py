@@ -33,14 +33,18 @@ if TYPE_CHECKING:
 collect_ignore = ["sqlalchemy_suite"]  # a suite of its own, with other options: `make test-clients`
 _schemas = itertools.count(1)
 os.environ |= class_archive.environment()  # also for the processes that tests start
-# Tests neither read nor write the user's own configuration, such as the secret of a cluster.
-os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), f"jetsql-tests-{os.getuid()}", "config")
 use_profile()  # before a module makes settings of its own from it
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give a search its seed, before Hypothesis asks for one."""
+    """Give a search its seed, before Hypothesis asks for one, and the tests a configuration of their own.
+
+    Otherwise a test could pass because the user, or an earlier run, has left the secret of a cluster there.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="jetsql-tests-config-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["XDG_CONFIG_HOME"] = folder.name
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = seed()
 
