@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,18 +70,15 @@ def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
     from tests.support.postgres import running_postgres
 
     found = []
-    with (
-        running_postgres() as server,
-        running_kafka() as kafka,
-        tempfile.TemporaryDirectory(prefix="jetsql-faults-") as folder,
-    ):
+    with running_postgres() as server, tempfile.TemporaryDirectory(prefix="jetsql-faults-") as folder:
         for scenario in scenarios:
             home = Path(folder) / scenario.name
             if scenario.name == MIGRATION.name:
                 found.append((scenario, Migration(scenario, home, say).run()))
             else:
-                brokers = kafka if scenario.writes_topics else None
-                found.append((scenario, Matrix(scenario, home, server, say, brokers).run()))
+                # The scenarios write topics of the same names, so each has a broker of its own.
+                with running_kafka() if scenario.writes_topics else nullcontext() as kafka:
+                    found.append((scenario, Matrix(scenario, home, server, say, kafka).run()))
             tell(*found[-1])
     return found
 

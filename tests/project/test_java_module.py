@@ -35,12 +35,8 @@ def test_formatting() -> None:
     checks.check_formatting()
 
 
-def test_javac_and_error_prone_report_nothing() -> None:
-    checks.check_with_error_prone()
-
-
-def test_junit() -> None:
-    report = checks.run_tests()
+def test_javac_and_error_prone_report_nothing_and_junit_passes(tmp_path: Path) -> None:
+    report = checks.run_tests(checks.compile_with_error_prone(tmp_path))
     assert re.search(r"\[ +0 tests failed", report) and re.search(r"\[ +0 tests skipped", report)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -43,14 +42,21 @@ def formatting(*options: str) -> None:
 
 
 def check_formatting() -> None:
-    """Raises BuildError with the names of the files that are formatted otherwise."""
+    """Raise BuildError with the names of the files that are not formatted."""
     formatting("--dry-run", "--set-exit-if-changed")
 
 
-def check_with_error_prone() -> None:
-    """Compile the sources and their tests with Error Prone, any warning an error. Raises BuildError."""
-    with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
-        _compile_all(Path(folder), _error_prone())
+def compile_with_error_prone(folder: Path) -> list[str]:
+    """Compile the sources and their tests into a folder with Error Prone, and return the class path of the tests.
+
+    Raises BuildError for any warning.
+    """
+    classes, tests = folder / "main", folder / "test"
+    provided = class_path()
+    javac(sources(), provided, classes, _error_prone())
+    with_tests = [str(classes), str(MAIN / "resources"), *map(str, fetch(_JUNIT)), *provided]
+    javac(sources(TESTS), with_tests, tests, _error_prone())
+    return [str(tests), *with_tests]
 
 
 def _error_prone() -> Sequence[str]:
@@ -60,28 +66,12 @@ def _error_prone() -> Sequence[str]:
     return (*compiler, *policy, "-processorpath", processors, " ".join(_ERROR_PRONE_OPTIONS))
 
 
-def _compile_all(folder: Path, options: Sequence[str]) -> list[str]:
-    """Compile the sources and their tests, and return the class path of the tests."""
-    classes, tests = folder / "main", folder / "test"
-    provided = class_path()
-    javac(sources(), provided, classes, options)
-    with_tests = [str(classes), str(MAIN / "resources"), *map(str, fetch(_JUNIT)), *provided]
-    javac(sources(TESTS), with_tests, tests, options)
-    return [str(tests), *with_tests]
-
-
-def run_tests() -> str:
-    """Run the JUnit tests and return their report. Raises BuildError where one fails."""
-    with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
-        path = os.pathsep.join(_compile_all(Path(folder), ("-proc:none",)))
-        launcher = (
-            "org.junit.platform.console.ConsoleLauncher",
-            "execute",
-            "--scan-class-path",
-            str(Path(folder) / "test"),
-        )
-        options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
-        ended = subprocess.run([program("java"), "-cp", path, *launcher, *options], capture_output=True, text=True)
+def run_tests(class_path: Sequence[str]) -> str:
+    """Run the JUnit tests in the first entry of a class path and return their report. Raises BuildError if one fails."""
+    launcher = ("org.junit.platform.console.ConsoleLauncher", "execute", "--scan-class-path", class_path[0])
+    options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
+    command = [program("java"), "-cp", os.pathsep.join(class_path), *launcher, *options]
+    ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
         raise BuildError(f"{ended.stdout}{ended.stderr}")
     return ended.stdout
