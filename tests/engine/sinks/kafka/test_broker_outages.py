@@ -68,6 +68,7 @@ def topics(kafka: Kafka, sql: Sql) -> Topics:
     return Topics(kafka, sql)
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) -> None:
     topics.make("source", "sink", "quick", "quick_sink")
     topics.job("j", "source", "sink")
@@ -94,6 +95,7 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
 
 
+@pytest.mark.slow
 def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics.sql.engine._manager.workers, "_stop_deadline", 0.5)
     topics.make("source", "once", "least", "quick")
@@ -120,6 +122,7 @@ def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypa
     assert set(topics.found("least")) == set(range(20))
 
 
+@pytest.mark.slow
 def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) -> None:
     """Kafka's own clients wait for both, and name neither."""
     topics.make("gone", "there")

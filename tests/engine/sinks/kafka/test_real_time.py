@@ -106,6 +106,7 @@ def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
     assert sql("SHOW JOBS") == []
 
 
+@pytest.mark.slow
 def test_a_job_with_state_goes_over_to_the_mode_and_back(sql: Sql, kafka: Kafka, topic: str) -> None:
     keyed = kafka.topic(f"{topic}.keyed", 1, cleanup_policy="compact")
     sql(f"CREATE TABLE source (id BIGINT) {kafka.options(topic, value_format='json')}")
