@@ -16,7 +16,7 @@ from jetsql.shell.completion.known_names import Names, TableKey
 from jetsql.shell.completion.visible_columns import referenced_tables
 from jetsql.shell.session.command_table import ArgumentKind
 
-# A statement with more tables than that is not being typed.
+# Statements written by hand have fewer tables.
 _MAX_TABLES: Final = 30
 _JOB_SLOTS: Final = frozenset({Slot.JOB_NAME, Slot.JOB_ID, Slot.NEW_JOB})
 _SNAPSHOT_SLOTS: Final = frozenset({Slot.SNAPSHOT_NAME, Slot.NEW_SNAPSHOT, Slot.OPTION_VALUE})
@@ -48,7 +48,7 @@ class NameNeed:
 
 
 def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
-    """Return what completion at the cursor needs, the most urgent first."""
+    """Return the names that completion at the cursor needs, the most urgent first."""
     line, at = entry_at(text, cursor)
     if line is not None:
         command, within = text[line], cursor - line.start
@@ -83,13 +83,13 @@ def _needs_of_sql(at: AtCursor, names: Names) -> tuple[NameNeed, ...]:
     if first in ("SET", "RESET"):
         return (NameNeed(NameTopic.CONFS),)
     position = position_at(at)
-    near = islice(dict.fromkeys(referenced_tables(position.query)), _MAX_TABLES)
-    keys = [key for parts in near if (key := names.table_key(parts)) is not None]
+    nearest = islice(dict.fromkeys(referenced_tables(position.query)), _MAX_TABLES)
+    keys = [key for parts in nearest if (key := names.table_key(parts)) is not None]
     schemas = [key.schema for key in keys] + [part.lower() for part in qualifier_before(at.before)]
     known = {schema.lower() for schema in names.schemas}
     needs = [NameNeed(NameTopic.TABLES, names.schema.lower()), NameNeed(NameTopic.SCHEMAS)]
     needs += [NameNeed(NameTopic.TABLES, schema) for schema in schemas if schema in known]
-    # Not every word that is being typed is asked for. Names of our own are in every list.
+    # Load columns only of tables that exist, not for each half-written word.
     tables = {schema: {table.name.lower() for table in names.tables_in(schema)} for schema in {*schemas}}
     needs += [NameNeed(NameTopic.COLUMNS, key.schema, key.table) for key in keys if key.table in tables[key.schema]]
     needs.append(NameNeed(NameTopic.FUNCTIONS))
