@@ -178,7 +178,10 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
         (".read ~nosuchuser/x.sql", ".read: ~nosuchuser/x.sql: No such file or directory.\n"),
         (".save", ".save: it needs a name: .save NAME [STATEMENT].\n"),
         (".save x", ".save: there is no last statement yet.\n"),
-        (".save ../x SELECT a;", ".save: '../x' is not a valid name. Use letters, digits and _; after the first character also - and '.'.\n"),
+        (
+            ".save ../x SELECT a;",
+            ".save: '../x' is not a valid name. Use letters, digits and _; after the first character also - and '.'.\n",
+        ),
         (".run", ".run: it needs a name: .run NAME. Enter .favourites to list the names.\n"),
         (".run x", ".run: There is no favourite 'x'. .favourites lists them.\n"),
         (".mode xml", ".set mode is 'xml'. It must be one of table, vertical, csv, json, markdown.\n"),
@@ -249,7 +252,10 @@ def test_what_an_editor_leaves_is_not_run_before_enter(
 
 def test_an_editor_that_fails_is_told(shell: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "false")
-    assert shell(".edit\r") == ".edit: the editor (false) failed with exit code 1. Set $VISUAL or $EDITOR to use another one.\n"
+    assert (
+        shell(".edit\r")
+        == ".edit: the editor (false) failed with exit code 1. Set $VISUAL or $EDITOR to use another.\n"
+    )
 
 
 def test_the_settings_file_is_written_on_request(
@@ -322,7 +328,8 @@ def test_ctrl_c_cancels_the_statement_and_not_the_session(shell: ShellSession, e
     with signalled(engine, signal.SIGINT):
         shown = shell("WAIT; SELECT a;\r", "SELECT b;\r")
     assert shown == (
-        "Cancelled. A change to a job that it began continues; see SHOW JOBS.\n1 more was not run.\n" + TABLE.format("b")
+        "Cancelled. A change to a job that it began continues; see SHOW JOBS.\n1 more was not run.\n"
+        + TABLE.format("b")
     )
     assert engine.woken.wait(30)
 
@@ -431,7 +438,9 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
 def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngine, tmp_path: Path) -> None:
     with open_shell_session(restarts.url, tmp_path) as shell:
         shown = entered_then(shell, "SET a.b=c;", restarts.restart, "SELECT b;")
-    assert shown.endswith("The statement was not run, because it may depend on them. Restore them and enter it again.\n")
+    assert shown.endswith(
+        "The statement was not run, because it may depend on them. Restore them and enter it again.\n"
+    )
     assert restarts.engine.entered_statements == []
 
 

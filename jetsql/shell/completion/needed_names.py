@@ -1,4 +1,4 @@
-"""Determine which names the text at the prompt needs, so that nothing else is loaded from the engine."""
+"""Determine the names that the text at the prompt needs, so only these are loaded from the engine."""
 
 from __future__ import annotations
 

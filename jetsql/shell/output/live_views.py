@@ -203,7 +203,7 @@ class TailView:
         return [*self._gap_line(numbered, len(newest)), *(line for each in lines for line in each)]
 
     def _gap_line(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
-        """Return a line for the rows between the last one shown and the first one of this frame."""
+        """Return a line about the rows that were skipped since the last frame, or no line."""
         skipped = (numbered[-1][0] - shown if numbered else self._drawn_rows) - self._drawn_rows
         if skipped <= 0:
             return []

@@ -92,7 +92,7 @@ def _edit_text(text: str) -> str:
             code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode
         if code:
             raise ValueError(
-                f"the editor ({command}) failed with exit code {code}. Set $VISUAL or $EDITOR to use another one."
+                f"the editor ({command}) failed with exit code {code}. Set $VISUAL or $EDITOR to use another."
             )
         return file.read_text(encoding="utf-8").rstrip("\n")
 

@@ -1,4 +1,4 @@
-"""Statements saved under names: private files in a folder next to the settings, because statements may hold secrets."""
+"""Statements saved under names, in private files next to the settings, because statements may contain secrets."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ShellSettings:
 
 
 def load_shell_settings(environ: Mapping[str, str] = os.environ) -> ShellSettings:
-    """Load the shell's settings: JETSQL_SHELL_... variables over the table [shell] over defaults.
+    """Load the shell's settings: JETSQL_SHELL_... variables override the table [shell], which overrides the defaults.
 
     Raises EngineError (INVALID_SETTING) that names the source of the invalid value.
     """
@@ -70,7 +70,7 @@ def parse_shell_value(name: str, value: object, origin: str) -> Any:
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
-    """Return a parser for one of these words."""
+    """Return a parser that accepts only these words."""
 
     def read(value: object) -> str:
         word = str(value).strip().lower()
