@@ -20,10 +20,10 @@ from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable, printable_lines, truncate
 
 SLOW_SECONDS = 2.0
-"""Longer operations are reported, even without a terminal."""
+"""The duration above which operations are reported, even without a terminal."""
 
 NOTICEABLE_SECONDS = 0.3
-"""Shorter waits are not shown."""
+"""The duration below which waits are not shown."""
 
 
 class Timer(Protocol):

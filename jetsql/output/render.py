@@ -67,7 +67,7 @@ def render_lines(result: Rows, form: Format) -> Iterator[str]:
     yield from RENDERERS[form](result.columns, itertools.chain(first, result.rows))
 
 
-def _table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+def _render_table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     sampled = list(itertools.islice(rows, SAMPLED_ROWS))
     if is_single_text(columns, sampled):
         yield from single_text_lines(columns, sampled)
@@ -95,7 +95,7 @@ def single_text_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterato
     yield from (printable(line) for line in raw_cell(value, column).text.rstrip("\n").split("\n"))
 
 
-def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+def _render_vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     number = 0
     for number, row in enumerate(rows, start=1):
         yield from vertical_lines(columns, row, number)
@@ -117,31 +117,31 @@ def vertical_lines(
             yield f"{name} {rule} {paint.colourize(paint.colour_for(cell), printable(text))}".rstrip()
 
 
-def _csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    yield ",".join(_csv_field(column.name) for column in columns)
+def _render_csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    yield ",".join(_format_csv_field(column.name) for column in columns)
     for row in rows:
         yield ",".join(
-            "" if value is None else _csv_field(as_text(value, column.kind, with_offset=True))
+            "" if value is None else _format_csv_field(as_text(value, column.kind, with_offset=True))
             for value, column in zip(row, columns, strict=True)
         )
 
 
-def _csv_field(text: str) -> str:
+def _format_csv_field(text: str) -> str:
     """Return a field of CSV. Python's csv module (3.11) does not distinguish NULL from the empty text."""
     if text and not any(char in text for char in ',"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'
 
 
-def _json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    names = [as_json(name) for name in _distinct([column.name for column in columns])]
+def _render_json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    names = [as_json(name) for name in _make_distinct([column.name for column in columns])]
     kinds = [column.kind for column in columns]
     for row in rows:
         members = (f"{name}:{as_json(value, kind)}" for name, value, kind in zip(names, row, kinds, strict=True))
         yield "{" + ",".join(members) + "}"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def _make_distinct(names: list[str]) -> list[str]:
     existing = set(names)
     seen: set[str] = set()
     distinct = []
@@ -155,27 +155,27 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+def _render_markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     """Render a table of GitHub's Markdown, with all markup in cells escaped."""
-    yield _markdown_line(_markdown_text(column.name) for column in columns)
-    yield _markdown_line("---:" if right else "---" for right in natural_layout(columns, ()).right_aligned)
+    yield _format_markdown_line(_escape_markdown(column.name) for column in columns)
+    yield _format_markdown_line("---:" if right else "---" for right in natural_layout(columns, ()).right_aligned)
     for row in rows:
         row_cells = raw_cells(columns, row)
-        yield _markdown_line("*NULL*" if cell.null else _markdown_text(cell.text) for cell in row_cells)
+        yield _format_markdown_line("*NULL*" if cell.null else _escape_markdown(cell.text) for cell in row_cells)
 
 
-def _markdown_line(texts: Iterable[str]) -> str:
+def _format_markdown_line(texts: Iterable[str]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-def _markdown_text(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return "<br>".join(_MARKUP.sub(r"\\\g<0>", printable(line)) for line in text.split("\n"))
 
 
 RENDERERS: dict[Format, Callable[[tuple[Column, ...], Iterator[Row]], Iterator[str]]] = {
-    Format.TABLE: _table,
-    Format.VERTICAL: _vertical,
-    Format.CSV: _csv,
-    Format.JSON: _json,
-    Format.MARKDOWN: _markdown,
+    Format.TABLE: _render_table,
+    Format.VERTICAL: _render_vertical,
+    Format.CSV: _render_csv,
+    Format.JSON: _render_json,
+    Format.MARKDOWN: _render_markdown,
 }

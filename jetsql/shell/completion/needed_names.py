@@ -59,15 +59,15 @@ def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
         return ()
     expected = expected_at(at.before, at.half, cursor)
     if expected.body is not None:
-        return _needs_of_sql(
+        return _find_sql_needs(
             AtCursor(at.before[expected.body :], at.half, at.behind, at.closed, at.silent, at.start), names
         )
     if expected.slots or is_ours(at.before[:LEAD]):
-        return _needs_of_jobs(at, frozenset(expected.slots))
-    return _needs_of_sql(at, names)
+        return _find_job_needs(at, frozenset(expected.slots))
+    return _find_sql_needs(at, names)
 
 
-def _needs_of_jobs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]:
+def _find_job_needs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]:
     needs: list[NameNeed] = []
     if slots & _JOB_SLOTS or at.before[0].word == "ALTER":
         needs.append(NameNeed(NameTopic.JOBS))
@@ -78,7 +78,7 @@ def _needs_of_jobs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]
     return tuple(needs)
 
 
-def _needs_of_sql(at: AtCursor, names: Names) -> tuple[NameNeed, ...]:
+def _find_sql_needs(at: AtCursor, names: Names) -> tuple[NameNeed, ...]:
     first = at.before[0].word if at.before else ""
     if first in ("SET", "RESET"):
         return (NameNeed(NameTopic.CONFS),)

@@ -44,13 +44,13 @@ def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
     for job in jobs:
         newest = job["name"].lower() not in names
         names.add(job["name"].lower())
-        kind = _category(job)
+        kind = _classify_job(job)
         if kind and (newest or kind != "failed"):
             counts[kind] += 1
     return JobCounts(**counts)
 
 
-def _category(job: Mapping[str, Any]) -> str:
+def _classify_job(job: Mapping[str, Any]) -> str:
     status, error = job["status"], job["last_error"]
     if status == "RUNNING":
         return "running"
@@ -132,16 +132,16 @@ class JobPoller:
 
 def render_bar(state: ConnectionState, jobs: JobCounts | None, hint: str) -> StyleAndTextTuples:
     """Return the text of the bar. hint: a text for its end, may be empty."""
-    text: StyleAndTextTuples = [("", " "), *_engine_text(state)]
+    text: StyleAndTextTuples = [("", " "), *_render_engine(state)]
     if jobs is not None and state.phase is ConnectionPhase.UP:
-        for part in _job_texts(jobs):
+        for part in _render_jobs(jobs):
             text += [("class:bar.part", " · "), part]
     if hint:
         text += [("class:bar.part", " · "), ("class:bar.hint", hint)]
     return text
 
 
-def _engine_text(state: ConnectionState) -> StyleAndTextTuples:
+def _render_engine(state: ConnectionState) -> StyleAndTextTuples:
     match state.phase:
         case ConnectionPhase.UP:
             return [("class:bar.good", "engine up")]
@@ -150,7 +150,7 @@ def _engine_text(state: ConnectionState) -> StyleAndTextTuples:
     return [("class:bar.bad", state.activity), ("class:bar.hint", " (the next statement connects)")]
 
 
-def _job_texts(jobs: JobCounts) -> list[tuple[str, str]]:
+def _render_jobs(jobs: JobCounts) -> list[tuple[str, str]]:
     parts = [("class:bar.good" if jobs.running else "", f"{jobs.running} running")]
     if jobs.in_transition:
         parts.append(("class:bar.moving", f"{jobs.in_transition} in transition"))

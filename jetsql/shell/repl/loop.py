@@ -202,12 +202,12 @@ class Shell:
 
     def _run_input(self, text: str) -> None:
         """Run everything in a text until the first failure."""
-        if encoding_error := _encoding_error(text):
+        if encoding_error := _find_encoding_error(text):
             self.console.print_message(encoding_error)
             return
         parsed = parse_entries(text)
         if any(isinstance(entry, SqlInput) for entry in parsed):
-            self.last_statement = _sql_of(text, parsed)
+            self.last_statement = _extract_sql(text, parsed)
         for index, entry in enumerate(parsed):
             succeeded = run_command(self, entry) if isinstance(entry, DotCommand) else self._run_entry(text, entry)
             if not succeeded:
@@ -256,7 +256,7 @@ class Shell:
             raise KeyboardInterrupt
 
 
-def _sql_of(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
+def _extract_sql(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
     """Return the SQL of an entered text as written, without the commands."""
     pieces: list[str] = []
     start = 0
@@ -268,7 +268,7 @@ def _sql_of(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
     return "\n".join(filter(None, pieces))
 
 
-def _encoding_error(text: str) -> str:
+def _find_encoding_error(text: str) -> str:
     """Return the error for bytes that are not UTF-8, which no engine accepts; empty if there are none."""
     try:
         text.encode()

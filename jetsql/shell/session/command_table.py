@@ -99,7 +99,7 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         ".output",
         ArgumentKind.FILE,
         "[FILE | >>FILE | |COMMAND]",
-        "send results to a file or a command; alone, to the screen again",
+        "send results to a file or command; without argument, to the screen",
         "FILE is overwritten, >>FILE is appended to. The suffix .csv, .json, .jsonl or .md selects the format; "
         "otherwise .mode does.",
     ),

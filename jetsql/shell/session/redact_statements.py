@@ -35,15 +35,19 @@ def _redact_entry(part: str) -> str:
 
 def _redact_values(part: str) -> str:
     tokens_read = list(tokens(part))
-    settings = list(_settings(part, tokens_read))
-    strings = [span for span in _strings(tokens_read) if not any(start <= span[0] < stop for start, stop in settings)]
+    settings = list(_find_secret_settings(part, tokens_read))
+    strings = [
+        span
+        for span in _find_secret_strings(tokens_read)
+        if not any(start <= span[0] < stop for start, stop in settings)
+    ]
     replacements = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
     for start, stop in sorted(replacements, reverse=True):
         part = part[:start] + replacements[start, stop] + part[stop:]
     return redact_urls(part)
 
 
-def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+def _find_secret_settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the spans of the values of `SET name=value`, up to the semicolon."""
     if tokens_read and tokens_read[0].word in _TABLE_UPDATES:
         return
@@ -62,7 +66,7 @@ def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
             yield end - len(value), end
 
 
-def _strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the spans of strings that are values of secret names; Spark joins adjacent strings."""
     is_redacting = False
     declared = 0  # the token index up to which a secret variable is declared

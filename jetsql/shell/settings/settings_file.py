@@ -23,7 +23,7 @@ DESCRIPTIONS: Final = {
     "suggest": "suggest entries of the history; the right arrow accepts",
     "history": "write entries to the history file, with secrets redacted",
     "status_bar": "show the engine and the job counts in the last line",
-    "completion": "open the completion menu while typing, or only at tab",
+    "completion": "the trigger of the completion menu: typing (while you type) or tab",
 }
 
 

@@ -38,7 +38,7 @@ class ShellSettings:
     suggest: bool = True  # suggest entries of the history
     history: bool = True  # write entries to the history file
     status_bar: bool = True  # show the engine and the job counts in the last line
-    completion: str = "typing"  # open the menu while `typing`, or only at `tab`
+    completion: str = "typing"  # the trigger of the completion menu: `typing` or `tab`
 
 
 def load_shell_settings(environ: Mapping[str, str] = os.environ) -> ShellSettings:

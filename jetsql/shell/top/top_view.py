@@ -40,9 +40,9 @@ _FRAME_LINES: Final = 4
 HELP: Final = (
     "up, down, k, j, page up, page down, home, end   select a job",
     "s  suspend it        r  resume it        R  restart it",
-    "d  drop it, after a question; its state is lost, its table stays",
+    "d  drop it, after confirmation; its state is lost, its table stays",
     "Enter  show its details and history",
-    "/  show only jobs with a text in name, status or error; Esc shows all",
+    "/  filter jobs by a text in name, status or error; Esc shows all",
     "o  sort by status, name, rows/s, lag, batch time, state",
     "a  show or hide jobs that have ended",
     "q, Ctrl-C  leave; jobs continue",
@@ -70,7 +70,7 @@ def _status_style(job: TopJob) -> str:
     return _STATUS_STYLE.get(job.status, "moving")
 
 
-def _lag(job: TopJob) -> str:
+def _format_lag(job: TopJob) -> str:
     if job.lag is None:
         return format_seconds(job.event_lag)
     return (
@@ -80,11 +80,16 @@ def _lag(job: TopJob) -> str:
     )
 
 
-def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
+def _create_columns(jobs: Sequence[TopJob]) -> list[_Column]:
     name = min(max((width(printable(job.name)) for job in jobs), default=4), _MAX_NAME)
     return [
         _Column(
-            "STATUS", 11, 0, lambda job: _STATUS_LABELS.get(job.status, job.status), _status_style, right_aligned=False
+            "STATUS",
+            11,
+            0,
+            lambda job: _STATUS_LABELS.get(job.status, job.status),
+            _status_style,
+            right_aligned=False,
         ),
         _Column("NAME", max(name, 4), 0, lambda job: printable(job.name), right_aligned=False),
         _Column("ROWS/S", 6, 1, lambda job: format_count(job.rate)),
@@ -96,7 +101,7 @@ def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
             lambda job: "spark",
             right_aligned=False,
         ),
-        _Column("LAG", 11, 2, _lag),
+        _Column("LAG", 11, 2, _format_lag),
         _Column("BATCH", 6, 3, lambda job: format_seconds(job.batch_seconds)),
         _Column("STATE", 6, 5, lambda job: format_count(job.state_rows)),
         _Column("MEMORY", 8, 6, lambda job: format_bytes(job.state_bytes)),
@@ -111,9 +116,9 @@ def render(state: TopState, size: ScreenSize) -> list[StyledLine]:
     elif state.mode is ScreenMode.HELP:
         body = [[("", line)] for line in HELP[: middle + 1]]
     else:
-        body = _table(state, size.columns, middle)
+        body = _render_table(state, size.columns, middle)
     body = [*body, *([[]] * (middle + 1 - len(body)))]
-    lines = [_title(state, size.columns), *body, _message(state), _keys(state)]
+    lines = [_render_title(state, size.columns), *body, _render_message(state), _render_keys(state)]
     return [_cut_line(line, size.columns) for line in lines[: size.lines]]
 
 
@@ -135,7 +140,7 @@ def page_lines(size: ScreenSize) -> int:
     return max(size.lines - _FRAME_LINES, 1)
 
 
-def _title(state: TopState, columns: int) -> StyledLine:
+def _render_title(state: TopState, columns: int) -> StyledLine:
     if state.mode is ScreenMode.DETAIL:
         return [("title", printable(state.title))]
     counts = Counter(_STATUS_LABELS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
@@ -146,16 +151,18 @@ def _title(state: TopState, columns: int) -> StyledLine:
     return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.updated_at}")]
 
 
-def _table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
+def _render_table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
     jobs = visible_jobs(state)
-    columns_shown = _fit_columns(_columns(jobs), columns)
+    columns_shown = _fit_columns(_create_columns(jobs), columns)
     rest = columns - sum(column.size + 2 for column in columns_shown)
     titles = [pad(column.title, column.size, column.right_aligned) for column in columns_shown]
     head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _MIN_ERROR else [])])
     ids = [job.id for job in jobs]
     selected_index = ids.index(state.selected) if state.selected in ids else 0
     first = max(min(selected_index - lines // 2, len(jobs) - lines), 0)
-    rows = [_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
+    rows = [
+        _render_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]
+    ]
     if not jobs:
         rows = [[("quiet", "no job matches the filter; Esc shows all" if state.filter else "there are no jobs")]]
     return [[("head", head)], *rows]
@@ -171,7 +178,7 @@ def _fit_columns(columns: list[_Column], room: int) -> list[_Column]:
     return columns
 
 
-def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> StyledLine:
+def _render_job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> StyledLine:
     parts: StyledLine = []
     for column in columns:
         text = pad(truncate(column.text(job), column.size), column.size, column.right_aligned)
@@ -192,7 +199,7 @@ def _cut_line(line: StyledLine, room: int) -> StyledLine:
     return parts
 
 
-def _message(state: TopState) -> StyledLine:
+def _render_message(state: TopState) -> StyledLine:
     if state.mode is ScreenMode.FILTER:
         return [("question", f"show jobs with: {state.filter}_")]
     if state.mode is ScreenMode.QUESTION and state.question is not None:
@@ -203,7 +210,7 @@ def _message(state: TopState) -> StyledLine:
     return [("bad" if state.is_error else "", printable(state.message))]
 
 
-def _keys(state: TopState) -> StyledLine:
+def _render_keys(state: TopState) -> StyledLine:
     hints = {
         ScreenMode.LIST: "s suspend  r resume  R restart  d drop  Enter more  / filter  o sort  a ended"
         "  ? help  q quit",
