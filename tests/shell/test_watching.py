@@ -50,7 +50,7 @@ def test_what_changes_something_cannot(argument: str, word: str) -> None:
 
 def test_a_statement_is_needed() -> None:
     for argument in ("", "  ", "5", ";"):
-        with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|may change"):
+        with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|is not read-only"):
             parse_watch(argument)
 
 
