@@ -1,6 +1,7 @@
-"""Runs statements and shows them with their results, the way `jetsql run` would, for people who watch.
+"""The narration of a demo: run statements and show them with their results, like `jetsql run`.
 
-It is a result sink of `jetsql.script`, so an error in one of the .sql files is shown with file, line and caret.
+Results and errors go through a result sink of `jetsql.script`, so an error in a .sql file is shown with file, line and
+caret.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ RULE = 100
 
 
 class StoryFailed(Exception):
-    """A statement of the story failed; what it said has been shown."""
+    """A statement of the demo failed; its error has been shown."""
 
 
 class Show(Enum):
-    """What is shown of statements that succeed; mistakes always are."""
+    """The output of statements that succeed; errors are always shown."""
 
     ALL = "statements and results"
     STATEMENTS = "statements"
@@ -36,7 +37,7 @@ class Show(Enum):
 
 
 class Story:
-    """Prints headings, words, statements and results. folder: where its .sql files are. values: their variables."""
+    """Print headings, statements and results. folder: contains the .sql files. values: of their variables."""
 
     def __init__(self, engine: EmbeddedEngine, folder: Path, values: dict[str, str]) -> None:
         self._engine = engine
@@ -45,6 +46,7 @@ class Story:
         self._chapter = 0
 
     def chapter(self, title: str) -> None:
+        """Print the numbered heading of the next chapter."""
         self._chapter += 1
         heading(f"{self._chapter}. {title}")
 
@@ -67,13 +69,13 @@ class Story:
                 raise StoryFailed(source.name)
 
     def wait(self, jobs: Iterable[str]) -> None:
-        """Until each job has committed everything that has arrived."""
+        """Wait until each job has committed all input that has arrived."""
         began = time.monotonic()
         self.sql("; ".join(f"WAIT FOR JOB {job} UNTIL IDLE" for job in jobs), Show.STATEMENTS)
-        say(f"\n  They have read everything, after {time.monotonic() - began:.1f} s.")
+        say(f"\n  The jobs have read all input after {time.monotonic() - began:.1f} s.")
 
     def rows(self, query: str) -> Iterator[tuple[object, ...]]:
-        """The rows of a query, for the checks."""
+        """Return the rows of a query, for the checks."""
         return self._engine.run(query).rows
 
 
@@ -98,13 +100,14 @@ class _StorySink:
         yield
 
     def flush(self) -> None:
-        """Every line is shown at once."""
+        """Do nothing, because `say` flushes every line."""
 
 
-def told(flags: argparse.ArgumentParser, given: Path | None, default: Path, run: Callable[[Path], int]) -> int:
-    """Run a demo in a folder of its own, which must be empty unless it is the default, which is wiped.
+def run_demo(flags: argparse.ArgumentParser, given: Path | None, default: Path, run: Callable[[Path], int]) -> int:
+    """Run a demo in its own folder: an empty folder `given`, or `default`, which is emptied first.
 
-    Returns the exit code: 0 fine, 1 when a statement failed or a table differs from the source, 3 without an engine.
+    Returns the exit code: 0 for success, 1 if a statement failed or a table differs from the source, 3 if the engine
+    did not start.
     """
     if given is None:
         shutil.rmtree(default, ignore_errors=True)
@@ -122,12 +125,13 @@ def told(flags: argparse.ArgumentParser, given: Path | None, default: Path, run:
     return code
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
+    """Return a path relative to the repository, if it is in it."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def in_literal(path: Path) -> str:
-    """A path as it is written between single quotes in SQL."""
+    """Return a path escaped for a string literal in SQL."""
     return str(path).replace("\\", "\\\\").replace("'", "\\'")
 
 

@@ -1,7 +1,7 @@
-"""The story of `make demo`: a year of flights arrives while four jobs read them; one is suspended and goes on.
+"""The demo of `make demo`: four jobs read a year of flights as they arrive; one job is suspended and resumed.
 
-Nothing here sleeps: what has to be waited for is waited for with WAIT FOR JOB. At the end every table is compared with
-what pandas makes of the same source, and the program ends with 1 if they differ.
+The demo never sleeps: it waits with WAIT FOR JOB. At the end it compares every table with a computation of pandas over
+the same source, and exits with 1 if a table differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 import jetsql
 from examples.flights.expected import WATERMARK, Hours, hours, landed_by_day, landed_by_names, rejected, top_routes
 from examples.flights.layout import Arrivals, lay_out, lay_out_names, parts, read_flights, read_names
-from examples.story import ROOT, Show, Story, heading, in_literal, say, shown, told
+from examples.story import ROOT, Show, Story, display_path, heading, in_literal, run_demo, say
 from examples.verdict import Facts, Verdict, report, show, verdict
 from jetsql.resultset import Column
 from jetsql.settings import Settings
@@ -28,53 +28,57 @@ OPEN_HOURS = (Column("open_hour"), Column("carriers", "bigint"), Column("flights
 
 @dataclass(frozen=True)
 class Comparison:
-    """name: what is compared. query: gives the key's columns first, then its numbers."""
+    """A comparison of a table with the source."""
 
-    name: str
+    name: str  # for the report
     expected: Facts
-    query: str
+    query: str  # returns the columns of the key, then its numbers
 
     def verdict(self, story: Story) -> Verdict:
+        """Run the query and compare its rows."""
         return verdict(self.name, self.expected, story.rows(self.query))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo. Returns its exit code, see `told`."""
-    flags = argparse.ArgumentParser(description="A year of flights, four jobs, one of them suspended in between.")
-    flags.add_argument("--days", type=int, default=365, help="only the first so many days of the year [365], 4 or more")
-    flags.add_argument("--home", type=Path, help="an empty folder [build/demo, which is wiped at the start]")
+    """Run the demo. Returns its exit code, see `run_demo`."""
+    flags = argparse.ArgumentParser(description="Four jobs read a year of flights; one job is suspended and resumed.")
+    flags.add_argument("--days", type=int, default=365, help="days of the year to use, from 4 to 365 [365]")
+    flags.add_argument("--home", type=Path, help="an empty folder for all files [build/demo, emptied at the start]")
     given = flags.parse_args(arguments)
     if not 4 <= given.days <= 365:
-        flags.error("--days takes 4 to 365")
-    return told(flags, given.home, ROOT / "build" / "demo", lambda home: run(home, given.days))
+        flags.error("--days must be from 4 to 365")
+    return run_demo(flags, given.home, ROOT / "build" / "demo", lambda home: run(home, given.days))
 
 
 def run(home: Path, days: int) -> int:
+    """Run the demo with its files in `home`. Returns its exit code."""
     data = home / "data"
-    say(f"Laying out the flights of 2013 in {shown(home)}, one file a day ...")
+    say(f"Writing the flights of 2013 to {display_path(home)}, one file per day ...")
     flights = first_days(read_flights(), days)
     lay_out_names(data)
     files = list(lay_out(flights, data / "waiting"))
     say(f"{len(flights):,} flights in {len(files)} files. Starting Spark ...")
     with jetsql.open(settings=Settings(home=home / "engine", master="local[2]")) as engine:
         story = Story(engine, Path(__file__).parent, {"data": in_literal(data)})
-        tell(story, Arrivals(data / "flights"), parts(files, 4))
+        narrate(story, Arrivals(data / "flights"), parts(files, 4))
         return check(story, flights)
 
 
 def first_days(flights: pd.DataFrame, days: int) -> pd.DataFrame:
+    """Return the flights of the first `days` days."""
     wanted = sorted(flights["day"].unique())[:days]
     return flights[flights["day"].isin(wanted)]
 
 
-def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -> None:
+def narrate(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -> None:
+    """Run all chapters but the check."""
     first, second, third, fourth = quarters
 
     story.chapter("Tables")
     arrivals.arrive(first[:1])
     story.file("setup.sql", Show.NOTHING)
     story.sql("SHOW TABLES")
-    say("\nThe first day is there; all others are still to come.")
+    say("\nThe file of the first day has arrived; the others follow.")
 
     story.chapter("Four jobs over one stream (jobs.sql)")
     story.file("jobs.sql")
@@ -84,7 +88,7 @@ def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -
     story.wait(JOBS)
     story.sql("SHOW JOBS")
 
-    story.chapter("enriched is suspended; files keep arriving, and the others go on")
+    story.chapter("enriched is suspended; files keep arriving, and the other jobs continue")
     story.sql("SUSPEND JOB enriched")
     say(f"\nThe second quarter arrives ({span(second)}).")
     arrivals.arrive(second)
@@ -114,7 +118,7 @@ def tell(story: Story, arrivals: Arrivals, quarters: Sequence[Sequence[Path]]) -
 
 
 def show_progress(story: Story) -> None:
-    """How far the two jobs are that share the flights between them."""
+    """Show the progress of the two jobs that divide the flights between them."""
     story.sql(
         "SELECT 'enriched' AS table, count(*) AS rows, max(day) AS newest_day FROM enriched\n"
         "UNION ALL SELECT 'rejected', count(*), max(day) FROM rejected"
@@ -122,8 +126,8 @@ def show_progress(story: Story) -> None:
 
 
 def check(story: Story, flights: pd.DataFrame) -> int:
-    """Compare every table with the source, and say which hours are still open. Returns 1 when a table differs."""
-    heading("Are the tables right? Compared with what pandas makes of the same source")
+    """Compare every table with the source, and list the open hours. Returns 1 if a table differs, otherwise 0."""
+    heading("Check: every table is compared with a computation of pandas over the same source")
     by_hour = hours(flights)
     code = report([comparison.verdict(story) for comparison in comparisons(flights, by_hour)])
     explain_hours(flights, by_hour)
@@ -131,6 +135,7 @@ def check(story: Story, flights: pd.DataFrame) -> int:
 
 
 def comparisons(flights: pd.DataFrame, by_hour: Hours) -> Iterator[Comparison]:
+    """Yield the comparisons of all tables."""
     yield Comparison(
         "hourly_delays by hour and carrier (closed hours)",
         by_hour.closed,
@@ -151,12 +156,13 @@ def comparisons(flights: pd.DataFrame, by_hour: Hours) -> Iterator[Comparison]:
 
 
 def explain_hours(flights: pd.DataFrame, by_hour: Hours) -> None:
+    """Explain which hours are missing from hourly_delays, and why."""
     latest = flights["scheduled"].max()
     watermark = latest - WATERMARK
     say(
-        f"\nhourly_delays holds exactly the closed hours: those that ended by {clock(watermark)}, the watermark.\n"
-        f"That is the latest departure seen ({clock(latest)}) less the 2 hours that the job waits for late rows.\n"
-        "These are still open. Their flights are in the job's state, and come out when later flights arrive:"
+        f"\nhourly_delays contains exactly the closed hours, which ended by the watermark, {clock(watermark)}:\n"
+        f"the latest departure so far ({clock(latest)}) minus the 2 hours that the job waits for late rows.\n"
+        "The hours below are still open: their flights are in the job's state until later flights close them."
     )
     starts = sorted({int(str(key[0])) for key in by_hour.open})
     rows = [(clock(pd.Timestamp(start, unit="s", tz="UTC")), *open_hour(by_hour.open, start)) for start in starts]
@@ -164,16 +170,18 @@ def explain_hours(flights: pd.DataFrame, by_hour: Hours) -> None:
 
 
 def open_hour(open_hours: Facts, start: int) -> tuple[int, int]:
-    """Of the hour that begins at `start`: carriers, flights."""
+    """Return the carriers and flights of the hour that begins at `start`."""
     flights = [numbers[0] for key, numbers in open_hours.items() if key[0] == start]
     return len(flights), sum(flights)
 
 
-def clock(moment: pd.Timestamp) -> str:
-    return moment.tz_convert("America/New_York").strftime("%Y-%m-%d %H:%M")
+def clock(time: pd.Timestamp) -> str:
+    """Return a time in New York, to the minute."""
+    return time.tz_convert("America/New_York").strftime("%Y-%m-%d %H:%M")
 
 
 def span(files: Sequence[Path]) -> str:
+    """Return the first and last day of the files, and their number."""
     return f"{files[0].stem} to {files[-1].stem}, {len(files)} files" if files else "no files"
 
 

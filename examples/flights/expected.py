@@ -1,4 +1,4 @@
-"""What the tables must hold, worked out from the source with pandas alone."""
+"""The expected contents of the tables, computed from the source with pandas alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Hours:
-    """Delays by (hour in seconds since 1970, carrier): flights, landed, over 15 minutes late, minutes of delay.
+    """Delays by (hour in seconds since 1970, carrier): flights, landed, over 15 minutes late, minutes of delay."""
 
-    closed: those that must be in the table. open: those that must not be yet.
-    """
-
-    closed: Facts
-    open: Facts
+    closed: Facts  # must be in the table
+    open: Facts  # must not be in the table yet
 
 
 def hours(flights: pd.DataFrame) -> Hours:
-    """An hour is closed when the watermark (the latest departure seen, less the delay) has reached its end."""
+    """Return the delays by hour. The watermark (latest departure minus delay) closes an hour at its end."""
     hour = flights["scheduled"].dt.floor("h")
     late = flights["arr_delay"].gt(15).fillna(False)
     groups = flights.assign(hour=hour, late=late).groupby(["hour", "carrier"])
@@ -43,12 +40,12 @@ def _by_hour(table: pd.DataFrame) -> Facts:
 
 
 def landed_by_day(flights: pd.DataFrame) -> Facts:
-    """(day,): flights that landed, the sum of their delays in minutes."""
+    """Return by (day,): flights that landed, and the sum of their delays in minutes."""
     return _facts(_landed(flights).groupby("day").agg(rows=("carrier", "size"), minutes=("arr_delay", "sum")))
 
 
 def landed_by_names(flights: pd.DataFrame, airlines: pd.DataFrame, airports: pd.DataFrame) -> Facts:
-    """(airline, destination): flights that landed. A destination that is on no list is None."""
+    """Return by (airline, destination): flights that landed. A destination without a name is None."""
     named = _landed(flights).merge(airlines, on="carrier").merge(airports, left_on="dest", right_on="faa", how="left")
     counts = Counter(
         zip(named["name_x"], named["name_y"].astype(object).where(named["name_y"].notna(), None), strict=True)
@@ -61,7 +58,7 @@ def _landed(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejected(flights: pd.DataFrame) -> Facts:
-    """(reason,): flights."""
+    """Return by (reason,): flights without an arrival delay."""
     missing = flights[flights["arr_delay"].isna()]
     reason = pd.Series("departure and arrival, but no air time and delay", index=missing.index)
     reason[missing["arr_time"].isna()] = "departure, but no arrival"
@@ -70,7 +67,7 @@ def rejected(flights: pd.DataFrame) -> Facts:
 
 
 def top_routes(flights: pd.DataFrame, count: int = 10) -> Facts:
-    """(origin, dest) of the busiest routes: flights, miles."""
+    """Return by (origin, dest), for the busiest routes: flights and miles."""
     routes = flights.groupby(["origin", "dest"]).agg(rows=("carrier", "size"), miles=("distance", "sum")).reset_index()
     top = routes.sort_values(["rows", "origin", "dest"], ascending=[False, True, True]).head(count)
     return _facts(top.set_index(["origin", "dest"]))

@@ -1,7 +1,7 @@
--- Four jobs over one stream. Each reads it for itself, at its own pace, and remembers how far it is.
+-- Four jobs over the same stream. Each reads it independently, at its own pace, with its own checkpoint.
 
--- Delays by carrier and hour. An hour is written once, when it is closed: when a flight was seen that was scheduled two
--- hours after its end. Flights that did not land count as flights, not as landed.
+-- Delays by carrier and hour. An hour is written once, when the watermark closes it: after a flight that was scheduled
+-- two hours after its end. Flights that did not land count as flights, but not as landed.
 CREATE JOB hourly_delays
 COMMENT 'delays by carrier and hour of scheduled departure'
 OPTIONS ('snapshotIntervalMillis' = '1000')
@@ -16,8 +16,8 @@ SELECT
 FROM STREAM flights WITH ('maxFilesPerTrigger' = '20') WATERMARK scheduled DELAY OF INTERVAL 2 HOURS
 GROUP BY window(scheduled, '1 hour'), carrier;
 
--- Every flight that landed where it should, with names instead of codes, into a table partitioned by month.
--- Airports that the list does not know (Puerto Rico, the Virgin Islands) keep their flights, without a name.
+-- Every flight that landed at its destination, with names instead of codes, in a table partitioned by month.
+-- Flights to airports that are not in the list (Puerto Rico, the Virgin Islands) are kept, without a name.
 CREATE JOB enriched
 COMMENT 'landed flights with the names of airlines and airports'
 OPTIONS ('snapshotIntervalMillis' = '1000')
@@ -31,7 +31,7 @@ JOIN airlines l ON l.carrier = f.carrier
 LEFT JOIN airports p ON p.faa = f.dest
 WHERE arr_delay IS NOT NULL;
 
--- All others, with what is missing.
+-- All other flights, with the reason.
 CREATE JOB rejected
 COMMENT 'flights without an arrival delay, by what is missing'
 OPTIONS ('snapshotIntervalMillis' = '1000')
@@ -46,7 +46,7 @@ SELECT
 FROM STREAM flights WITH ('maxFilesPerTrigger' = '20')
 WHERE arr_delay IS NULL;
 
--- The ten busiest routes so far. INSERT OVERWRITE: each result replaces the one before.
+-- The ten busiest routes so far. With INSERT OVERWRITE each result replaces the previous one.
 CREATE JOB top_routes
 COMMENT 'the ten busiest routes so far'
 OPTIONS ('snapshotIntervalMillis' = '1000', 'suspendOnFailure' = 'false')

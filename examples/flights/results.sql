@@ -9,12 +9,12 @@ FROM hourly_delays JOIN airlines USING (carrier)
 GROUP BY name
 ORDER BY minutes_late DESC, name;
 
--- The busiest routes, as their job keeps them.
+-- The busiest routes, as maintained by the job top_routes.
 SELECT origin, dest, coalesce(name, '(not in the list of airports)') AS destination, flights, miles
 FROM top_routes LEFT JOIN airports ON faa = dest
 ORDER BY flights DESC, origin, dest;
 
--- The worst days.
+-- The days with the worst delays.
 SELECT
   date_format(day, 'EEE d MMM yyyy') AS worst_day,
   count(*) AS landed,

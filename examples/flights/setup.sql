@@ -1,9 +1,9 @@
--- The tables. ${data} is the folder in which the example lays out its files.
+-- The tables. ${data} is the folder of the demo's files.
 
--- Hours and days are those of New York, where all these flights begin. Jobs keep the zone of the session that makes them.
+-- Hours and days are in the time zone of New York, where all flights depart. A job keeps the zone of its session.
 SET TIME ZONE 'America/New_York';
 
--- What arrives: one JSON file a day, moved into this folder while the jobs run.
+-- The stream: one JSON file per day, moved into this folder while the jobs run.
 CREATE TABLE flights (
   scheduled  TIMESTAMP,  -- scheduled departure, to the minute
   day        DATE,
@@ -12,19 +12,19 @@ CREATE TABLE flights (
   tailnum    STRING,
   origin     STRING,
   dest       STRING,
-  dep_time   INT,        -- clock readings as 1745; missing when it did not happen
+  dep_time   INT,        -- local time as HHMM, such as 1745; NULL if it did not happen
   arr_time   INT,
-  dep_delay  INT,        -- minutes, negative when early
+  dep_delay  INT,        -- minutes, negative if early
   arr_delay  INT,
   air_time   INT,        -- minutes
   distance   INT         -- miles
 ) USING json LOCATION '${data}/flights';
 
--- What stands still: names of airlines and airports.
+-- The static tables: names of airlines and airports.
 CREATE TABLE airlines (carrier STRING, name STRING) USING json LOCATION '${data}/airlines';
 CREATE TABLE airports (faa STRING, name STRING) USING json LOCATION '${data}/airports';
 
--- What the jobs make of it.
+-- The results of the jobs.
 CREATE TABLE hourly_delays (
   hour TIMESTAMP, carrier STRING, flights BIGINT, landed BIGINT, late BIGINT, delay_minutes BIGINT
 ) USING parquet;

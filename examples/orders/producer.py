@@ -1,8 +1,8 @@
-"""Sends orders to a Kafka topic, as a shop might: good ones, and what topics have besides.
+"""A producer of orders for a Kafka topic, with the defects of real topics.
 
-Of 1,000 messages some 10 are no orders at all (cut off, text for a number, another shape), 20 have no amount and 10 no
-customer. Orders come up to ten seconds out of order, and from the second part on 10 of 1,000 come far too late.
-By hand: python -m examples.orders.producer --servers HOST:PORT --topic orders --count 1000 --rate 100
+Of 1,000 messages about 10 are not orders (truncated, text for a number, another shape), 20 have no amount and 10 no
+customer. Orders are up to ten seconds out of order, and from the second part on 10 of 1,000 are far too late.
+To run it alone: python -m examples.orders.producer --servers HOST:PORT --topic orders --count 1000 --rate 100
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FLUSH_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Sent:
-    """A message for the topic: its key is the order's number."""
+    """A message for the topic; its key is the number of the order."""
 
     key: bytes
     value: bytes
 
 
 def made_up(count: int, part: int = 0, before: int = 0) -> Iterator[Sent]:
-    """`count` messages, always the same ones for a part. before: how many the parts before this one have."""
+    """Yield `count` messages, always the same for a part. before: the number of messages in earlier parts."""
     chance = random.Random(part)
     for number in range(before, before + count):
         placed = OPENING + number * BETWEEN_ORDERS
@@ -74,12 +74,12 @@ def _broken(order: dict[str, Any], chance: random.Random) -> bytes:
 
 
 def send(servers: str, topic: str, messages: Iterable[Sent], rate: float | None = None) -> None:
-    """Send messages, so many a second; returns when Kafka has them all.
+    """Send messages and wait until Kafka has stored all of them. rate: messages a second, or None for no limit.
 
-    Raises RuntimeError when it does not take one.
+    Raises RuntimeError if Kafka does not store a message.
     """
     failures: list[KafkaError] = []
-    # Idempotent: what is sent again because an answer was lost is in the topic once.
+    # Idempotent: a message that is resent after a lost response is in the topic once.
     settings = {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 0 if rate else 5, "log_level": 0}
     producer = Producer(settings)
     began = time.monotonic()
@@ -91,18 +91,19 @@ def send(servers: str, topic: str, messages: Iterable[Sent], rate: float | None 
     left = producer.flush(_FLUSH_SECONDS)
     refused = [error for error in failures if error is not None]
     if left or refused:
-        raise RuntimeError(f"{left + len(refused)} messages were not taken by Kafka at {servers}: {refused[:1]}")
+        raise RuntimeError(f"Kafka at {servers} did not store {left + len(refused)} messages: {refused[:1]}")
 
 
 def main() -> int:
+    """Send orders. Returns the exit code."""
     flags = argparse.ArgumentParser(description="Send made-up orders to a Kafka topic.")
     flags.add_argument("--servers", required=True, help="HOST:PORT of a broker")
     flags.add_argument("--topic", default="orders", help="[orders]")
     flags.add_argument("--count", type=int, default=1000, help="messages [1000]")
-    flags.add_argument("--rate", type=float, help="messages a second [as fast as it goes]")
+    flags.add_argument("--rate", type=float, help="messages a second [no limit]")
     given = flags.parse_args()
     send(given.servers, given.topic, made_up(given.count), given.rate)
-    print(f"{given.count} messages are in {given.topic}.")
+    print(f"Sent {given.count} messages to {given.topic}.")
     return 0
 
 

@@ -1,4 +1,4 @@
--- The newest totals of each customer and minute, summed up.
+-- The newest total of each customer and minute, summed by customer.
 SELECT customer, sum(orders) AS orders, sum(total) AS total, count(*) AS minutes, sum(updates) AS messages
 FROM (
   SELECT customer, minute, max_by(orders, _offset) AS orders, max_by(total, _offset) AS total, count(*) AS updates
@@ -9,14 +9,14 @@ GROUP BY customer
 ORDER BY total DESC, customer
 LIMIT 7;
 
--- What was no order, by reason.
+-- The broken messages by reason.
 SELECT reason, count(*) AS messages, decode(min_by(value, offset), 'UTF-8') AS for_example
 FROM broken_orders
 GROUP BY reason
 ORDER BY messages DESC, reason;
 
--- Milliseconds from when a large order was sent to when its alert was. What comes at the end of a batch, which is every
--- five seconds here and every minute by default, waits for the next one.
+-- The milliseconds from sending a large order to sending its alert. An order that arrives at the end of a micro-batch
+-- (every five seconds here, every minute by default) waits for the next one.
 SELECT
   count(*) AS alerts,
   min(late) AS fastest_ms,

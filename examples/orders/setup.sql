@@ -1,9 +1,9 @@
--- The tables. ${servers} is where the broker is; the topics are there already.
+-- The tables. ${servers} is the address of the broker; the topics exist already.
 
 SET TIME ZONE 'UTC';
 
--- What comes in. A message that is no order goes into the table broken_orders, with the reason. An order may come two
--- minutes after others that were placed later; what comes after that is too late for the totals.
+-- The input. A message that is not an order goes to the table broken_orders, with the reason. An order may arrive up to
+-- two minutes after orders that were placed later; after that it is too late for the totals.
 CREATE TABLE orders (id BIGINT, customer STRING, amount DECIMAL(10,2), ts TIMESTAMP) USING kafka OPTIONS (
   'kafka.bootstrap.servers' = '${servers}',
   'topic' = 'orders',
@@ -13,7 +13,7 @@ CREATE TABLE orders (id BIGINT, customer STRING, amount DECIMAL(10,2), ts TIMEST
   'on.error' = 'table:broken_orders'
 );
 
--- The same topic for the job that must not wait: it passes over what is no order.
+-- The same topic for the job in real time, which skips messages that are not orders.
 CREATE TABLE orders_now (id BIGINT, customer STRING, amount DECIMAL(10,2), ts TIMESTAMP) USING kafka OPTIONS (
   'kafka.bootstrap.servers' = '${servers}',
   'topic' = 'orders',
@@ -21,7 +21,7 @@ CREATE TABLE orders_now (id BIGINT, customer STRING, amount DECIMAL(10,2), ts TI
   'on.error' = 'skip'
 );
 
--- What goes out: the newest message of a key is the newest total of a customer in a minute. The topic is compacted.
+-- The output. The newest message of a key is the current total of a customer in a minute; the topic is compacted.
 CREATE TABLE totals (customer STRING, minute TIMESTAMP, orders BIGINT, total DECIMAL(12,2)) USING kafka OPTIONS (
   'kafka.bootstrap.servers' = '${servers}',
   'topic' = 'totals',

@@ -1,8 +1,8 @@
-"""The story of `make demo-scaling`: a second member joins a cluster and the jobs use it; a member is killed, and they
-go on. Then every row is counted.
+"""The demo of `make demo-scaling`: a second member joins a cluster, and the jobs use it; a member is killed, and the
+jobs continue. Then every row is counted.
 
-The cluster is Spark's own, of processes on this machine, each started by the command that it would have in a terminal.
-The program ends with 1 when a table is not what it must be.
+The cluster is a Spark standalone cluster of processes on this machine, each started by its command in a terminal. The
+demo exits with 1 if a table differs from its expected contents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jetsql
-from examples.story import ROOT, Story, StoryFailed, heading, say, shown, told
+from examples.story import ROOT, Story, StoryFailed, display_path, heading, run_demo, say
 from examples.verdict import Facts, report, verdict
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.settings import Settings
@@ -34,19 +34,24 @@ CONF = {"spark.executor.memory": "512m", "spark.driver.memory": "1g"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo. Returns its exit code: 0 fine, 1 when a statement failed or a table is not what it must be."""
-    flags = argparse.ArgumentParser(description="A cluster of one, then two, then one member; two jobs; rows counted.")
-    flags.add_argument("--delay", type=float, default=10.0, help="scale_up_delay_seconds [10]")
-    flags.add_argument("--home", type=Path, help="an empty folder [build/demo-scaling, which is wiped at the start]")
+    """Run the demo. Returns its exit code, see `run_demo`."""
+    flags = argparse.ArgumentParser(
+        description="Two jobs on a cluster that grows from one member to two, and loses one."
+    )
+    flags.add_argument("--delay", type=float, default=10.0, help="the setting scale_up_delay_seconds [10]")
+    flags.add_argument(
+        "--home", type=Path, help="an empty folder for all files [build/demo-scaling, emptied at the start]"
+    )
     given = flags.parse_args(arguments)
-    return told(flags, given.home, HOME, lambda home: run(home, given.delay))
+    return run_demo(flags, given.home, HOME, lambda home: run(home, given.delay))
 
 
 def run(home: Path, delay: float) -> int:
+    """Run the demo with its files in `home`. Returns its exit code."""
     home.mkdir(parents=True, exist_ok=True)
-    say(f"Files are in {shown(home)}. Starting a master and one member:")
+    say(f"Files are in {display_path(home)}. Starting a master and one member:")
     with cluster(home) as spark:
-        say(f"\n  $ jetsql master --port {spark.port} --recovery-dir {shown(home / 'master')}")
+        say(f"\n  $ jetsql master --port {spark.port} --recovery-dir {display_path(home / 'master')}")
         join(spark)
         say(f"\nStarting an engine on {spark.url} ...")
         jobs = JobSettings(scale_up_delay_seconds=delay)
@@ -56,16 +61,17 @@ def run(home: Path, delay: float) -> int:
         )
         with jetsql.open(settings=settings) as engine:
             story = Story(engine, FOLDER, {"rows": str(ROWS)})
-            tell(story, spark, delay)
+            narrate(story, spark, delay)
             return check(story)
 
 
-def tell(story: Story, spark: Cluster, delay: float) -> None:
+def narrate(story: Story, spark: Cluster, delay: float) -> None:
+    """Run all chapters but the check."""
     story.chapter("A cluster of one member, and two jobs (setup.sql, jobs.sql)")
-    until(lambda: len(members(story)) == 1, "the first member does not come")
+    until(lambda: len(members(story)) == 1, "the first member did not join")
     story.file("setup.sql")
     story.file("jobs.sql")
-    go_on(story)
+    wait_for_batches(story)
     story.sql(MEMBERS)
     story.sql("SHOW JOBS")
 
@@ -73,21 +79,21 @@ def tell(story: Story, spark: Cluster, delay: float) -> None:
     since, before = now(story), runs(story)
     say()
     join(spark)
-    say(f"\nThe jobs go on as they are until no member has come or gone for {delay:g} s (scale_up_delay_seconds),")
-    say("so that several that join are one restart. Then they finish their batch and start again, on both.")
-    until(lambda: all(runs(story)[job] > before[job] for job in JOBS), "the jobs don't restart on two members")
-    go_on(story)
+    say(f"\nThe jobs keep their cores until no member has joined or left for {delay:g} s (scale_up_delay_seconds),")
+    say("so several new members cause one restart. Then they finish their batch and restart on both members.")
+    until(lambda: all(runs(story)[job] > before[job] for job in JOBS), "the jobs did not restart on two members")
+    wait_for_batches(story)
     story.sql(EVENTS.format(since=since))
-    say("\nTasks were done on both:")
+    say("\nBoth members have run tasks:")
     story.sql(MEMBERS)
 
     story.chapter("The first member is killed")
     since, before = now(story), runs(story)
     first = spark.members[0]
-    say(f"\n  $ kill -9 {first.pid}        (its executor too, as when a machine is lost)")
+    say(f"\n  $ kill -9 {first.pid}        (with its executor, as when a machine is lost)")
     spark.kill(first)
-    until(lambda: all(runs(story)[job] > before[job] for job in JOBS), "the jobs don't restart on one member")
-    go_on(story)
+    until(lambda: all(runs(story)[job] > before[job] for job in JOBS), "the jobs did not restart on one member")
+    wait_for_batches(story)
     story.sql(EVENTS.format(since=since))
     story.sql(MEMBERS)
     story.sql("SHOW JOBS")
@@ -97,64 +103,67 @@ def tell(story: Story, spark: Cluster, delay: float) -> None:
         story.sql(f"SUSPEND JOB {job}")
 
 
-def until(reached: Callable[[], bool], otherwise: str) -> None:
-    """Raises StoryFailed when that does not come about."""
+def until(reached: Callable[[], bool], failure: str) -> None:
+    """Wait until `reached` returns true. Raises StoryFailed after a timeout."""
     try:
-        wait_until(reached, otherwise)
+        wait_until(reached, failure)
     except TimeoutError as error:
         say(f"\n{error}")
-        raise StoryFailed(otherwise) from error
+        raise StoryFailed(failure) from error
 
 
 def join(spark: Cluster) -> None:
+    """Start a member and show its command."""
     say(f"  $ jetsql join {spark.url} --cores 1")
     spark.join()
 
 
-def go_on(story: Story) -> None:
-    """Until each job has committed some more batches."""
+def wait_for_batches(story: Story) -> None:
+    """Wait until each job has committed some more batches."""
     for job, batch in batches(story).items():
         story.sql(f"WAIT FOR JOB {job} UNTIL BATCH {batch + BATCHES}")
 
 
 def members(story: Story) -> list[object]:
+    """Return the active members without the driver."""
     return list(story.rows("SELECT id FROM jetsql.members WHERE status = 'ACTIVE' AND NOT is_driver"))
 
 
 def now(story: Story) -> str:
-    [(moment,)] = story.rows("SELECT CAST(current_timestamp() AS STRING)")
-    return str(moment)
+    """Return the current time in the session's time zone."""
+    [(time,)] = story.rows("SELECT CAST(current_timestamp() AS STRING)")
+    return str(time)
 
 
 def runs(story: Story) -> dict[str, int]:
-    """The number of each job's run; 0 while it does not run."""
+    """Return the number of each job's current run; 0 while it does not run."""
     rows = story.rows("SELECT name, CASE WHEN status = 'RUNNING' THEN run ELSE 0 END FROM jetsql.jobs")
     return {str(name): int(str(run)) for name, run in rows}
 
 
 def batches(story: Story) -> dict[str, int]:
-    """The newest batch that each job has committed."""
+    """Return the newest batch that each job has committed, or -1."""
     rows = story.rows("SELECT name, coalesce(batch, -1) FROM jetsql.jobs ORDER BY name")
     return {str(name): int(str(batch)) for name, batch in rows}
 
 
 def check(story: Story) -> int:
-    """Compare the tables with what they must hold. Returns 1 when one differs."""
-    heading("Are the tables right? The number of a job's newest batch says what must be there")
+    """Compare the tables with their expected contents. Returns 1 if a table differs, otherwise 0."""
+    heading("Check: the number of a job's newest batch determines the contents of its table")
     newest = batches(story)
     for job, batch in newest.items():
         say(f"\n  {job} has committed batches 0 to {batch}: the numbers 0 to {(batch + 1) * ROWS - 1:,}")
     kept = {(digit,): (count, count, total) for (digit,), (count, total) in by_digit(newest["kept"]).items()}
     return report(
         [
-            verdict("kept: numbers by digit, different ones, their sum", kept, story.rows(KEPT)),
-            verdict("totals: numbers by digit, their sum", by_digit(newest["totals"]), story.rows(TOTALS)),
+            verdict("kept by digit: count, distinct count, sum", kept, story.rows(KEPT)),
+            verdict("totals by digit: count, sum", by_digit(newest["totals"]), story.rows(TOTALS)),
         ]
     )
 
 
 def by_digit(batch: int) -> Facts:
-    """(last digit,): how many of the numbers up to a batch's end have it, and their sum."""
+    """Return by (last digit,): the count and the sum of the numbers up to the end of a batch."""
     end = (batch + 1) * ROWS
     return {(digit,): (len(range(digit, end, 10)), sum(range(digit, end, 10))) for digit in range(10)}
 

@@ -1,12 +1,12 @@
--- Two jobs over the same source, each with a count of its own.
+-- Two jobs over the same source, each with its own batches.
 
--- Every number, once.
+-- Every number exactly once.
 CREATE JOB kept
 COMMENT 'every number, with its last digit'
 OPTIONS ('snapshotIntervalMillis' = '500')
 AS INSERT INTO kept SELECT value, CAST(value % 10 AS INT) FROM STREAM numbers;
 
--- An aggregate, whose state is kept by the members and in the checkpoint.
+-- An aggregate, whose state is in the executors' state stores and in the checkpoint.
 CREATE JOB totals
 COMMENT 'how many numbers end in each digit, and their sum'
 OPTIONS ('snapshotIntervalMillis' = '500')

@@ -1,7 +1,7 @@
 """The console of the command line: results on standard output, messages on standard error.
 
-The JVM's output never appears here: the engine starts it with its own log as output. When the reader is gone, an
-exception of its own (OutputClosed) says so, which cannot be confused with an error of the statement.
+The JVM's output never appears here, because the engine redirects it to its own log. When the reader is gone, writing
+raises OutputClosed, which cannot be confused with an error of the statement.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable, printable_lines, truncate
 
 SLOW_SECONDS = 2.0
-"""Operations that take longer are reported, even if no user waits at a terminal."""
-
+"""The duration above which operations are reported, even without a terminal."""
 
 NOTICEABLE_SECONDS = 0.3
-"""Waits that end sooner are not shown."""
+"""The duration below which waits are not shown."""
 
 
 class Timer(Protocol):
@@ -39,8 +38,8 @@ class Timer(Protocol):
 class Console:
     """A `ResultSink` on two text streams.
 
-    Text cannot drive a terminal: control characters are escaped. Results written to a file or a pipe are data and stay
-    unchanged.
+    Control characters are escaped, so text cannot drive a terminal. Results written to a file or a pipe are data and
+    stay unchanged.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Console:
         is_terminal: bool,
         timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
     ) -> None:
-        """Create a console. is_terminal: whether `messages` is a terminal with a user at it."""
+        """Create a console. is_terminal: whether `messages` is a terminal."""
         self._out = out
         self._messages = messages
         self.is_terminal = is_terminal
@@ -88,7 +87,7 @@ class Console:
 
     @contextmanager
     def report_if_slow(self, what: str, after: float = SLOW_SECONDS) -> Iterator[None]:
-        """Report the operation `what` if it takes longer than `after` seconds, and then also its duration."""
+        """Report the operation `what` and its duration if it takes longer than `after` seconds."""
         started = time.monotonic()
         reported = threading.Event()
 
@@ -110,7 +109,7 @@ class Console:
     def show_waiting(self, what: str, detail: Callable[[], str] = lambda: "") -> Iterator[None]:
         """Show a line with the elapsed seconds at a terminal until the block ends.
 
-        detail: returns what is happening now, if that changes.
+        detail: returns the current activity, or an empty string.
         """
         if not self.is_terminal:
             yield
@@ -123,10 +122,10 @@ class Console:
             ticker.stop()
 
     def discard_output(self) -> None:
-        """Discard what is still buffered for a closed reader; otherwise Python complains at exit."""
-        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        """Discard buffered output of a closed reader; otherwise Python reports an error at exit."""
+        with open(os.devnull, "w", encoding="utf-8") as null_device:
             for stream in (self._out, self._messages):
-                os.dup2(nowhere.fileno(), stream.fileno())
+                os.dup2(null_device.fileno(), stream.fileno())
 
     def _write(self, stream: TextIO, text: str) -> None:
         try:
@@ -154,7 +153,7 @@ class _Ticker:
         self._next = self._schedule(NOTICEABLE_SECONDS)
 
     def stop(self) -> None:
-        if self._next is not None:  # Ctrl-C may have come before it was there
+        if self._next is not None:  # Ctrl-C may have come before it was set
             self._next.cancel()
         with self._lock:
             self._stopped = True
@@ -172,8 +171,8 @@ class _Ticker:
             if self._stopped:
                 return
             self._shown = True
-            since = f" ... {time.monotonic() - self._started:.0f} s"
-            self._write(truncate(printable(self._what()), _columns() - len(since) - 1) + since)
+            elapsed = f" ... {time.monotonic() - self._started:.0f} s"
+            self._write(truncate(printable(self._what()), _columns() - len(elapsed) - 1) + elapsed)
             self._next = self._schedule(1.0)
 
     def _write(self, line: str) -> None:

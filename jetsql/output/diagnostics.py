@@ -1,12 +1,12 @@
-"""Errors in a script, rendered for people.
+"""Errors in a script, rendered for the user.
 
     flights.sql:12:14: [JETSQL.JOB_NOT_FOUND] There is no job carrier_delay.
        12 | SUSPEND JOB carrier_delay;
           |             ^
     Did you mean carrier_delays?
 
-The first line has the form that compilers print, so that editors can jump to the place. Places are offsets into the
-script as it was written; lines and columns (from 1) are computed only here.
+The first line has the form that compilers print, so editors can jump to the error. Positions are offsets into the
+script as written; only this module converts them to lines and columns (from 1).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from jetsql.output.terminal_text import printable, printable_lines, truncate, width
 
 CONTEXT_CHARS = 100
-"""Characters of a line that are shown before its error and after it: lines of generated scripts can be very long."""
+"""Characters shown before and after the error on its line: lines of generated scripts can be very long."""
 
 _MIN_COLUMNS = 12
 
 
 @dataclass(frozen=True)
 class Script:
-    """A text of statements."""
+    """The text of a script."""
 
-    name: str  # how messages name it: a file's path as the user wrote it; empty for text just typed
+    name: str  # for messages: the file's path as the user wrote it; empty for typed text
     text: str
 
     def line(self, offset: int) -> int:
@@ -39,7 +39,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An error at a place of a script."""
+    """An error at an offset of a script."""
 
     script: Script
     offset: int
@@ -52,14 +52,14 @@ class Diagnostic:
         return self.render()
 
     def render(self, columns: int | None = None) -> str:
-        """Render the error with its place in the script.
+        """Render the error with its position in the script.
 
-        columns: of the screen; lines are shortened to it, because a wrapped line would move the mark.
+        columns: the width of the screen; lines are cut to it, because wrapping would misplace the caret.
         """
         script, offset = self.script, self.offset
-        place = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}: " if script.name else ""
+        position = f"{printable(script.name)}:{script.line(offset)}:{script.column(offset)}: " if script.name else ""
         condition = f"[{self.condition}] " if self.condition else ""
-        first_line = f"{place}{condition}{_safe(self.message)}"
+        first_line = f"{position}{condition}{_safe(self.message)}"
         return "\n".join([first_line, *self._pointer(columns), *_lines(self.hint), *_lines(self.trace)])
 
     def _pointer(self, columns: int | None) -> list[str]:
@@ -86,7 +86,7 @@ def _split_line(text: str, offset: int) -> tuple[str, str]:
 
 
 def _fit(before: str, after: str, room: int) -> tuple[str, str]:
-    """Shorten both parts of a line to `room` cells; the part before the place keeps two thirds at least."""
+    """Shorten both parts of a line to `room` cells; `before` keeps at least two thirds of it."""
     if width(before) + width(after) <= room:
         return before, after
     front = max(room * 2 // 3, room - width(after))
@@ -103,5 +103,5 @@ def _lines(text: str) -> list[str]:
 
 
 def _safe(message: str) -> str:
-    """Escape everything that drives the terminal except line breaks: messages quote what users wrote."""
+    """Escape control characters except line breaks, because messages quote the user's text."""
     return printable_lines(message.rstrip()).replace("\t", "    ")

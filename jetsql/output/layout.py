@@ -1,8 +1,8 @@
-"""Column widths of a table: which columns are cut, wrapped or left out on a narrow screen.
+"""Column widths of a table, and the columns that are cut, wrapped or omitted on a narrow screen.
 
-Numbers, timestamps and booleans are never cut, because a part of them would be wrong; only their headers are. If it is
-enough, only headers that are wider than their values are shortened. Otherwise the text columns share the remaining
-width: the longest are shortened first, none below ten cells. Columns that still do not fit are left out and counted
+Numbers, timestamps and booleans are never cut, because a part of them would be wrong; only their headers are. Headers
+that are wider than their values are shortened first. If that is not enough, the text columns share the remaining width:
+the longest are shortened first, none below ten cells. Columns that still do not fit are omitted and counted
 (`hidden_columns`); the caller may then choose another form.
 """
 
@@ -31,14 +31,14 @@ NULL: Final = "NULL"
 class Cell(NamedTuple):
     """A value as a table shows it."""
 
-    text: str  # escaped; may have line breaks for `Layout.wrap_row`
+    text: str  # escaped; may contain line breaks for `Layout.wrap_row`
     null: bool = False
     changed: bool = False  # since the previous drawing
 
 
 @dataclass(frozen=True)
 class Paint:
-    """The escape sequences that colour parts of a table; all empty without colours."""
+    """The escape sequences of a table's parts; all empty without colours."""
 
     header: str = ""
     rule: str = ""
@@ -99,14 +99,14 @@ def escape_line_breaks(cell: Cell) -> Cell:
 class Layout:
     """The widths of a table's columns."""
 
-    headers: tuple[str, ...]
-    sizes: tuple[int, ...]  # cells of each column that is shown
-    value_sizes: tuple[int, ...]  # the same without what only a header needs
-    min_sizes: tuple[int, ...]  # to which a column may be cut
-    right_aligned: tuple[bool, ...]
+    headers: tuple[str, ...]  # escaped names of all columns
+    sizes: tuple[int, ...]  # widths of the visible columns, in cells
+    value_sizes: tuple[int, ...]  # widths that fit the values, not the headers
+    min_sizes: tuple[int, ...]  # the least widths to which columns may be cut
+    right_aligned: tuple[bool, ...]  # numeric columns
     uncut: tuple[bool, ...]  # columns whose values are never cut
     is_cutting: bool = False  # cut longer cells; otherwise they widen their own line
-    hidden_columns: int = 0  # the last columns, for which there is no room
+    hidden_columns: int = 0  # the number of omitted columns at the end
 
     @property
     def width(self) -> int:
@@ -169,7 +169,7 @@ def natural_layout(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) ->
 def grow_layout(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Layout:
     """Widen a natural layout for more rows.
 
-    A column grows by a quarter and some cells at least, so that it does not grow with every row.
+    A column grows by at least a quarter, so it does not grow with every row.
     """
     wanted = natural_layout(columns, rows)
     sizes = tuple(
@@ -181,7 +181,7 @@ def grow_layout(layout: Layout, columns: Sequence[Column], rows: Iterable[Sequen
 
 
 def add_room(layout: Layout, max_width: int) -> Layout:
-    """Widen the columns for values longer than those so far, if `max_width` cells allow it."""
+    """Widen the columns for longer values to come, if `max_width` cells allow it."""
     sizes = tuple(
         _grow(size, size + 1) if right or not uncut else size
         for size, right, uncut in zip(layout.sizes, layout.right_aligned, layout.uncut, strict=True)

@@ -1,11 +1,11 @@
 """Render rows as text: a table, a vertical list, CSV, JSON or Markdown.
 
-Every form is an iterator of lines over an iterator of rows, so a result of any size passes through. Only the table
-reads ahead, the first 1000 rows for its widths; a longer cell after them widens its own line.
+Every format turns an iterator of rows into an iterator of lines, so a result of any size is streamed. Only the table
+reads ahead: it takes its widths from the first 1000 rows, and a longer cell after them widens its own line.
 
     NULL       `NULL` in a table (the text NULL is quoted there), nothing in CSV (an empty text is `""`),
                null in JSON, *NULL* in Markdown
-    nested     rows, maps and arrays are JSON in every format
+    nested     JSON for rows, maps and arrays in every format
     binary     hexadecimal digits; base64 in JSON, as Spark's `to_json` writes it
     decimals   all their digits, never through a float
     timestamps ISO 8601, with their offset in JSON and CSV
@@ -28,12 +28,13 @@ from jetsql.output.values import as_json, as_text
 from jetsql.resultset import Column
 
 SAMPLED_ROWS = 1000
+"""The rows from which a table takes its widths."""
 _MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 Row = tuple[object, ...]
 
 
 class Format(Enum):
-    """The forms in which results are shown."""
+    """The formats of results."""
 
     TABLE = "table"
     VERTICAL = "vertical"
@@ -58,15 +59,15 @@ def render_lines(result: Rows, form: Format) -> Iterator[str]:
     A result without columns has no lines. Raises whatever reading the rows raises.
     """
     if not result.columns:
-        for _ in result.rows:  # read all the same: reading is what makes a lazy result happen
+        for _ in result.rows:  # a lazy result runs only when it is read
             continue
         return
-    # The first row before the header: a statement that fails at it has shown nothing.
+    # Read the first row before the header, so a statement that fails there shows nothing.
     first = list(itertools.islice(result.rows, 1))
     yield from RENDERERS[form](result.columns, itertools.chain(first, result.rows))
 
 
-def _table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+def _render_table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     sampled = list(itertools.islice(rows, SAMPLED_ROWS))
     if is_single_text(columns, sampled):
         yield from single_text_lines(columns, sampled)
@@ -81,12 +82,12 @@ def _table(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
 
 
 def is_single_text(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
-    """Return whether a result is one text of several lines (SHOW CREATE, EXPLAIN)."""
+    """Return whether a result is a single text of several lines (SHOW CREATE, EXPLAIN)."""
     return len(columns) == 1 and len(rows) == 1 and "\n" in raw_cell(rows[0][0], columns[0]).text
 
 
 def single_text_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
-    """Render a single text with its line breaks: no other cell is disturbed by them."""
+    """Render a single text with its line breaks, which disturb no other cell."""
     [column], [(value,)] = columns, rows
     header = printable(column.name)
     yield header
@@ -94,7 +95,7 @@ def single_text_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterato
     yield from (printable(line) for line in raw_cell(value, column).text.rstrip("\n").split("\n"))
 
 
-def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+def _render_vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
     number = 0
     for number, row in enumerate(rows, start=1):
         yield from vertical_lines(columns, row, number)
@@ -105,7 +106,7 @@ def _vertical(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]
 def vertical_lines(
     columns: Sequence[Column], row: Row, number: int, paint: Paint = PLAIN, null: str = NULL
 ) -> Iterator[str]:
-    """Render a row with its columns below each other; further lines of a text are indented below its first."""
+    """Render a row with one column per line; further lines of a text are indented below its first."""
     headers = [printable(column.name) for column in columns]
     size = max(width(header) for header in headers)
     yield paint.colourize(paint.rule, f"-- row {number} --")
@@ -116,31 +117,31 @@ def vertical_lines(
             yield f"{name} {rule} {paint.colourize(paint.colour_for(cell), printable(text))}".rstrip()
 
 
-def _csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    yield ",".join(_csv_field(column.name) for column in columns)
+def _render_csv(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    yield ",".join(_format_csv_field(column.name) for column in columns)
     for row in rows:
         yield ",".join(
-            "" if value is None else _csv_field(as_text(value, column.kind, with_offset=True))
+            "" if value is None else _format_csv_field(as_text(value, column.kind, with_offset=True))
             for value, column in zip(row, columns, strict=True)
         )
 
 
-def _csv_field(text: str) -> str:
-    """Return a field of CSV. Python 3.11's csv module cannot distinguish NULL from the empty text."""
+def _format_csv_field(text: str) -> str:
+    """Return a field of CSV. Python's csv module (3.11) does not distinguish NULL from the empty text."""
     if text and not any(char in text for char in ',"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'
 
 
-def _json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    names = [as_json(name) for name in _distinct([column.name for column in columns])]
+def _render_json(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    names = [as_json(name) for name in _make_distinct([column.name for column in columns])]
     kinds = [column.kind for column in columns]
     for row in rows:
         members = (f"{name}:{as_json(value, kind)}" for name, value, kind in zip(names, row, kinds, strict=True))
         yield "{" + ",".join(members) + "}"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def _make_distinct(names: list[str]) -> list[str]:
     existing = set(names)
     seen: set[str] = set()
     distinct = []
@@ -154,27 +155,27 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
-    """Render a table of GitHub's Markdown. Everything in a cell that could be markup is escaped."""
-    yield _markdown_line(_markdown_text(column.name) for column in columns)
-    yield _markdown_line("---:" if right else "---" for right in natural_layout(columns, ()).right_aligned)
+def _render_markdown(columns: tuple[Column, ...], rows: Iterator[Row]) -> Iterator[str]:
+    """Render a table of GitHub's Markdown, with all markup in cells escaped."""
+    yield _format_markdown_line(_escape_markdown(column.name) for column in columns)
+    yield _format_markdown_line("---:" if right else "---" for right in natural_layout(columns, ()).right_aligned)
     for row in rows:
         row_cells = raw_cells(columns, row)
-        yield _markdown_line("*NULL*" if cell.null else _markdown_text(cell.text) for cell in row_cells)
+        yield _format_markdown_line("*NULL*" if cell.null else _escape_markdown(cell.text) for cell in row_cells)
 
 
-def _markdown_line(texts: Iterable[str]) -> str:
+def _format_markdown_line(texts: Iterable[str]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-def _markdown_text(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return "<br>".join(_MARKUP.sub(r"\\\g<0>", printable(line)) for line in text.split("\n"))
 
 
 RENDERERS: dict[Format, Callable[[tuple[Column, ...], Iterator[Row]], Iterator[str]]] = {
-    Format.TABLE: _table,
-    Format.VERTICAL: _vertical,
-    Format.CSV: _csv,
-    Format.JSON: _json,
-    Format.MARKDOWN: _markdown,
+    Format.TABLE: _render_table,
+    Format.VERTICAL: _render_vertical,
+    Format.CSV: _render_csv,
+    Format.JSON: _render_json,
+    Format.MARKDOWN: _render_markdown,
 }

@@ -1,4 +1,4 @@
-"""The protocol of everything that shows results and errors: a console, a notebook, a test."""
+"""The protocol of objects that show results and errors: a console, a notebook, a test."""
 
 from __future__ import annotations
 

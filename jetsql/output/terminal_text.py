@@ -12,13 +12,13 @@ def width(text: str) -> int:
     """Return the number of terminal cells of a printable text."""
     if text.isascii():
         return len(text)
-    from wcwidth import wcswidth  # its tables take 30 ms to load, which `--help` and plain results need not wait for
+    from wcwidth import wcswidth  # imported late: loading its tables takes 30 ms
 
     return max(wcswidth(text), 0)
 
 
 def truncate(text: str, size: int) -> str:
-    """Cut a printable text to `size` cells, with an ellipsis if it is longer; no character is halved."""
+    """Cut a printable text to `size` cells, ending with an ellipsis if it is longer. Wide characters are not split."""
     if width(text) <= size:
         return text
     return _prefix(text, size - 1) + ELLIPSIS if size > 0 else ""
@@ -30,7 +30,7 @@ def wrap(text: str, size: int) -> list[str]:
     while width(text) > size:
         head = _prefix(text, size) or text[:1]
         blank = head.rfind(" ")
-        # A word that would leave half the line empty is broken instead: JSON and paths have few blanks.
+        # Break a word that would leave half the line empty: JSON and paths have few blanks.
         if blank > len(head) // 2 and not text[len(head) :].startswith(" "):
             head = head[:blank]
         lines.append(head.rstrip(" "))
@@ -45,14 +45,14 @@ def pad(text: str, size: int, align_right: bool = False) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape everything in a text that moves the cursor or hides or reorders other text."""
+    """Escape the characters that move the cursor, or hide or reorder other text."""
     if text.isprintable():
         return text
     return "".join(_escape(char) if _is_unprintable(char) else char for char in text)
 
 
 def printable_lines(text: str) -> str:
-    """Escape like `printable`, but keep line breaks and tabs."""
+    """Escape like `printable`, except line breaks and tabs."""
     if text.isprintable():
         return text
     return "".join(_escape(char) if char not in "\n\t" and _is_unprintable(char) else char for char in text)
@@ -74,7 +74,7 @@ def _prefix(text: str, size: int) -> str:
 
 
 def _is_unprintable(char: str) -> bool:
-    # Joiners (Cf) stay: emoji and several scripts need them. Of Cf only what reorders or hides text is escaped.
+    # Keep the joiners of the category Cf, which emoji and several scripts need; escape what reorders or hides text.
     reorders = "\u202a" <= char <= "\u202e" or "\u2066" <= char <= "\u2069" or char in "\u200e\u200f\ufeff"
     return reorders or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
 

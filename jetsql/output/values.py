@@ -1,7 +1,7 @@
-"""Convert a value of a row to text for people (`as_text`) and to JSON (`as_json`).
+"""Convert a value of a row to display text (`as_text`) and to JSON (`as_json`).
 
-The Python class of a value decides, so nothing of Spark is imported; the column's type decides only where the class
-cannot. A datetime with an offset is a TIMESTAMP, one without is a TIMESTAMP_NTZ.
+The Python class of a value selects the conversion, so Spark is not imported; the column's type is used only where the
+class is ambiguous. A datetime with an offset is a TIMESTAMP, without an offset a TIMESTAMP_NTZ.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from decimal import Decimal
 from typing import Any
 
 SparkType = str | Mapping[str, Any]
-"""A type of Spark: its name, or the JSON form of a nested one, which has the types of its members."""
+"""A type of Spark: its name, or the JSON of a nested type, which contains the types of its members."""
 
 
 def as_text(value: object, kind: SparkType = "", *, with_offset: bool = False) -> str:
-    """Return a value that is not NULL as text for people. with_offset: write timestamps with their offset."""
+    """Return a value, which is not NULL, as display text. with_offset: write timestamps with their offset."""
     match value:
         case str():
             return value
@@ -33,7 +33,7 @@ def as_text(value: object, kind: SparkType = "", *, with_offset: bool = False) -
 
 
 def as_json(value: object, kind: SparkType = "") -> str:
-    """Return a value as JSON, numbers with all their digits. kind: its type, if known."""
+    """Return a value as JSON; numbers keep all their digits. kind: its type, if known."""
     match value:
         case None:
             return "null"
@@ -62,8 +62,8 @@ def as_json(value: object, kind: SparkType = "") -> str:
     return _scalar(value, kind)
 
 
-def _member_type(kind: SparkType, which: str) -> SparkType:
-    member: SparkType = kind.get(which, "") if isinstance(kind, Mapping) else ""
+def _member_type(kind: SparkType, key: str) -> SparkType:
+    member: SparkType = kind.get(key, "") if isinstance(kind, Mapping) else ""
     return member
 
 
@@ -79,7 +79,7 @@ def _scalar(value: object, kind: SparkType) -> str:
             return _quoted(value.isoformat())
         case timedelta():
             return _quoted(_interval(value))
-    # A variant's text is JSON already; other values of Spark (user-defined types) have a text of their own.
+    # The text of a variant is JSON already; other values, such as those of user-defined types, become JSON strings.
     return str(value) if kind == "variant" else _quoted(str(value))
 
 
@@ -100,7 +100,7 @@ def _float(value: float, kind: SparkType) -> str:
 
 
 def _single_precision(value: float) -> str:
-    """Return the shortest digits of a FLOAT: 0.1 instead of 0.10000000149011612."""
+    """Return a FLOAT with the fewest digits that identify it: 0.1 instead of 0.10000000149011612."""
     packed = struct.pack("f", value)
     return next(
         repr(short) for digits in range(6, 18) if struct.pack("f", short := float(f"{value:.{digits}g}")) == packed

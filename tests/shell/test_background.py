@@ -20,11 +20,11 @@ def test_it_is_told_once_and_goes_on() -> None:
             raise error
 
     run_until_stopped(turn, over, lambda error: troubles.record("Looking", error), pause=0)
-    assert told == ["Looking failed, and is tried again: ValueError: no number. All about it: .errors"]
+    assert told == ["Looking failed and is retried: ValueError: no number. Enter .errors for details."]
     assert next(turns, None) is None
     empty, head, *trace = troubles.details()
     assert empty == ""
-    assert head.startswith("Looking failed beside the prompt at ")
+    assert head.startswith("Looking failed in the background at ")
     assert head.endswith(", 2 times so far: ValueError: again")
     assert trace[-1] == "  ValueError: again"
 

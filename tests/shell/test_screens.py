@@ -78,7 +78,7 @@ def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
     shell.press("SELECT kept;\r")
     shell.wait_for("1 row to `cat")
     shell.press(".output |exit 3\r")
-    shell.wait_for("`exit 3` has ended with 3; results go to the screen.")
+    shell.wait_for("`exit 3` has ended with exit code 3; results go to the screen.")
     assert "kept" in (tmp_path / "out").read_text()
     shell.press("SELECT shown;\r")
     shell.wait_for("shown", times=2)
@@ -86,7 +86,7 @@ def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
 
 def test_bytes_that_are_no_text_are_told_and_not_run(shell: ShellTerminal, engine: DoorEngine) -> None:
     os.write(shell.process.child_fd, b"SELECT 1,\r '\xff';\r")
-    shell.wait_for("Not run: line 2, character 3 is no text, but a byte that is not UTF-8.")
+    shell.wait_for("Not run: line 2, character 3 is a byte that is not UTF-8.")
     shell.press("SELECT still;\r")
     shell.wait_for("1 row")
     assert engine.statements.texts == ["SELECT still"]
@@ -106,7 +106,7 @@ def test_a_statement_is_watched_until_q_or_ctrl_c(shell: ShellTerminal) -> None:
     shell.press("q")
     shell.wait_for("default>", times=2)
     shell.press(".watch WAIT\r")
-    shell.wait_for("WAIT may change something")
+    shell.wait_for("WAIT is not read-only")
     shell.press(".watch 60 SELECT more\r")
     shell.wait_for("until q: SELECT more")
     shell.press("\x03")

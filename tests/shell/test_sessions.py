@@ -70,7 +70,7 @@ def test_a_pasted_script_is_kept_whole_and_run_statement_by_statement(shell: She
 
 def test_a_command_below_an_open_statement_is_told(shell: ShellSession) -> None:
     shown = shell(bracketed_paste("SELECT a;\nFAIL here\n  .mode csv") + ALT_ENTER)
-    assert shown.endswith("Line 3 is the command .mode, if the statement before it ends with ;.\n")
+    assert shown.endswith("Line 3 looks like the command .mode: end the statement before it with a semicolon.\n")
 
 
 def test_an_open_quote_is_told_where_it_opens(shell: ShellSession, engine: ShellEngine) -> None:
@@ -89,7 +89,7 @@ def test_what_was_searched_for_is_run_by_the_second_enter(shell: ShellSession, e
 
 def test_leaving_says_once_that_jobs_go_on(shell: ShellSession) -> None:
     shell("SELECT a;\r")
-    assert shell.out.getvalue().count("go on") == 1
+    assert shell.out.getvalue().count("The engine and its jobs continue") == 1
     assert shell.fine
 
 
@@ -107,7 +107,7 @@ def test_words_of_other_shells_are_told_what_they_are_here(shell: ShellSession) 
 
 def test_commands_may_be_shortened_when_it_is_clear_which_is_meant(shell: ShellSession) -> None:
     shown = shell(".fav\r", ".ti\r")
-    assert shown == "Nothing is kept yet: .save NAME keeps the last statement.\nTiming is on.\n"
+    assert shown == "There are no favourites yet. Enter .save NAME to save the last statement.\nTiming is on.\n"
 
 
 def test_the_prompt_shows_the_schema(shell: ShellSession, server: RunningServer) -> None:
@@ -117,10 +117,10 @@ def test_the_prompt_shows_the_schema(shell: ShellSession, server: RunningServer)
 
 def test_the_last_error_in_full(shell: ShellSession) -> None:
     shown = shell(".errors\r", "SELECT a; FAIL\rhere;\r", ".errors\r")
-    assert shown.startswith("There was no error yet.\n")
+    assert shown.startswith("No error has occurred.\n")
     details = shown[shown.index("time: ") :].splitlines()[1:]
     assert details[:5] == ["condition: JETSQL.JOB_NOT_FOUND", "SQLSTATE:  42704", "statement:", "  FAIL", "  here"]
-    assert "started with -v" in details[-1]
+    assert "Start the shell with -v" in details[-1]
 
 
 def test_where_an_error_came_from_can_be_shown_only_of_the_engines(server: RunningServer, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_where_an_error_came_from_can_be_shown_only_of_the_engines(server: Runni
 
     with open_shell_session(url, tmp_path) as shell:
         shown = shell("SELECT a;\r", "SELECT a;\r", ".errors\r")
-    assert "condition: JETSQL.HOME_NOT_USABLE" in shown and "started with -v" not in shown
+    assert "condition: JETSQL.HOME_NOT_USABLE" in shown and "Start the shell with -v" not in shown
 
 
 def test_variables_are_filled_in(server: RunningServer, tmp_path: Path) -> None:
@@ -173,18 +173,21 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (".read", ".read: name the file to read.\n"),
+        (".read", ".read: it needs a file: .read FILE.\n"),
         (".read nowhere.sql", ".read: nowhere.sql: No such file or directory.\n"),
         (".read ~nosuchuser/x.sql", ".read: ~nosuchuser/x.sql: No such file or directory.\n"),
-        (".save", ".save: give it a name: .save NAME [STATEMENT].\n"),
-        (".save x", ".save: there is no statement yet.\n"),
-        (".save ../x SELECT a;", ".save: '../x' is no name for a favourite: letters, digits, and _ - . within.\n"),
-        (".run", ".run: say which: .run NAME; .favourites lists them.\n"),
+        (".save", ".save: it needs a name: .save NAME [STATEMENT].\n"),
+        (".save x", ".save: there is no last statement yet.\n"),
+        (
+            ".save ../x SELECT a;",
+            ".save: '../x' is not a valid name. Use letters, digits and _; after the first character also - and '.'.\n",
+        ),
+        (".run", ".run: it needs a name: .run NAME. Enter .favourites to list the names.\n"),
         (".run x", ".run: There is no favourite 'x'. .favourites lists them.\n"),
         (".mode xml", ".set mode is 'xml'. It must be one of table, vertical, csv, json, markdown.\n"),
         (".set mod csv", ".set mod: the shell has no setting 'mod'. Did you mean mode?\n"),
         (".set mod", ".set: the shell has no setting 'mod'. Did you mean mode?\n"),
-        (".set mode", 'mode = "table"  how results are shown: table, vertical, csv, json or markdown\n'),
+        (".set mode", 'mode = "table"  the format of results: table, vertical, csv, json or markdown\n'),
         (".help nothing", "There is no command .nothing. Did you mean .timing?\n"),
     ],
 )
@@ -249,7 +252,10 @@ def test_what_an_editor_leaves_is_not_run_before_enter(
 
 def test_an_editor_that_fails_is_told(shell: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "false")
-    assert shell(".edit\r") == ".edit: the editor (false) ended with 1; $VISUAL or $EDITOR names another.\n"
+    assert (
+        shell(".edit\r")
+        == ".edit: the editor (false) failed with exit code 1. Set $VISUAL or $EDITOR to use another.\n"
+    )
 
 
 def test_the_settings_file_is_written_on_request(
@@ -257,7 +263,7 @@ def test_the_settings_file_is_written_on_request(
 ) -> None:
     file = tmp_path / "config" / "config.toml"
     monkeypatch.setenv("JETSQL_CONFIG", str(file))
-    assert another(server, tmp_path, ".config\r").startswith(f"Written: {file}.")
+    assert another(server, tmp_path, ".config\r").startswith(f"Added the table [shell] to {file},")
     assert '\n#keys = "emacs"\n' in file.read_text()
     assert another(server, tmp_path, ".config\r") == f"The settings are in {file}.\n"
 
@@ -291,7 +297,7 @@ def test_the_history_is_written_as_long_as_it_is_wanted(shell: ShellSession, tmp
 def test_a_history_that_cannot_be_written_is_told_once(server: RunningServer, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     shown = another(server, tmp_path, "SELECT a;\r", "SELECT b;\r")
-    assert shown.count("The history can't be used") == 1
+    assert shown.count("Cannot use the history file") == 1
 
 
 # The engine
@@ -322,7 +328,8 @@ def test_ctrl_c_cancels_the_statement_and_not_the_session(shell: ShellSession, e
     with signalled(engine, signal.SIGINT):
         shown = shell("WAIT; SELECT a;\r", "SELECT b;\r")
     assert shown == (
-        "Cancelled. What it had begun on a job goes on: SHOW JOBS tells.\n1 more was not run.\n" + TABLE.format("b")
+        "Cancelled. A change to a job that it began continues; see SHOW JOBS.\n1 more was not run.\n"
+        + TABLE.format("b")
     )
     assert engine.woken.wait(30)
 
@@ -364,7 +371,7 @@ def test_waiting_for_the_engine_can_be_given_up(server: RunningServer, tmp_path:
 
         shell.shell._connection._settled.wait = interrupted  # type: ignore[method-assign]
         shown = shell("SELECT a;\r", "SELECT b;\r")
-    assert shown == "Cancelled: the engine was not there yet, and the statement was not run.\n" + TABLE.format("b")
+    assert shown == "Cancelled: the engine was not available yet, so the statement was not run.\n" + TABLE.format("b")
 
 
 def test_an_engine_that_does_not_start_is_told_and_tried_again(server: RunningServer, tmp_path: Path) -> None:
@@ -422,8 +429,8 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
     with open_shell_session(restarts.url, tmp_path) as shell:
         shown = entered_then(shell, "USE sales;", restarts.restart, "SELECT a;")
     assert shown == (
-        "The engine has ended, or has closed the session: this is a new one. Settings (SET), temporary views and "
-        "variables of the old one are gone; jobs and tables are not.\n" + TABLE.format("a")
+        "The engine has ended or has closed the session; this is a new session. Settings (SET), temporary views and "
+        "variables of the old session are lost; jobs and tables are not.\n" + TABLE.format("a")
     )
     assert shell.shell._connection.state.schema == "`sales`"  # it was told to use this one again
 
@@ -431,7 +438,9 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
 def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngine, tmp_path: Path) -> None:
     with open_shell_session(restarts.url, tmp_path) as shell:
         shown = entered_then(shell, "SET a.b=c;", restarts.restart, "SELECT b;")
-    assert shown.endswith("The statement was not run, for it may rest on these. Enter it again when they are back.\n")
+    assert shown.endswith(
+        "The statement was not run, because it may depend on them. Restore them and enter it again.\n"
+    )
     assert restarts.engine.entered_statements == []
 
 
@@ -441,13 +450,13 @@ def test_a_session_that_the_engine_has_closed_is_opened_anew(shell: ShellSession
             server.http_server.sessions.close(each)
 
     shown = entered_then(shell, "SELECT a;", forget, "SELECT b;")
-    assert "The engine has ended, or has closed the session: this is a new one." in shown
+    assert "The engine has ended or has closed the session; this is a new session." in shown
     assert shown.endswith(TABLE.format("b"))
 
 
 def test_a_statement_that_an_engine_got_is_not_sent_again(shell: ShellSession, engine: ShellEngine) -> None:
     shown = shell("DIE here;\r", "SELECT a;\r")
-    assert "Whether it was done is not known: look before you repeat it." in shown
+    assert "Its outcome is unknown: check it before you repeat the statement." in shown
     assert shown.endswith(TABLE.format("a"))
     assert engine.entered_statements == ["DIE here", "SELECT a"]
 
@@ -457,7 +466,7 @@ def test_what_nobody_foresaw_is_told_and_the_prompt_comes_back(shell: ShellSessi
         raise LookupError("two\nlines")
 
     shown = entered_then(shell, "SELECT a;", fault, "SELECT b;")
-    assert shown == TABLE.format("a") + "This failed, and the shell goes on. LookupError: two lines\n"
+    assert shown == TABLE.format("a") + "Unexpected error; the shell continues. LookupError: two lines\n"
 
 
 def test_what_keeps_the_engine_from_being_reached_is_told_whatever_it_is(tmp_path: Path) -> None:
@@ -466,4 +475,4 @@ def test_what_keeps_the_engine_from_being_reached_is_told_whatever_it_is(tmp_pat
 
     with open_shell_session(url, tmp_path) as shell:
         shown = shell("SELECT a;\r")
-    assert shown.endswith("[JETSQL.ENGINE_NOT_REACHABLE] The engine could not be reached: LookupError: no such thing\n")
+    assert shown.endswith("[JETSQL.ENGINE_NOT_REACHABLE] Cannot reach the engine: LookupError: no such thing\n")

@@ -137,7 +137,7 @@ def test_every_word_of_the_grammar_is_a_keyword() -> None:
 
 def test_styles_of_pygments_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     colours.load_style("monokai")
-    with pytest.raises(ValueError, match="'nothing' is none"):
+    with pytest.raises(ValueError, match="'nothing' is unknown"):
         colours.load_style("nothing")
     monkeypatch.setenv("NO_COLOR", "1")
     assert [colours.use_colours(setting) for setting in ("auto", "off", "monokai")] == [False, False, True]
@@ -435,7 +435,7 @@ def test_jobs_are_counted_by_how_they_are() -> None:
         (
             ConnectionState(ConnectionPhase.UP),
             JobCounts(failed=3, in_transition=4),
-            " engine up · 0 running · 4 on the way · 3 failed",
+            " engine up · 0 running · 4 in transition · 3 failed",
         ),
         (
             ConnectionState(ConnectionPhase.STARTING, "starting the engine"),
@@ -445,7 +445,7 @@ def test_jobs_are_counted_by_how_they_are() -> None:
         (
             ConnectionState(ConnectionPhase.GONE, "engine gone"),
             JobCounts(1),
-            " engine gone (the next statement connects anew)",
+            " engine gone (the next statement connects)",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_sitting(tmp_path: Path, home: Path) -> None:
         drop(shell)
         clean(shell)
         shell.press(CTRL_D)
-        shell.wait_for("The engine and its jobs go on")
+        shell.wait_for("The engine and its jobs continue")
         assert shell.wait_for_exit() == 0
     assert_nothing_is_left(home)
 
@@ -152,9 +152,9 @@ def lose_the_engine(shell: ShellTerminal, home: Path) -> None:
     shell.press("WAIT FOR JOB evens UNTIL BATCH 1000000;\r")
     shell.wait_for("Running ...")
     kill_engine(home)
-    shown = shell.wait_for("The shell connects anew.")
+    shown = shell.wait_for("The shell reconnects.")
     assert "while this ran: WAIT FOR JOB evens UNTIL BATCH 1000000" in shown
-    assert "Settings (SET), temporary views and variables of the old one are gone" in shown
+    assert "Settings (SET), temporary views and variables of the old session are lost" in shown
     shell.wait_for("engine up · 1 running")
     clean(shell)
     shell.press("SET spark.sql.ansi.enabled;\r")

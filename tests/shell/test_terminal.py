@@ -38,7 +38,7 @@ def test_a_first_session(tmp_path: Path, home: Path) -> None:
         shown = shell.wait_for("This is no statement")
         assert "default> SELECT\n       |   nonsense,\n       |   1;\n" in shown
         shell.press("\x04")
-        shell.wait_for("The engine and its jobs go on")
+        shell.wait_for("The engine and its jobs continue")
         assert shell.wait_for_exit() == 0
 
 
@@ -64,7 +64,7 @@ def test_an_engine_that_is_being_started_outlives_the_shell(tmp_path: Path, home
     with open_terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
         shell.wait_for("engine: starting the engine ...")
         shell.press("\x04")
-        shell.wait_for("The engine and its jobs go on")
+        shell.wait_for("The engine and its jobs continue")
         assert shell.wait_for_exit() == 0
     late.touch()
     assert wait_for_engine(home, 30) is not None
@@ -95,8 +95,8 @@ def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
         shell.press("WAIT FOR JOB j UNTIL BATCH 1000000;\r")
         shell.wait_for("Running ...")
         kill_engine(home)
-        shown = shell.wait_for("The shell connects anew.")
-        assert "Whether it was done is not known: look before you repeat it." in shown
+        shown = shell.wait_for("The shell reconnects.")
+        assert "Its outcome is unknown: check it before you repeat the statement." in shown
         shell.wait_for("engine up")
         shell.press("SHOW JOBS;\r")
         shell.wait_for("submission_time")
@@ -104,7 +104,7 @@ def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
         kill_engine(home)
         shell.wait_for("engine gone")
         shell.press("SELECT 4;\r")
-        shell.wait_for("this is a new one.")
+        shell.wait_for("this is a new session.")
         shell.wait_for("3\n4 rows\ndefault>")
         shell.press("\x04")
         assert shell.wait_for_exit() == 0
@@ -114,7 +114,7 @@ def test_an_engine_that_may_not_be_started_is_told_and_can_come_later(tmp_path: 
     environ = environment(tmp_path)
     with open_terminal(environ, "--no-start") as shell:
         shell.wait_for("No engine runs on")
-        shell.wait_for("no engine (the next statement connects anew)")
+        shell.wait_for("no engine (the next statement connects)")
         subprocess.run([sys.executable, PROGRAM, "start"], env=environ, check=True, capture_output=True)
         shell.press("SELECT 1;\r")
         shell.wait_for("0\n1 row\ndefault>")

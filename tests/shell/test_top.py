@@ -175,7 +175,7 @@ def test_letters_filter_by_name_status_and_error() -> None:
     assert names(press_keys("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
     assert names(press_keys("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
     assert press_keys("/", *"qsrd")[0].filter == "qsrd"
-    assert "no job has these letters; Esc shows all" in lines(press_keys("/", *"qsrd")[0])
+    assert "no job matches the filter; Esc shows all" in lines(press_keys("/", *"qsrd")[0])
 
 
 def test_ended_jobs_can_be_hidden() -> None:

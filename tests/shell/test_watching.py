@@ -44,13 +44,13 @@ def test_what_reads_can_be_watched(argument: str, wanted: WatchRequest) -> None:
     ],
 )
 def test_what_changes_something_cannot(argument: str, word: str) -> None:
-    with pytest.raises(ValueError, match=f"{word} may change something"):
+    with pytest.raises(ValueError, match=f"{word} is not read-only"):
         parse_watch(argument)
 
 
 def test_a_statement_is_needed() -> None:
     for argument in ("", "  ", "5", ";"):
-        with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|may change"):
+        with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|is not read-only"):
             parse_watch(argument)
 
 
@@ -114,7 +114,7 @@ def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
         assert shown[-2:] == ["a  | 1", "[TABLE_OR_VIEW_NOT_FOUND] There is no t."]
 
     def gone(shown: list[str]) -> None:
-        assert shown[-1] == "[JETSQL.ENGINE_NOT_REACHABLE] No engine answers. It is tried again."
+        assert shown[-1] == "[JETSQL.ENGINE_NOT_REACHABLE] No engine answers. Retrying."
 
     def back(shown: list[str]) -> None:
         assert shown[-1:] == ["a  | 2"]

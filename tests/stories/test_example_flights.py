@@ -180,7 +180,7 @@ def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.C
     zone = sql.value("SELECT current_timezone()")
     story = Story(sql.engine, EXAMPLE, {"data": in_literal(tmp_path)})
     try:
-        demo.tell(story, layout.Arrivals(tmp_path / "flights"), layout.parts(files, 4))
+        demo.narrate(story, layout.Arrivals(tmp_path / "flights"), layout.parts(files, 4))
         assert demo.check(story, few) == 0
     finally:
         sql(f"SET TIME ZONE '{zone}'")

@@ -39,7 +39,7 @@ def test_messages_are_always_the_same_and_of_all_kinds() -> None:
     assert len({message[:1] for message in orders.broken}) == 2  # objects and arrays
     counted = orders.table.groupby("part")["too_late"].sum()
     assert (counted[0], counted[1] > 10) == (0, True)
-    assert {expected.NOBODY, *producer.CUSTOMERS} == set(orders.table["customer"])
+    assert {expected.UNKNOWN, *producer.CUSTOMERS} == set(orders.table["customer"])
 
 
 def test_totals_count_orders_without_an_amount_and_none_that_came_too_late() -> None:
@@ -48,7 +48,7 @@ def test_totals_count_orders_without_an_amount_and_none_that_came_too_late() -> 
     orders = expected.orders_of([first, second])
     assert expected.totals(orders) == {
         ("Ada", NINE): (2, 1050, 0),
-        ("(nobody)", NINE + 540): (1, 1050, 0),
+        ("(unknown)", NINE + 540): (1, 1050, 0),
         ("Ada", NINE + 420): (1, 25, 0),
     }
 
@@ -83,7 +83,7 @@ def test_the_story_with_few_orders(sql: Sql, kafka: Kafka, capsys: pytest.Captur
     story = Story(sql.engine, demo.FOLDER, {"servers": kafka.servers})
     parts = demo.parts_of(9_000)
     try:
-        demo.tell(story, kafka, parts, rate=None, partitions=1)  # the engine has two cores
+        demo.narrate(story, kafka, parts, rate=None, partitions=1)  # the engine has two cores
         assert demo.check(story, kafka, parts) == 0
     finally:
         sql(f"SET TIME ZONE '{zone}'")

@@ -75,7 +75,7 @@ class ShellSession:
         self.fine = self.shell.run()
         first, _, shown = self.out.getvalue().partition("\n")
         assert first.startswith("JetSQL ")
-        return shown.replace("The engine and its jobs go on; `jetsql stop` stops them.\n", "")
+        return shown.replace("The engine and its jobs continue; `jetsql stop` stops them.\n", "")
 
 
 @contextmanager

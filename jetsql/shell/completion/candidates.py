@@ -1,7 +1,6 @@
-"""Candidates of completion, and the collector that keeps those that match the half-written word.
+"""The candidates of completion, and the collector that keeps those that match the half-written word.
 
-Keywords are offered in the case that is being typed, names get back quotes where they need them, and only what begins
-like the half-written word is offered.
+Keywords are offered in the case in which the user types, and names get back quotes if they need them.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class Candidate:
     start: int
     display: str  # in the menu
     kind: CandidateKind
-    description: str = ""  # one line, may be empty
+    description: str = ""  # one line
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Words that Spark's or our parser reads as keywords where a name is allowed.
+# Words that the parser of Spark or JetSQL reads as keywords where a name is allowed.
 _RESERVED: Final = frozenset(
     "ALL AND ANTI ANY AS BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS DISTINCT ELSE END"
     " ESCAPE EXCEPT EXISTS EXTENDED FALSE FETCH FILTER FOR FROM FULL GRANT GROUP HAVING IF IN INNER INTERSECT"
@@ -61,7 +60,7 @@ _RESERVED: Final = frozenset(
 
 
 class CandidateCollector:
-    """Collects the candidates of one place.
+    """Collect the candidates at a position.
 
     lower: offer keywords in lower case unless the half-written word decides.
     """

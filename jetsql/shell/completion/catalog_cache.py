@@ -1,8 +1,8 @@
-"""Cache the names for completion: a thread queries the engine for what the text at the prompt needs.
+"""The cache of names for completion: a thread queries the engine for the names that the text at the prompt needs.
 
-Nothing is queried while the user does not type, nothing twice while it is fresh, and columns only for tables named in
-the text. The queries run in the shell's own session, parallel to the statements, because only that session has its
-temporary views. An engine that is gone, busy or refuses is no error here: there are fewer names then.
+It queries nothing while the user does not type, no names that are still fresh, and columns only of tables named in the
+text. The queries run in the shell's own session, in parallel to its statements, because only that session has its
+temporary views. If the engine is gone, is busy or refuses a query, completion offers fewer names, without an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jetsql.shell.session.background_threads import FailureHandler, run_until_st
 from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
 from jetsql.shell.session.statement_effects import first_words
 
-# How long names stay fresh while the user types: other clients change them too.
+# The seconds for which names stay fresh while the user types: other clients change them, too.
 _FRESH_SECONDS: Final = {
     NameTopic.JOBS: 2.0,
     NameTopic.SNAPSHOTS: 5.0,
@@ -35,13 +35,13 @@ _FRESH_SECONDS: Final = {
     NameTopic.FUNCTIONS: 3600.0,
     NameTopic.CONFS: 3600.0,
 }
-# The prompt is to stand first; loading the grammar would hold it up.
+# Loading the grammar earlier would delay the first prompt.
 _WARM_UP_SECONDS: Final = 0.3
 _CLOSE_SECONDS: Final = 0.2
 
 _JOB_TOPICS: Final = frozenset({NameTopic.JOBS, NameTopic.SNAPSHOTS})
 _CATALOG_TOPICS: Final = frozenset({NameTopic.TABLES, NameTopic.COLUMNS, NameTopic.SCHEMAS})
-# What is old news after a statement that begins so; other statements change no name.
+# The topics that are stale after a statement with this first word; other statements change no names.
 _STALE_AFTER: Final = {
     "CREATE": _JOB_TOPICS | _CATALOG_TOPICS,
     "DROP": _JOB_TOPICS | _CATALOG_TOPICS,
@@ -58,7 +58,7 @@ _STALE_AFTER: Final = {
 
 
 class CatalogCache:
-    """The cache.
+    """The cache and its thread.
 
     on_change: called on the cache's thread with new names. on_failure: called there with unexpected errors.
     """
@@ -78,7 +78,7 @@ class CatalogCache:
 
     @property
     def names(self) -> Names:
-        """Return what is known now, for the session's schema."""
+        """Return the names loaded so far, with the session's schema."""
         schema = self._connection.state.schema
         return self._names if self._names.schema == schema else replace(self._names, schema=schema)
 
@@ -86,18 +86,18 @@ class CatalogCache:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread; a running query does not delay this."""
+        """Stop the thread, without waiting for a running query."""
         self._stopped.set()
         self._woken.set()
         self._thread.join(_CLOSE_SECONDS)
 
     def request(self, text: str, cursor: int) -> None:
-        """Load what completion of this text needs. Returns immediately."""
+        """Request the names that completion of this text needs. Returns immediately."""
         self._typed = (text, cursor)
         self._woken.set()
 
     def wake_up(self) -> None:
-        """Retry after a change of the connection: what could not be loaded may be available."""
+        """Load missing names after a change of the connection."""
         if self._connection.current is not self._background.source:
             self._woken.set()
 
@@ -112,8 +112,8 @@ class CatalogCache:
 
     def _run(self) -> None:
         self._woken.wait(_WARM_UP_SECONDS)
-        complete("SHOW ", 5, self._names)  # loads the grammar, before most keys need it
-        gc.freeze()  # collecting garbage among what stays loaded would delay some key by 40 ms
+        complete("SHOW ", 5, self._names)  # loads the grammar before the user needs it
+        gc.freeze()  # scanning the loaded modules in a garbage collection would delay a key by 40 ms
         run_until_stopped(self._wait_and_load, self._stopped, self._on_failure)
         self._forget()
 
@@ -123,7 +123,7 @@ class CatalogCache:
         self._load_needed()
 
     def _load_needed(self) -> None:
-        """Load everything that the text needs and that is not fresh, including needs that arise from loaded names."""
+        """Load all needed names that are not fresh, including needs that arise from loaded names."""
         while self._typed is not None and not self._stopped.is_set():
             need = next((each for each in needed_names(*self._typed, self.names) if not self._is_fresh(each)), None)
             if need is None or not self._load(need):
@@ -135,7 +135,7 @@ class CatalogCache:
         return loaded is not None and monotonic() - loaded < _FRESH_SECONDS[need.topic]
 
     def _load(self, need: NameNeed) -> bool:
-        """Load a need. Return whether the engine answered, even with an error."""
+        """Load the names of a need. Return whether the engine answered, even with an error."""
         started = monotonic()
         try:
             engine = self._engine()
@@ -154,7 +154,7 @@ class CatalogCache:
         return True
 
     def _engine(self) -> RemoteEngine | None:
-        """Return the shell's engine on a connection of the cache; a new engine has other temporary views."""
+        """Return the shell's engine on the cache's connection; clear the cache for a new engine."""
         source = self._connection.current
         if source is not self._background.source:
             self._forget()
@@ -166,21 +166,21 @@ class CatalogCache:
             self._loaded_at.clear()
 
 
-def _jobs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_jobs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     jobs = engine.request("GET", "/v1/jobs?all=true")["jobs"]
     return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in jobs))
 
 
-def _snapshots(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_snapshots(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     rows = engine.run("SHOW SNAPSHOTS").records
     return replace(names, snapshots=tuple(SnapshotName(row["name"], row["job"]) for row in rows))
 
 
-def _schemas(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_schemas(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     return replace(names, schemas=tuple(row["namespace"] for row in engine.run("SHOW SCHEMAS").records))
 
 
-def _tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     """Load the tables and views of a schema, and the temporary views, which Spark lists with any schema."""
     in_schema = f" IN {quoted_name(need.schema)}"
     views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{in_schema}").records}
@@ -192,34 +192,34 @@ def _tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     return replace(names, tables={**names.tables, need.schema: permanent, TEMPORARY: temporary})
 
 
-def _columns(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_columns(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     schema = f"{quoted_name(need.schema)}." if need.schema != TEMPORARY else ""
     columns: list[KnownName] = []
     for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(need.table)}").records:
         if not row["col_name"] or row["col_name"].startswith("# "):
-            break  # partitions and other matters
+            break  # partition columns and metadata follow
         columns.append(KnownName(row["col_name"], row["data_type"]))
     return replace(names, columns={**names.columns, need.table_key: tuple(columns)})
 
 
-def _functions(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_functions(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     listed = {row["function"].rsplit(".", 1)[-1] for row in engine.run("SHOW FUNCTIONS").records}
-    called = (name for name in listed if name.upper() not in BEFORE_OPERAND)  # Spark lists NOT, AND and LIKE too
+    called = (name for name in listed if name.upper() not in BEFORE_OPERAND)  # Spark also lists NOT, AND and LIKE
     return replace(names, functions=tuple(KnownName(name) for name in sorted(called)))
 
 
-def _confs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
+def _load_confs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
     rows = engine.run("SET -v").records
     known = (KnownName(row["key"], " ".join((row["meaning"] or "").split()).partition(". ")[0]) for row in rows)
     return replace(names, confs=tuple(sorted(known, key=lambda conf: conf.name)))
 
 
 _LOADERS: Final[dict[NameTopic, Callable[[RemoteEngine, NameNeed, Names], Names]]] = {
-    NameTopic.JOBS: _jobs,
-    NameTopic.SNAPSHOTS: _snapshots,
-    NameTopic.SCHEMAS: _schemas,
-    NameTopic.TABLES: _tables,
-    NameTopic.COLUMNS: _columns,
-    NameTopic.FUNCTIONS: _functions,
-    NameTopic.CONFS: _confs,
+    NameTopic.JOBS: _load_jobs,
+    NameTopic.SNAPSHOTS: _load_snapshots,
+    NameTopic.SCHEMAS: _load_schemas,
+    NameTopic.TABLES: _load_tables,
+    NameTopic.COLUMNS: _load_columns,
+    NameTopic.FUNCTIONS: _load_functions,
+    NameTopic.CONFS: _load_confs,
 }

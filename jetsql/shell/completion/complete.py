@@ -1,8 +1,8 @@
 """Complete the text at the cursor: a pure function of text, cursor and known names.
 
-Only the statement at the cursor counts. Its beginning decides: JetSQL's grammar tells what it takes next; a job's body
-and everything else is read as Spark's SQL. Half-written and wrong texts are the normal case, so it never raises; where
-nothing fits it returns nothing.
+Only the statement at the cursor counts. JetSQL's grammar completes JetSQL statements up to a job's body; the body and
+all other statements are read as Spark's SQL. Unfinished and wrong texts are the normal case, so completion never
+raises; it returns nothing if nothing fits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jetsql.shell.completion.complete_sql import add_sql
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.entries import command_end
 
-# Relevant things first; functions are many.
+# The most relevant kinds first; functions last, because there are many.
 _ORDER: Final = {
     CandidateKind[name]: rank
     for rank, name in enumerate(
@@ -34,7 +34,7 @@ _ORDER: Final = {
 def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     """Return the candidates at `cursor`, an offset of `text`, the most relevant first.
 
-    There are none in comments and strings (except options and job ids), nor within a word.
+    There are none in comments and strings (except options and job ids), and none within a word.
     """
     line, at = entry_at(text, cursor)
     if line is not None:
@@ -43,9 +43,9 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
     return () if at.silent else _candidates(at, cursor, names)
 
 
-@lru_cache(maxsize=4)  # the menu and the cache call it with the same text
+@lru_cache(maxsize=4)  # the menu and the cache pass the same text
 def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
-    """Return the place of the command at the cursor, or None, and the context of the cursor."""
+    """Return the span of the command at the cursor, or None, and the context of the cursor."""
     at = at_cursor(text, cursor, command_end)
     return None if at.command is None else slice(at.command, command_end(text, at.command)), at
 
@@ -64,7 +64,7 @@ def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
 
 
 def _add_jetsql(at: AtCursor, expected: Expected, names: Names, collector: CandidateCollector) -> None:
-    """Add what JetSQL's grammar takes next."""
+    """Add the names and keywords that JetSQL's grammar allows next."""
     add_slots(expected.slots, at.before, at.behind, names, collector)
     if at.half is None or at.half.kind is Kind.WORD:
         collector.add_keywords(applicable_keywords(expected.words, at.before, names))

@@ -1,4 +1,4 @@
-"""Complete the shell's own commands, which begin with a dot: their words and arguments."""
+"""Complete the shell's own commands, which begin with a dot, and their arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetsql.shell.settings.shell_settings import SHELL_CHOICES, ShellSettings
 CompleteFunction = Callable[[str, int, Names], tuple[Candidate, ...]]
 
 _SWITCH_VALUES: Final = (KnownName("on"), KnownName("off"))
-# Arguments that extend to the line's end, and what may precede them: seconds, and > or >> before a file.
+# Arguments that extend to the end of the line, and the text before them: seconds, and > or >> before a file.
 _TO_LINE_END: Final = {
     ArgumentKind.STATEMENT: re.compile(r"\s*+(?:[\d.]+\s++)?"),
     ArgumentKind.FILE: re.compile(r"\s*+(?:>>?\s*+)?"),
@@ -26,7 +26,7 @@ _TO_LINE_END: Final = {
 def command_candidates(line: str, cursor: int, names: Names, complete: CompleteFunction) -> tuple[Candidate, ...]:
     """Return the candidates in a command line, which begins with the dot.
 
-    complete: for a statement that is the command's argument.
+    complete: completes a statement that is the command's argument.
     """
     word = line[:cursor].split()[0] if line[:cursor].strip() else ""
     if not word or cursor <= len(word):

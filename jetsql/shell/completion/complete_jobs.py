@@ -1,4 +1,4 @@
-"""Complete what JetSQL's grammar takes from the user: jobs that suit the verb, options, snapshots."""
+"""Complete the names and values in JetSQL statements: jobs that fit the verb, options, snapshots."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def applicable_keywords(words: Iterable[str], before: Sequence[Token], names: Na
     words = tuple(words)
     if [token.word for token in before[:2]] != ["ALTER", "JOB"] or len(before) != 3:
         return words
-    job = _job(before[2], names)
+    job = _find_job(before[2], names)
     if job is None:
         return words
     refused = {"OPTIONS"} if job.status is not Status.SUSPENDED else set()
@@ -48,14 +48,14 @@ def applicable_keywords(words: Iterable[str], before: Sequence[Token], names: Na
     return tuple(word for word in words if word not in refused)
 
 
-def _job(token: Token, names: Names) -> JobName | None:
+def _find_job(token: Token, names: Names) -> JobName | None:
     if token.kind is Kind.STRING:
         return next((job for job in names.jobs if job.id == unquote(token.text)), None)
     name = (unquote(token.text) if token.kind is Kind.QUOTED else token.text).casefold()
-    return next((job for job in _job_by_name(names.jobs) if job.name.casefold() == name), None)
+    return next((job for job in _jobs_by_name(names.jobs) if job.name.casefold() == name), None)
 
 
-def _job_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
+def _jobs_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
     """Return the job that each name refers to: the live one, otherwise the newest."""
     result: dict[str, JobName] = {}
     for job in jobs:
@@ -68,52 +68,58 @@ def _job_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
 def add_slots(
     slots: Iterable[Slot], before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
-    """Add candidates for what the grammar takes next."""
+    """Add the candidates for the slots that the grammar allows next."""
     for slot in slots:
-        offer = _SLOT_LOADERS.get(slot)
-        if offer is not None:
-            offer(before, after, names, collector)
+        add = _SLOT_ACTIONS.get(slot)
+        if add is not None:
+            add(before, after, names, collector)
 
 
-def _job_names(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+def _add_job_names(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     statuses = statuses_for(before)
-    for job in _job_by_name(names.jobs):
+    for job in _jobs_by_name(names.jobs):
         if job.status in statuses:
             collector.add_name(job.name, CandidateKind.JOB, job.status.value)
 
 
-def _job_ids(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+def _add_job_ids(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
     if collector.quote:
         for job in names.jobs:
             if job.status in statuses_for(before):
                 collector.add_string(job.id, CandidateKind.JOB, f"{job.name}, {job.status.value}")
 
 
-def _replaced_jobs(
+def _add_replaced_jobs(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
     if any(token.word == "REPLACE" for token in before):
-        for job in _job_by_name(names.jobs):
+        for job in _jobs_by_name(names.jobs):
             if job.status in _LIVE:
                 collector.add_name(job.name, CandidateKind.JOB, f"{job.status.value}; would be replaced")
 
 
-def _snapshots(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+def _add_snapshots(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     words = [token.word for token in before]
     if words[:2] == ["DROP", "JOB"]:
-        return  # a new one
+        return  # DROP JOB names a new snapshot
     for snapshot in names.snapshots:
         collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}")
 
 
-def _replaced_snapshots(
+def _add_replaced_snapshots(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
     if any(token.word == "REPLACE" for token in before):
-        _snapshots(before, after, names, collector)
+        _add_snapshots(before, after, names, collector)
 
 
-def _option_keys(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+def _add_option_keys(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
     existing = {folded(unquote(token.text)) for token, sign in pairwise([*before, *after]) if _is_key(token, sign)}
     changing = before[0].word == "ALTER"
     suffix = "" if after and after[0].text in ("=", "==") else " = "
@@ -130,7 +136,7 @@ def _is_key(token: Token, sign: Token) -> bool:
     return token.kind is Kind.STRING and sign.text in ("=", "==")
 
 
-def _option_values(
+def _add_option_values(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
     key = before[-2] if len(before) > 1 and before[-2].kind is Kind.STRING else None
@@ -148,13 +154,13 @@ def _with_default(explanation: str, word: str, spec: OptionSpec) -> str:
     return f"{explanation} The default." if spec.default == word else explanation
 
 
-_SlotLoader = Callable[[Sequence[Token], Sequence[Token], Names, CandidateCollector], None]
-_SLOT_LOADERS: Final[dict[Slot, _SlotLoader]] = {
-    Slot.JOB_NAME: _job_names,
-    Slot.JOB_ID: _job_ids,
-    Slot.NEW_JOB: _replaced_jobs,
-    Slot.SNAPSHOT_NAME: _snapshots,
-    Slot.NEW_SNAPSHOT: _replaced_snapshots,
-    Slot.OPTION_KEY: _option_keys,
-    Slot.OPTION_VALUE: _option_values,
+_SlotAction = Callable[[Sequence[Token], Sequence[Token], Names, CandidateCollector], None]
+_SLOT_ACTIONS: Final[dict[Slot, _SlotAction]] = {
+    Slot.JOB_NAME: _add_job_names,
+    Slot.JOB_ID: _add_job_ids,
+    Slot.NEW_JOB: _add_replaced_jobs,
+    Slot.SNAPSHOT_NAME: _add_snapshots,
+    Slot.NEW_SNAPSHOT: _add_replaced_snapshots,
+    Slot.OPTION_KEY: _add_option_keys,
+    Slot.OPTION_VALUE: _add_option_values,
 }

@@ -35,12 +35,12 @@ from jetsql.shell.completion.visible_columns import (
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
-# In a query with more tables, users qualify columns.
+# Users qualify columns in queries with more tables.
 _MAX_RELATIONS: Final = 50
 
 
 def add_sql(at: AtCursor, names: Names, collector: CandidateCollector, *, in_job: bool) -> None:
-    """Add candidates for a place in Spark's SQL. in_job: `at` begins with a job's body."""
+    """Add the candidates at a position in Spark's SQL. in_job: `at` begins with a job's body."""
     qualifier = qualifier_before(at.before)
     head = at.before[: len(at.before) - 2 * len(qualifier)]
     heads = ExpectedHead((), (), clauses=True) if in_job else expected_after(head)
@@ -53,7 +53,7 @@ def add_sql(at: AtCursor, names: Names, collector: CandidateCollector, *, in_job
 
 
 def qualifier_before(before: Sequence[Token]) -> tuple[str, ...]:
-    """Return the parts of a name, each followed by a dot, directly before the half-written word."""
+    """Return the parts of a name before the half-written word, each followed by a dot."""
     parts: list[str] = []
     index = len(before) - 1
     while index >= 1 and before[index].text == "." and before[index - 1].kind in _NAMES:
@@ -109,7 +109,7 @@ def _add_tables(
 
 
 class _ClauseCompletion:
-    """The candidates of one place in a query."""
+    """The candidates at a position in a query."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _ClauseCompletion:
         self._head = head
         self._qualifier = qualifier
         self._names = names
-        self._offers = collector
+        self._collector = collector
         self._in_job = in_job
         self._position = position_at(at)
 
@@ -134,18 +134,18 @@ class _ClauseCompletion:
             return
         followers = self._followers(previous)
         if followers:
-            self._offers.add_keywords(followers)
+            self._collector.add_keywords(followers)
         elif position.expected in (ExpectedName.TABLE, ExpectedName.TARGET):
             self._add_relations(previous)
         elif position.clause is Clause.COLUMNS:
             self._add_target_columns()
         elif previous.word == "AS" and position.is_nested:
-            self._offers.add_keywords(TYPES)
+            self._collector.add_keywords(TYPES)
         elif self._expects_operand(previous):
             self._add_operands(previous)
         elif not self._qualifier:
             words = after_operand(position, self._head[0].word, in_job=self._in_job)
-            self._offers.add_keywords(AFTER_STAR if self._is_star(previous) else words)
+            self._collector.add_keywords(AFTER_STAR if self._is_star(previous) else words)
 
     def _followers(self, previous: Token) -> tuple[str, ...]:
         if self._qualifier or self._is_name(previous):
@@ -176,7 +176,7 @@ class _ClauseCompletion:
         )
 
     def _add_relations(self, previous: Token) -> None:
-        position, collector, target = self._position, self._offers, self._position.expected is ExpectedName.TARGET
+        position, collector, target = self._position, self._collector, self._position.expected is ExpectedName.TARGET
         if not self._qualifier and not target:
             for cte in visible_ctes(position.query):
                 collector.add_name(cte.parts[0], CandidateKind.CTE)
@@ -192,7 +192,7 @@ class _ClauseCompletion:
         listed = self._listed_names()
         for column in columns_of(target, self._names) if target and not self._qualifier else ():
             if column.name.lower() not in listed:
-                self._offers.add_name(column.name, CandidateKind.COLUMN, column.description)
+                self._collector.add_name(column.name, CandidateKind.COLUMN, column.description)
 
     def _listed_names(self) -> set[str]:
         """Return the names in the list that is being written."""
@@ -204,7 +204,7 @@ class _ClauseCompletion:
         return listed
 
     def _add_operands(self, previous: Token) -> None:
-        position, collector = self._position, self._offers
+        position, collector = self._position, self._collector
         if self._qualifier:
             self._add_qualified()
             return
@@ -218,7 +218,7 @@ class _ClauseCompletion:
             collector.add_plain("*", CandidateKind.KEYWORD, "all columns")
         self._add_columns(position.query)
         for relation in islice(relations_in_scope(position.query), _MAX_RELATIONS):
-            collector.add_name(relation.name, CandidateKind.ALIAS, _relation_text(relation))
+            collector.add_name(relation.name, CandidateKind.ALIAS, _describe_relation(relation))
         if previous.word == "SELECT":
             collector.add_keywords(("DISTINCT",))
         if position.open_cases:
@@ -231,12 +231,12 @@ class _ClauseCompletion:
         collector.add_functions((function.name, function.description) for function in self._names.functions)
 
     def _add_common_columns(self, query: Query) -> None:
-        """Add the columns that the last table shares with one before it, for JOIN ... USING."""
+        """Add the columns that the last table shares with an earlier table, for JOIN ... USING."""
         *others, last = [columns_of(relation, self._names) for relation in query.relations] or [()]
         shared = {column.name.lower() for columns in others for column in columns}
         for column in last:
             if column.name.lower() in shared:
-                self._offers.add_name(column.name, CandidateKind.COLUMN, column.description)
+                self._collector.add_name(column.name, CandidateKind.COLUMN, column.description)
 
     def _add_columns(self, query: Query) -> None:
         relations = list(islice(relations_in_scope(query), _MAX_RELATIONS))
@@ -244,16 +244,18 @@ class _ClauseCompletion:
             relations.append(query.target)
         for relation in relations:
             for column in columns_of(relation, self._names):
-                self._offers.add_name(
-                    column.name, CandidateKind.COLUMN, _column_text(column, relation if len(relations) > 1 else None)
+                self._collector.add_name(
+                    column.name,
+                    CandidateKind.COLUMN,
+                    _describe_column(column, relation if len(relations) > 1 else None),
                 )
         if self._position.clause in (Clause.ORDER, Clause.GROUP, Clause.HAVING):
             for output in outputs_of(query, self._names):
-                self._offers.add_name(output.name, CandidateKind.COLUMN, output.description)
+                self._collector.add_name(output.name, CandidateKind.COLUMN, output.description)
 
     def _add_qualified(self) -> None:
         """Add what follows `x.`: columns of the table or alias x, fields of the column x, or tables of the schema x."""
-        query, names, collector = self._position.query, self._names, self._offers
+        query, names, collector = self._position.query, self._names, self._collector
         relation = (
             find_relation(query, self._qualifier[-1]) if len(self._qualifier) == 1 else self._find_by_parts(query)
         )
@@ -275,7 +277,7 @@ class _ClauseCompletion:
         )
 
     def _fields(self, query: Query) -> tuple[KnownName, ...]:
-        """Return the fields of a struct that is named by its column (with or without alias) and by outer fields."""
+        """Return the fields of the struct column before the dot, given with or without alias and with outer fields."""
         relation = find_relation(query, self._qualifier[0]) if len(self._qualifier) > 1 else None
         path = self._qualifier[1:] if relation else self._qualifier
         for each in [relation] if relation else relations_in_scope(query):
@@ -288,11 +290,11 @@ class _ClauseCompletion:
         return ()
 
 
-def _relation_text(relation: QueryRelation) -> str:
+def _describe_relation(relation: QueryRelation) -> str:
     return ".".join(relation.parts) if relation.parts and relation.alias else "in this query"
 
 
-def _column_text(column: KnownName, relation: QueryRelation | None) -> str:
+def _describe_column(column: KnownName, relation: QueryRelation | None) -> str:
     return f"{column.description} of {relation.name}".strip() if relation and relation.name else column.description
 
 

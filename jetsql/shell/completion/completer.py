@@ -1,4 +1,4 @@
-"""The completer of the prompt: candidates as prompt_toolkit's menu takes them."""
+"""The completer of the prompt: candidates in the form of prompt_toolkit's menu."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from jetsql.shell.completion.complete_dot_commands import argument_at
 from jetsql.shell.completion.known_names import KnownName, Names
 from jetsql.shell.session.command_table import ArgumentKind
 
-# prompt_toolkit measures the whole menu at every key, and users do not scroll further.
+# prompt_toolkit measures the whole menu at every key, and users rarely scroll further.
 _MAX_ITEMS: Final = 300
-# Their explanation says all.
-_SAYING: Final = frozenset(
+# The menu shows the description of these kinds without the kind.
+_SELF_EXPLANATORY: Final = frozenset(
     {CandidateKind.KEYWORD, CandidateKind.OPTION, CandidateKind.VALUE, CandidateKind.COMMAND, CandidateKind.SETTING}
 )
-_MANY: Final = frozenset({CandidateKind.FUNCTION, CandidateKind.CONF})
+_NUMEROUS: Final = frozenset({CandidateKind.FUNCTION, CandidateKind.CONF})
 
 
 class NameSource(Protocol):
@@ -54,9 +54,9 @@ class ShellCompleter(Completer):
         line, _ = entry_at(text, cursor)
         if line is not None:
             command, within = text[line], cursor - line.start
-            found = argument_at(command, within)
-            if found is not None and found[0] is ArgumentKind.FILE:
-                return self._files.get_completions(Document(command[found[1] : within]), complete_event)
+            argument = argument_at(command, within)
+            if argument is not None and argument[0] is ArgumentKind.FILE:
+                return self._files.get_completions(Document(command[argument[1] : within]), complete_event)
             names = replace(names, favourites=tuple(map(KnownName, self._favourites())))
         candidates = complete(text, cursor, names)
         if complete_event.text_inserted:
@@ -65,15 +65,15 @@ class ShellCompleter(Completer):
 
 
 def automatic_candidates(candidates: Sequence[Candidate], text: str, cursor: int) -> tuple[Candidate, ...]:
-    """Return the candidates to show without a request: nothing complete, no keywords without a half-written word."""
+    """Return the candidates for a menu that opens while typing: no complete word, no keywords before a letter."""
     started = [each for each in candidates if each.start < cursor]
     if started:
         return () if any(each.text == text[each.start : cursor] for each in started[:1]) else tuple(started)
-    few = tuple(each for each in candidates if each.kind not in _MANY)
+    few = tuple(each for each in candidates if each.kind not in _NUMEROUS)
     return few if any(each.kind is not CandidateKind.KEYWORD for each in few) else ()
 
 
 def to_completion(candidate: Candidate, cursor: int) -> Completion:
-    sort = "" if candidate.kind in _SAYING else candidate.kind.value
-    meta = f"{sort}, {candidate.description}" if sort and candidate.description else sort or candidate.description
+    kind = "" if candidate.kind in _SELF_EXPLANATORY else candidate.kind.value
+    meta = f"{kind}, {candidate.description}" if kind and candidate.description else kind or candidate.description
     return Completion(candidate.text, candidate.start - cursor, display=candidate.display, display_meta=meta)

@@ -1,4 +1,4 @@
-"""Where Spark SQL's keywords may be: what can follow a word, an expression or a table in each clause."""
+"""The places of Spark SQL's keywords: after a word, an expression or a table in each clause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES: Final = tuple(
     " ARRAY MAP STRUCT INTERVAL".split()
 )
 
-# After these words nothing else makes sense.
+# The only keywords that make sense after these words.
 FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "GROUP": ("BY",),
     "ORDER": ("BY",),
@@ -82,7 +82,7 @@ _IN_CASE: Final = ("WHEN", "THEN", "ELSE", "END")
 
 
 def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[str, ...]:
-    """Return what can follow a complete expression or table. statement: the first word of the statement."""
+    """Return the keywords after a complete expression or table. statement: the first word of the statement."""
     cases = _IN_CASE if position.open_cases else ()
     if position.is_nested:
         return (*cases, *_NESTED)

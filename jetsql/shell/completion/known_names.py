@@ -1,6 +1,6 @@
 """The names that completion offers, as far as they are loaded.
 
-The objects are frozen: new names make a new object, so a keystroke never sees half of a change.
+The objects are frozen: new names make a new object, so a keystroke never sees a partial change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TEMPORARY = ""
 
 @dataclass(frozen=True)
 class KnownName:
-    """A name and one line about it: a column's type, a setting's meaning."""
+    """A name and a line that describes it: a column's type, a setting's meaning."""
 
     name: str
     description: str = ""
@@ -37,7 +37,7 @@ class JobName:
 
 @dataclass(frozen=True)
 class SnapshotName:
-    """A snapshot and the name its job had when it was taken."""
+    """A snapshot and the name that its job had when it was taken."""
 
     name: str
     job: str
@@ -57,13 +57,13 @@ class Names:
 
     schema: str = "default"  # the session's current one
     schemas: tuple[str, ...] = ()
-    # by schema in lower case; only of schemas that were loaded
+    # by schema in lower case, as far as loaded
     tables: Mapping[str, tuple[TableName, ...]] = field(default_factory=dict)
-    # only of tables that were loaded; none for a table that does not exist
+    # by table, as far as loaded; empty for a table that does not exist
     columns: Mapping[TableKey, tuple[KnownName, ...]] = field(default_factory=dict)
     functions: tuple[KnownName, ...] = ()
     confs: tuple[KnownName, ...] = ()
-    jobs: tuple[JobName, ...] = ()  # newest first, with those that have ended
+    jobs: tuple[JobName, ...] = ()  # newest first, including ended jobs
     snapshots: tuple[SnapshotName, ...] = ()
     favourites: tuple[KnownName, ...] = ()
 
@@ -71,8 +71,7 @@ class Names:
         return self.tables.get(schema.lower(), ())
 
     def table_key(self, parts: tuple[str, ...]) -> TableKey | None:
-        """Return the key of a table by the parts of its name, with or without catalog; None for a wrong number of
-        parts."""
+        """Return the key of a table by the parts of its name, with or without catalog, or None for more parts."""
         match [part.lower() for part in parts]:
             case [table]:
                 temporary = any(each.name.lower() == table for each in self.tables_in(TEMPORARY))

@@ -1,4 +1,4 @@
-"""Determine which names the text at the prompt needs, so that nothing else is loaded from the engine."""
+"""Determine the names that the text at the prompt needs, so only these are loaded from the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jetsql.shell.completion.known_names import Names, TableKey
 from jetsql.shell.completion.visible_columns import referenced_tables
 from jetsql.shell.session.command_table import ArgumentKind
 
-# A statement with more tables than that is not being typed.
+# Statements written by hand have fewer tables.
 _MAX_TABLES: Final = 30
 _JOB_SLOTS: Final = frozenset({Slot.JOB_NAME, Slot.JOB_ID, Slot.NEW_JOB})
 _SNAPSHOT_SLOTS: Final = frozenset({Slot.SNAPSHOT_NAME, Slot.NEW_SNAPSHOT, Slot.OPTION_VALUE})
@@ -48,7 +48,7 @@ class NameNeed:
 
 
 def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
-    """Return what completion at the cursor needs, the most urgent first."""
+    """Return the names that completion at the cursor needs, the most urgent first."""
     line, at = entry_at(text, cursor)
     if line is not None:
         command, within = text[line], cursor - line.start
@@ -59,15 +59,15 @@ def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
         return ()
     expected = expected_at(at.before, at.half, cursor)
     if expected.body is not None:
-        return _needs_of_sql(
+        return _find_sql_needs(
             AtCursor(at.before[expected.body :], at.half, at.behind, at.closed, at.silent, at.start), names
         )
     if expected.slots or is_ours(at.before[:LEAD]):
-        return _needs_of_jobs(at, frozenset(expected.slots))
-    return _needs_of_sql(at, names)
+        return _find_job_needs(at, frozenset(expected.slots))
+    return _find_sql_needs(at, names)
 
 
-def _needs_of_jobs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]:
+def _find_job_needs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]:
     needs: list[NameNeed] = []
     if slots & _JOB_SLOTS or at.before[0].word == "ALTER":
         needs.append(NameNeed(NameTopic.JOBS))
@@ -78,18 +78,18 @@ def _needs_of_jobs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...]
     return tuple(needs)
 
 
-def _needs_of_sql(at: AtCursor, names: Names) -> tuple[NameNeed, ...]:
+def _find_sql_needs(at: AtCursor, names: Names) -> tuple[NameNeed, ...]:
     first = at.before[0].word if at.before else ""
     if first in ("SET", "RESET"):
         return (NameNeed(NameTopic.CONFS),)
     position = position_at(at)
-    near = islice(dict.fromkeys(referenced_tables(position.query)), _MAX_TABLES)
-    keys = [key for parts in near if (key := names.table_key(parts)) is not None]
+    nearest = islice(dict.fromkeys(referenced_tables(position.query)), _MAX_TABLES)
+    keys = [key for parts in nearest if (key := names.table_key(parts)) is not None]
     schemas = [key.schema for key in keys] + [part.lower() for part in qualifier_before(at.before)]
     known = {schema.lower() for schema in names.schemas}
     needs = [NameNeed(NameTopic.TABLES, names.schema.lower()), NameNeed(NameTopic.SCHEMAS)]
     needs += [NameNeed(NameTopic.TABLES, schema) for schema in schemas if schema in known]
-    # Not every word that is being typed is asked for. Names of our own are in every list.
+    # Load columns only of tables that exist, not for each half-written word.
     tables = {schema: {table.name.lower() for table in names.tables_in(schema)} for schema in {*schemas}}
     needs += [NameNeed(NameTopic.COLUMNS, key.schema, key.table) for key in keys if key.table in tables[key.schema]]
     needs.append(NameNeed(NameTopic.FUNCTIONS))

@@ -1,8 +1,8 @@
-"""Read a half-written Spark statement: the clause and the tables of each place, see `query_scope`.
+"""Read a half-written Spark statement: the clause and the tables at each position, see `query_scope`.
 
-One pass over the tokens follows the shape of Spark's queries without its grammar. The text is unfinished or wrong, so
-the reader relies on the few words that open a clause and accepts everything else. Marks keep the reader's state before
-the cursor, because a key changes only the last tokens.
+The reader follows the shape of Spark's queries in one pass over the tokens, without the grammar. The text is unfinished
+or wrong, so the reader relies on the few words that open a clause and accepts everything else. Marks save the reader's
+state before the cursor, because a key changes only the last tokens.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CLAUSES: Final = {
 }
 _SET_OPERATIONS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _QUERY_WORDS: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
-# What follows a table and is no alias of it.
+# Words after a table that are not its alias.
 _NO_ALIAS: Final = (
     frozenset(_CLAUSES)
     | _SET_OPERATIONS
@@ -55,29 +55,29 @@ _CLAUSE_WORDS: Final = (
 )
 # Functions that have a FROM among their arguments.
 _WITH_FROM: Final = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
-# Words before a table's name that are no part of it.
+# Words before a table's name that are not part of it.
 _BEFORE_TABLE: Final = frozenset({"LATERAL", "TABLE", "INTO", "OVERWRITE", "ONLY"})
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """A state of the reader."""
+    """A saved state of the reader."""
 
     count: int  # of the tokens read
-    frames: list[ReadingFrame]  # open there; only to be copied
+    frames: list[ReadingFrame]  # the open frames; copy them before use
 
 
 @dataclass(frozen=True)
 class _LastRead:
-    """The tokens read last and their marks. Replaced atomically: threads that read at the same time only lose time."""
+    """The tokens of the last reading and its marks. Replaced atomically, so parallel readers at worst repeat work."""
 
     tokens: tuple[Token, ...] = ()
     marks: tuple[_Mark, ...] = ()
 
     def usable_marks(self, before: Sequence[Token], at: Token) -> tuple[_Mark, ...]:
-        """Return the marks before which the tokens are the same, with one token of look-ahead."""
+        """Return the marks whose tokens are unchanged, including one token of look-ahead."""
         same = len(self.marks)
-        while same and not self._is_same(before, at, self.marks[same - 1].count):  # mostly the newest one is
+        while same and not self._is_same(before, at, self.marks[same - 1].count):  # usually the newest mark is usable
             same -= 1
         return self.marks[:same]
 
@@ -92,7 +92,7 @@ class _Cache:
 
 
 def find_position(before: Sequence[Token], at: Token, after: Sequence[Token]) -> Position:
-    """Return the position of the token `at`; later tokens still tell which tables there are. Never raises."""
+    """Return the position of the token `at`, with the tables that later tokens add. Never raises."""
     tokens = (*before, at, *after)
     marks = list(_Cache.last_read.usable_marks(before, at))
     reader = _Reader(tokens, copy_frames(marks[-1].frames) if marks else [ReadingFrame(Query(), Clause.START)])
@@ -110,13 +110,13 @@ def find_position(before: Sequence[Token], at: Token, after: Sequence[Token]) ->
 
 
 def _mark_positions(count: int) -> frozenset[int]:
-    """Return where marks are useful: dense near the end, exponentially fewer before, because each copies all frames."""
+    """Return the positions of marks: dense near the end, exponentially fewer before, because each copies all frames."""
     last = (count - 1) // _MARK_DISTANCE
     return frozenset((last - (1 << power) + 1) * _MARK_DISTANCE for power in range(last.bit_length()))
 
 
 def _thin_out(marks: Sequence[_Mark], count: int) -> list[_Mark]:
-    """Keep marks whose distances from the end at least double."""
+    """Return the marks whose distances from the end at least double."""
     result: list[_Mark] = []
     for mark in reversed(marks):
         if not result or count - mark.count + _MARK_DISTANCE >= (count - result[-1].count) * 2:
@@ -125,21 +125,21 @@ def _thin_out(marks: Sequence[_Mark], count: int) -> list[_Mark]:
 
 
 class _Reader:
-    """The reader. frames: open before the first token it takes."""
+    """The reader. frames: the open frames before the first token that it takes."""
 
     def __init__(self, tokens: Sequence[Token], frames: list[ReadingFrame]) -> None:
         self._tokens = tokens
         self.frames = frames
 
     def position(self, index: int) -> Position:
-        """Return the position of the token to be taken next; later tokens still add tables."""
+        """Return the position of the next token; later tokens still add tables."""
         frame = self.frames[-1]
-        wants = frame.expected
+        expected = frame.expected
         if frame.after_dot and frame.named_relation:
-            wants = ExpectedName.TARGET if frame.named_relation is frame.query.target else ExpectedName.TABLE
+            expected = ExpectedName.TARGET if frame.named_relation is frame.query.target else ExpectedName.TABLE
         opening = index > 0 and self._text(index - 1) == "("
         return Position(
-            frame.query, frame.clause, wants, frame.is_expression, opening, frame.open_cases, frame.lacks_condition
+            frame.query, frame.clause, expected, frame.is_expression, opening, frame.open_cases, frame.lacks_condition
         )
 
     def take(self, index: int) -> None:
@@ -161,7 +161,7 @@ class _Reader:
             if frame.clause is Clause.NAMES:
                 self._rename(frame, token)
             elif not frame.is_expression:
-                self._in_query(frame, token, word, index)
+                self._take_in_query(frame, token, word, index)
             if item is not None and frame.select_item is item:
                 item.append(token)
 
@@ -195,7 +195,7 @@ class _Reader:
     def _new_frame(self, frame: ReadingFrame, index: int) -> ReadingFrame:
         next_word = self._word(index + 1)
         if frame.clause is Clause.WITH and not frame.is_expression:
-            return self._cte_part(frame, index)
+            return self._new_cte_frame(frame, index)
         if next_word in _QUERY_WORDS or (frame.expected is ExpectedName.TABLE and self._text(index + 1) in (")", "")):
             query = Query(outer=frame.query)
             if frame.expected is ExpectedName.TABLE:
@@ -213,11 +213,11 @@ class _Reader:
         ):
             return ReadingFrame(frame.query, Clause.COLUMNS, is_expression=True)
         if frame.clause is Clause.LATERAL or frame.is_expression or frame.named_relation is None:
-            return self._in_expression(frame, index)
+            return self._new_expression_frame(frame, index)
         frame.named_relation.is_computed = True
         return ReadingFrame(frame.query, Clause.SELECT, is_expression=True)
 
-    def _in_expression(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+    def _new_expression_frame(self, frame: ReadingFrame, index: int) -> ReadingFrame:
         named = frame.last_relation is not None and self._tokens[index - 1].kind in _NAMES
         if named and frame.clause in (Clause.FROM, Clause.JOIN) and not frame.is_expression and frame.last_relation:
             if frame.last_relation.alias and self._word(index - 1) not in _NO_ALIAS:
@@ -226,7 +226,7 @@ class _Reader:
             return ReadingFrame(frame.query, Clause.COLUMNS, is_expression=True)
         return ReadingFrame(frame.query, frame.clause, is_expression=True)
 
-    def _cte_part(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+    def _new_cte_frame(self, frame: ReadingFrame, index: int) -> ReadingFrame:
         cte = frame.last_relation or QueryRelation(scope=frame.query)
         if self._word(index - 1) != "AS":
             return ReadingFrame(frame.query, Clause.NAMES, last_relation=cte)
@@ -241,7 +241,7 @@ class _Reader:
         if frame.select_item is not None:
             frame.select_item.append(Token(Kind.SYMBOL, ")", 0, 0))
 
-    def _in_query(self, frame: ReadingFrame, token: Token, word: str, index: int) -> None:
+    def _take_in_query(self, frame: ReadingFrame, token: Token, word: str, index: int) -> None:
         if frame.named_relation is not None and self._continues_name(frame, frame.named_relation, token):
             return
         if frame.expected is not ExpectedName.NOTHING and self._names_table(frame, token, word, index):
@@ -249,11 +249,11 @@ class _Reader:
         if word in _CLAUSE_WORDS and self._opens_clause(frame, word, index):
             return
         if token.text == ",":
-            self._comma(frame)
+            self._take_comma(frame)
         elif frame.clause is Clause.WITH:
-            self._in_with(frame, token)
+            self._take_in_with(frame, token)
         elif frame.clause is Clause.LATERAL:
-            self._in_lateral(frame, token, index)
+            self._take_in_lateral(frame, token, index)
         elif frame.last_relation is not None and token.kind in _NAMES and word not in _NO_ALIAS:
             if not frame.last_relation.alias and not self._in_watermark(index):
                 frame.last_relation.alias = unquoted_name(token)
@@ -267,18 +267,18 @@ class _Reader:
             frame.expected = ExpectedName.NOTHING
 
     def _in_watermark(self, index: int) -> bool:
-        """Return whether a word after a table is part of `WATERMARK column DELAY OF INTERVAL 2 HOURS` and no alias."""
+        """Return whether a word belongs to `WATERMARK column DELAY OF INTERVAL 2 HOURS` and is no alias."""
         before, word = self._tokens[index - 1], self._word(index)
         unit = word.removesuffix("S") in _UNITS and before.kind in (Kind.NUMBER, Kind.STRING)
         return unit or before.word in ("WATERMARK", "OF", "INTERVAL") or word in ("OF", "INTERVAL")
 
-    def _continues_name(self, frame: ReadingFrame, naming: QueryRelation, token: Token) -> bool:
+    def _continues_name(self, frame: ReadingFrame, relation: QueryRelation, token: Token) -> bool:
         """Return whether a token continues a table's name: a dot, or the part after one."""
         if token.text == "." and not frame.after_dot:
             frame.after_dot = True
             return True
         if frame.after_dot and token.kind in _NAMES:
-            naming.parts += (unquoted_name(token),)
+            relation.parts += (unquoted_name(token),)
             frame.after_dot = False
             return True
         frame.named_relation, frame.after_dot = None, False
@@ -318,7 +318,7 @@ class _Reader:
             self._begin(frame, Clause.JOIN, ExpectedName.TABLE)
             frame.lacks_condition = True
         elif word == "USING":
-            self._using(frame)
+            self._take_using(frame)
         elif word == "LATERAL" and self._word(index + 1) == "VIEW":
             self._begin(frame, Clause.LATERAL)
         elif word == "WITH" and frame.clause is Clause.START:
@@ -327,7 +327,7 @@ class _Reader:
             frame.query = Query(outer=frame.query.outer, ctes=frame.query.ctes)
             self._begin(frame, Clause.START)
         elif word in _WRITING_VERBS and frame.clause in (Clause.START, Clause.WITH):
-            self._write(frame, word)
+            self._begin_write(frame, word)
         elif word in _CLAUSES and not self._is_no_clause(frame, word, index):
             self._begin(frame, _CLAUSES[word])
             if word == "SELECT":
@@ -341,24 +341,24 @@ class _Reader:
         """Return whether the word is the statement SET or the function window(...)."""
         return (word == "SET" and frame.clause is Clause.START) or (word == "WINDOW" and self._text(index + 1) == "(")
 
-    def _begin(self, frame: ReadingFrame, clause: Clause, wants: ExpectedName = ExpectedName.NOTHING) -> None:
-        frame.clause, frame.expected = clause, wants
+    def _begin(self, frame: ReadingFrame, clause: Clause, expected: ExpectedName = ExpectedName.NOTHING) -> None:
+        frame.clause, frame.expected = clause, expected
         frame.select_item = frame.last_relation = frame.named_relation = None
         frame.lacks_condition = frame.after_dot = False
         frame.open_cases = 0
 
-    def _using(self, frame: ReadingFrame) -> None:
+    def _take_using(self, frame: ReadingFrame) -> None:
         if frame.statement == "MERGE":
             self._begin(frame, Clause.FROM, ExpectedName.TABLE)
             frame.lacks_condition = True
         else:
             self._begin(frame, Clause.USING)
 
-    def _write(self, frame: ReadingFrame, word: str) -> None:
+    def _begin_write(self, frame: ReadingFrame, word: str) -> None:
         frame.statement = "INSERT" if word == "SINK" else word
         self._begin(frame, Clause.TARGET, ExpectedName.NOTHING if word == "DELETE" else ExpectedName.TARGET)
 
-    def _comma(self, frame: ReadingFrame) -> None:
+    def _take_comma(self, frame: ReadingFrame) -> None:
         if frame.clause is Clause.SELECT:
             frame.select_item = []
             frame.query.outputs.append(frame.select_item)
@@ -368,13 +368,13 @@ class _Reader:
         elif frame.clause is Clause.WITH:
             self._begin(frame, Clause.WITH, ExpectedName.NEW)
 
-    def _in_with(self, frame: ReadingFrame, token: Token) -> None:
+    def _take_in_with(self, frame: ReadingFrame, token: Token) -> None:
         if token.kind in _NAMES and frame.last_relation is None and token.word != "RECURSIVE":
             frame.last_relation = QueryRelation((unquoted_name(token),), scope=frame.query)
             frame.query.ctes.append(frame.last_relation)
         frame.expected = ExpectedName.NOTHING
 
-    def _in_lateral(self, frame: ReadingFrame, token: Token, index: int) -> None:
+    def _take_in_lateral(self, frame: ReadingFrame, token: Token, index: int) -> None:
         """Read `LATERAL VIEW f(x) t AS a, b`: t is the first name after the parentheses, the columns follow AS."""
         if token.kind not in _NAMES or token.word in ("VIEW", "OUTER", "AS"):
             return

@@ -1,4 +1,4 @@
-"""The context of the cursor in a half-written Spark statement: its clause, and the tables with their aliases.
+"""The context of the cursor in a half-written Spark statement: its clause, and the tables and their aliases.
 
 `query_reader` determines it; `visible_columns` finds the columns of these tables.
 """
@@ -31,16 +31,16 @@ class Clause(Enum):
     VALUES = auto()
     TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table after it
     SET = auto()  # assignments of UPDATE and MERGE
-    NAMES = auto()  # a list in which new names are given
+    NAMES = auto()  # a list of new names
     COLUMNS = auto()  # a list of the target's columns
 
 
 class ExpectedName(Enum):
-    """The kind of name expected at a place."""
+    """The kinds of names that can be expected at a position."""
 
-    TABLE = auto()  # something to read
+    TABLE = auto()  # a table or view to read
     TARGET = auto()  # a table to write
-    NEW = auto()  # a name of the user's own
+    NEW = auto()  # a new name
     NOTHING = auto()
 
 
@@ -80,8 +80,8 @@ class Position:
     clause: Clause
     expected: ExpectedName
     is_nested: bool = False  # in an expression's parentheses, where no clause can begin
-    is_first: bool = False  # in its parentheses, where a subquery could begin
-    open_cases: int = 0
+    is_first: bool = False  # first in its parentheses, where a subquery can begin
+    open_cases: int = 0  # CASE without END
     lacks_condition: bool = False  # the last JOIN has no condition yet
 
 

@@ -17,18 +17,18 @@ class ReadingFrame:
     clause: Clause
     expected: ExpectedName = ExpectedName.NOTHING
     is_expression: bool = False
-    select_item: list[Token] | None = None  # of a select list that is being read
-    named_relation: QueryRelation | None = None  # whose name is being read
-    after_dot: bool = False
-    last_relation: QueryRelation | None = None  # which may get an alias
-    open_cases: int = 0
-    lacks_condition: bool = False
-    statement: str = ""
-    function: str = ""
+    select_item: list[Token] | None = None  # the item of a select list that is being read
+    named_relation: QueryRelation | None = None  # the relation whose name is being read
+    after_dot: bool = False  # in that name
+    last_relation: QueryRelation | None = None  # the relation that may get an alias
+    open_cases: int = 0  # CASE without END
+    lacks_condition: bool = False  # the last JOIN has no condition yet
+    statement: str = ""  # the writing verb
+    function: str = ""  # the word before the parentheses
 
 
 def copy_frames(frames: Sequence[ReadingFrame]) -> list[ReadingFrame]:
-    """Copy frames with their queries and relations, each once: they refer to each other."""
+    """Copy frames with their queries and relations, each once, because they refer to each other."""
     copies = _Copies()
     result = [
         replace(

@@ -1,7 +1,7 @@
-"""The beginnings of Spark's statements as patterns: which words and kinds of names can come next.
+"""The beginnings of Spark's statements as patterns of words and kinds of names.
 
-Queries and statements that contain one continue with the reading of clauses (`...`); all others are described to their
-end, as far as users write them by hand.
+Queries, and statements that contain a query, continue with clauses (`...`), which `query_reader` reads; all others are
+described to their end, as far as users type them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NameSlot(Enum):
     TEXT = "text"  # a string
 
 
-# [A B]: may be left out. A|B: one of them. {x}: a slot. ...: clauses of a query follow. @: a statement of its own.
+# [A B]: optional. A|B: alternatives. {x}: a slot. ...: clauses of a query. @: a whole statement.
 _PATTERNS: Final = """
 SELECT ...
 WITH ...
@@ -106,7 +106,7 @@ class _Node:
 
 @dataclass(frozen=True)
 class ExpectedHead:
-    """The words and names that the patterns expect next. clauses: the reading of clauses decides."""
+    """The words and names that the patterns expect next. clauses: clauses of a query may follow."""
 
     words: tuple[str, ...]
     slots: tuple[NameSlot, ...]
@@ -114,14 +114,14 @@ class ExpectedHead:
 
 
 def expected_after(before: Sequence[Token]) -> ExpectedHead:
-    """Return what can follow these tokens, the beginning of a statement without the last name's qualifiers."""
+    """Return the words and names that can follow these tokens: a statement's beginning, without a last qualifier."""
     nodes = [_root()]
     for item in _items(before):
         stepped = [following for node in nodes for following in _step(node, item)]
         nodes = [node for node in nodes if node.clauses] + stepped
         nodes += [_root() for node in stepped if node.statement]
         if all(node.clauses and not node.words and not node.slots for node in nodes):
-            break  # whatever follows
+            break  # clauses follow, so later tokens do not matter
     keywords = {word: None for node in nodes for word in node.words}
     slots = {slot: None for node in nodes for slot in node.slots}
     return ExpectedHead(tuple(keywords), tuple(slots), any(node.clauses for node in nodes))

@@ -9,7 +9,7 @@ from jetsql.language.tokens import Kind, Token
 from jetsql.shell.completion.known_names import KnownName, Names
 from jetsql.shell.completion.query_scope import Query, QueryRelation, unquoted_name
 
-# Of nested subqueries, and of CTEs that name themselves.
+# The limit for nested subqueries, and for CTEs that refer to themselves.
 _MAX_DEPTH: Final = 8
 _NO_NAMES: Final = frozenset({"END", "NULL", "TRUE", "FALSE", "DISTINCT", "ALL", "SELECT", "FROM"})
 
@@ -42,18 +42,18 @@ def columns_of(relation: QueryRelation, names: Names, depth: int = _MAX_DEPTH) -
     """Return the columns of a relation as far as they are known."""
     if (relation.is_computed and not relation.column_names) or not depth:
         return ()
-    inner = relation.query or _cte_query(relation)
+    inner = relation.query or _find_cte_query(relation)
     columns = outputs_of(inner, names, depth - 1) if inner else names.columns_of(relation.parts)
-    cte = _cte(relation)
+    cte = _find_cte(relation)
     names_given = relation.column_names or (cte.column_names if cte else [])
     if not names_given:
         return columns
-    abouts = [each.description for each in columns] + [""] * len(names_given)
-    return tuple(KnownName(name, about) for name, about in zip(names_given, abouts, strict=False))
+    descriptions = [each.description for each in columns] + [""] * len(names_given)
+    return tuple(KnownName(name, description) for name, description in zip(names_given, descriptions, strict=False))
 
 
 def outputs_of(query: Query, names: Names, depth: int = _MAX_DEPTH) -> tuple[KnownName, ...]:
-    """Return the columns of a query's result. A plain column keeps its type, an expression only has its name."""
+    """Return the columns of a query's result. A plain column keeps its type, an expression has only a name."""
     sources = [(relation, columns_of(relation, names, depth)) for relation in query.relations]
     types = {column.name.lower(): column for _, columns in reversed(sources) for column in columns}
     outputs: list[KnownName] = []
@@ -76,7 +76,7 @@ def referenced_tables(query: Query, depth: int = _MAX_DEPTH) -> Iterator[tuple[s
 
 
 def _tables_of_relation(relation: QueryRelation, depth: int) -> Iterator[tuple[str, ...]]:
-    inner = relation.query or _cte_query(relation)
+    inner = relation.query or _find_cte_query(relation)
     if inner is None and relation.parts and not relation.is_computed:
         yield relation.parts
     elif inner is not None and depth:
@@ -84,15 +84,15 @@ def _tables_of_relation(relation: QueryRelation, depth: int) -> Iterator[tuple[s
             yield from _tables_of_relation(each, depth - 1)
 
 
-def _cte(relation: QueryRelation) -> QueryRelation | None:
+def _find_cte(relation: QueryRelation) -> QueryRelation | None:
     if len(relation.parts) != 1 or relation.scope is None or relation.is_computed:
         return None
     name = relation.parts[0].lower()
     return next((cte for cte in visible_ctes(relation.scope) if cte.parts[0].lower() == name), None)
 
 
-def _cte_query(relation: QueryRelation) -> Query | None:
-    cte = _cte(relation)
+def _find_cte_query(relation: QueryRelation) -> Query | None:
+    cte = _find_cte(relation)
     return cte.query if cte else None
 
 

@@ -1,4 +1,4 @@
-"""The shell's colours; none with NO_COLOR or on terminals without colours."""
+"""The shell's colours, which NO_COLOR and terminals without colours switch off."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _DEFAULT_STYLE: Final = {
 
 
 def use_colours(setting: str) -> bool:
-    """Return whether to use colours. NO_COLOR in the environment (no-color.org) holds unless a style is named."""
+    """Return whether to use colours. NO_COLOR in the environment (no-color.org) applies unless a style is named."""
     return setting != "off" and not (setting == "auto" and os.environ.get("NO_COLOR"))
 
 
 def load_style(setting: str) -> BaseStyle:
-    """Return the default style, with a named style of Pygments for the words of the language.
+    """Return the default style; a Pygments style, if named, replaces its syntax colours.
 
-    Raises ValueError for a name that Pygments does not know.
+    Raises ValueError for a name that is unknown to Pygments.
     """
-    own = Style.from_dict(_DEFAULT_STYLE)
-    return own if setting in ("auto", "off") else merge_styles([own, _load_pygments_style(setting)])
+    default = Style.from_dict(_DEFAULT_STYLE)
+    return default if setting in ("auto", "off") else merge_styles([default, _load_pygments_style(setting)])
 
 
 def _load_pygments_style(name: str) -> BaseStyle:
@@ -53,7 +53,7 @@ def _load_pygments_style(name: str) -> BaseStyle:
     try:
         pygments_style = get_style_by_name(name)
     except ClassNotFound:
-        raise ValueError(f"auto, off, or a style of Pygments, and {name!r} is none") from None
+        raise ValueError(f"auto, off, or a Pygments style; {name!r} is unknown") from None
     kinds = {"keyword": Keyword, "function": Name.Function, "string": String, "number": Number, "comment": Comment}
     return Style.from_dict({word: _format_style(pygments_style.style_for_token(kind)) for word, kind in kinds.items()})
 

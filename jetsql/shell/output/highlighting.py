@@ -1,6 +1,6 @@
-"""Syntax colours of the input, from the scanner of the language.
+"""Syntax highlighting of the input, based on the scanner of the language.
 
-Works line by line and reuses unchanged lines: a key changes one of them.
+It works line by line and reuses unchanged lines, because most keys change a single line.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _CLASSES: Final = {
 }
 
 
-# What a line can be within, as it opens: a quote, a tagged quote, comments in comments, one that a backslash continues.
+# The openings of tokens that may span lines: quotes, tagged quotes, comments that a backslash continues or that nest.
 _OPENING: Final = re.compile(r"[rR]?['\"]|`|\$[A-Za-z]*\$|--|/\*")
 _BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
 _UNENDED: Final = "class:string.open"
 
 
-# As `sql_keywords()` of Spark 4.3 lists them.
+# From `sql_keywords()` of Spark 4.3.
 _SPARK_KEYWORDS: Final = """
     ADD AFTER AGGREGATE ALIGN ALL ALTER ALWAYS ANALYZE AND ANTI ANY ANY_VALUE APPLY APPROX ARCHIVE ARRAY AS ASC
     ASENSITIVE ASOF AT ATOMIC AUTHORIZATION AUTO BEGIN BERNOULLI BETWEEN BIGINT BIN BINARY BINDING
@@ -72,7 +72,7 @@ _JETSQL_KEYWORDS: Final = """
 """
 
 KEYWORDS: Final = frozenset(_SPARK_KEYWORDS.split()) | frozenset(_JETSQL_KEYWORDS.split())
-"""In capitals, for colours, which need no engine; only the parsers know whether a word is a keyword in its place."""
+"""Keywords in capitals, for colours only: the parsers decide whether a word is a keyword at its position."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ class _Line:
     """The highlighted form of a line."""
 
     pieces: StyleAndTextTuples  # texts with their classes
-    open_context: str = ""  # the opening of what continues on the next line; empty if nothing does
-    open_piece: int | None = None  # the piece where that begins; None if it began on an earlier line
+    open_context: str = ""  # the opening of the token that continues on the next line; empty if none does
+    open_piece: int | None = None  # the index of that token's piece; None if it began on an earlier line
 
 
 class SqlLexer(Lexer):
-    """Highlight Spark SQL and JetSQL; of a command only its word."""
+    """Highlight Spark SQL and JetSQL, and the first word of commands."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -102,7 +102,7 @@ class SqlLexer(Lexer):
         return lambda number: unended.get(number) or (lines[number].pieces if number < len(lines) else [])
 
     def _update_lines(self, texts: list[str]) -> None:
-        """Highlight the changed lines, and those after them whose context has changed."""
+        """Highlight the changed lines, and later lines whose context has changed."""
         old, known = self._texts, self._lines
         same = _common_prefix(old, texts)
         same_at_end = min(_common_prefix(old[:same:-1], texts[:same:-1]), len(old) - same, len(texts) - same)
@@ -133,7 +133,7 @@ def _highlight_command(text: str) -> list[StyleAndTextTuples]:
 
 
 def _highlight_line(context: str, line: str) -> _Line:
-    """Highlight a line. context: what the previous line leaves open."""
+    """Highlight a line. context: the opening of a token that the previous line leaves open."""
     pieces: StyleAndTextTuples = []
     text = f"{context}\n{line}" if context else line
     at = skipped = len(text) - len(line)
@@ -148,14 +148,14 @@ def _highlight_line(context: str, line: str) -> _Line:
 
 
 def _open_context(last: Token | None, end: int) -> str:
-    """Return the opening of what continues on the next line, or an empty string.
+    """Return the opening of the token that continues on the next line, or an empty string.
 
     last: the last token of the line that ends at offset `end`.
     """
     if last is None:
         return ""
     if last.kind is Kind.COMMENT:
-        # A carriage return ends a comment, so a backslash continues it only at the very end of the line.
+        # A carriage return ends a comment, so a backslash continues it only as the last character of the line.
         continued = last.text.startswith("--") and last.text.endswith("\\") and last.stop == end
         return "--\\" if continued else ""
     if last.kind is not Kind.OPEN:
@@ -169,7 +169,7 @@ def _open_context(last: Token | None, end: int) -> str:
 
 
 def _mark_unended(lines: Sequence[_Line]) -> Iterator[tuple[int, StyleAndTextTuples]]:
-    """Yield the lines of the unended token from where it opens, with it marked."""
+    """Yield the lines of the unended token, from the last to the first, with the token marked."""
     for number in range(len(lines) - 1, -1, -1):
         opens = lines[number].open_piece
         pieces = lines[number].pieces

@@ -1,4 +1,4 @@
-"""A table that is redrawn in place: not higher than the screen, with changes marked."""
+"""A table that is redrawn in place, fits on the screen and marks changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetsql.shell.output.result_summary import more_text
 from jetsql.shell.output.screen import ScreenSize
 
 MAX_ROWS: Final = 500
-"""More rows than any screen has lines; the others are only counted."""
+"""The rows that are kept, more than a screen has lines; the others are only counted."""
 
 TableRow = Sequence[Cell]
 
@@ -22,9 +22,9 @@ class InPlaceTable:
     """A table that fits on the screen."""
 
     columns: tuple[Column, ...]
-    rows: tuple[TableRow, ...]  # the first ones
-    count: int  # of all rows
-    is_exact: bool = True  # otherwise there are more than `count`
+    rows: tuple[TableRow, ...]  # the first rows
+    count: int  # the number of all rows
+    is_exact: bool = True  # False if there are more than `count` rows
 
     def render(self, size: ScreenSize, paint: Paint) -> list[str]:
         """Return lines that fit into `size`, the free part of the screen."""
@@ -45,8 +45,8 @@ class InPlaceTable:
 def mark_changes(before: Sequence[TableRow], after: Sequence[TableRow]) -> tuple[TableRow, ...]:
     """Return the rows of `after` with the cells marked that differ from `before`.
 
-    Rows are matched by the first columns that distinguish all of them, because keys usually come first. Without such
-    columns a row is new unless an equal one existed.
+    Rows are matched by the first columns that are unique in both, because keys usually come first. If there are none, a
+    row is new unless an equal row existed.
     """
     keys = _key_columns(before, after)
     known = {_key(row, keys): row for row in before}

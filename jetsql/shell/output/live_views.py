@@ -1,7 +1,7 @@
-"""The views of a live result: the tail of appended rows, or the table that each batch replaces.
+"""The views of a live result: the tail of appended rows, or a table that each batch replaces.
 
-A view takes rows from the reading thread and renders frames for the drawing thread; it keeps some hundred rows whatever
-the rate. Nobody can read thousands of lines a second: the tail shows the newest rows and counts the others.
+A view takes rows from the reading thread and renders frames for the drawing thread. It keeps a few hundred rows at any
+rate: the tail shows the newest rows of fast streams and counts the others.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 
 _RATE_SECONDS: Final = 5.0
 _MAX_LINES: Final = 100
-"""Lines of a frame: what scrolls can be read later, but a terminal should not have to do more."""
+"""The most rows drawn per frame, to limit the work of the terminal."""
 _FRAME_LINES: Final = 3
-"""Lines that are no rows: names, rule, status."""
+"""Lines without rows: column names, rule, status."""
 
 
 def _ctrl_c() -> str:
@@ -33,11 +33,11 @@ def _ctrl_c() -> str:
 
 @dataclass(frozen=True)
 class ViewStyle:
-    """How a live result is shown."""
+    """The style of a live result."""
 
     paint: Paint = PLAIN
     null: str = "NULL"  # the text for NULL
-    vertical: bool = False  # each row as a list of its columns
+    vertical: bool = False  # show each row as a list of its columns
     quit_key: Callable[[], str] = _ctrl_c  # the key that ends the view
 
 
@@ -60,7 +60,7 @@ class LiveView(Protocol):
 class LiveProgress:
     """The progress of a live result: batches, rows and their rate.
 
-    clock: seconds with any origin. appends: count the rows of all batches, otherwise those of the newest.
+    clock: returns seconds with any origin. appends: count the rows of all batches, otherwise of the newest batch.
     """
 
     def __init__(self, clock: Callable[[], float], appends: bool, quit_key: Callable[[], str] = _ctrl_c) -> None:
@@ -74,7 +74,7 @@ class LiveProgress:
         self.is_closed = False
 
     def end_batch(self) -> None:
-        """Count a batch."""
+        """Count the batch."""
         self.batches += 1
         self._recent.append((self._clock(), self.rows))
 
@@ -92,12 +92,16 @@ class LiveProgress:
         return (self.rows - rows) / max(now - since, 0.5)
 
     def status_line(self, columns: int, *more: str) -> str:
-        """Return the status line in `columns` cells; the key that ends the view is omitted last. more: further parts,
-        may be empty."""
-        words = self._status_text(*more)
+        """Return the status line in `columns` cells, cut before the hint about the key that ends the view.
+
+        more: further parts, may be empty.
+        """
+        status = self._status_text(*more)
         key_text = "" if self.is_closed else f" · {self._quit_key()} ends"
         return (
-            truncate(words, columns - len(key_text)) + key_text if columns > len(key_text) else truncate(words, columns)
+            truncate(status, columns - len(key_text)) + key_text
+            if columns > len(key_text)
+            else truncate(status, columns)
         )
 
     def _status_text(self, *more: str) -> str:
@@ -120,7 +124,7 @@ def _dim(line: str, paint: Paint) -> str:
 class TailView:
     """The newest rows in lines of a table whose columns only grow.
 
-    The column names are repeated with each screenful and not with each growth, which would be restless.
+    The column names are repeated once per screenful, not each time that a column grows.
     """
 
     def __init__(self, columns: tuple[Column, ...], style: ViewStyle, clock: Callable[[], float]) -> None:
@@ -183,7 +187,7 @@ class TailView:
         return layout
 
     def _header_index(self, more: int, size: ScreenSize) -> int | None:
-        """Return before which of `more` lines the column names go, or None while the screen still shows them."""
+        """Return the index among `more` lines at which to repeat the column names, or None while they are visible."""
         screenful = max(size.lines - _FRAME_LINES, 1)
         self._lines_below_header += more
         if self._header_size == size and self._lines_below_header <= screenful:
@@ -199,7 +203,7 @@ class TailView:
         return [*self._gap_line(numbered, len(newest)), *(line for each in lines for line in each)]
 
     def _gap_line(self, numbered: list[tuple[int, Row]], shown: int) -> list[str]:
-        """Return a line for the rows between the last one shown and the first one of this frame."""
+        """Return a line about the rows that were skipped since the last frame, or no line."""
         skipped = (numbered[-1][0] - shown if numbered else self._drawn_rows) - self._drawn_rows
         if skipped <= 0:
             return []

@@ -1,7 +1,7 @@
-"""Write lines of results elsewhere than to the screen: to a file, a command, a pager.
+"""Writers of result lines to a file, a command or a pager.
 
-A writer raises `ReaderClosed` when its reader is gone. A pager reads no faster than the user scrolls, so a result of
-any length is read only as far as the user looks at it.
+A writer raises `ReaderClosed` when its reader is gone. A pager reads no faster than the user scrolls, so a long result
+is read only as far as the user scrolls.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import IO, Final, Protocol
 
 from jetsql.errors import JetSQLError
 
-# -S: wide tables scroll sideways. -R: colours. -X: what was looked at stays on the screen. Not -F: it would cut a table
-# that is wide, not long.
+# -S: wide tables scroll sideways. -R: colours. -X: the text stays on the screen. Not -F, which would cut a table that
+# is wide but short.
 _LESS_OPTIONS: Final = "SRX"
 
 
@@ -44,7 +44,7 @@ class OutputWriter(Protocol):
 
 
 class FileWriter:
-    """Write to a file. Raises JetSQLError OUTPUT_NOT_WRITABLE when it is created and for each line."""
+    """Write to a file. The constructor and all methods raise JetSQLError OUTPUT_NOT_WRITABLE."""
 
     def __init__(self, file: Path, append: bool) -> None:
         self._name = str(file)
@@ -69,7 +69,7 @@ class FileWriter:
             with _reporting_failure(self._name):
                 yield
         except JetSQLError:
-            with suppress(OSError):  # the same failure, which is raised already
+            with suppress(OSError):  # the same failure; the first error is raised
                 self._file.close()
             raise
 
@@ -77,8 +77,8 @@ class FileWriter:
 class CommandWriter:
     """Write to a command of the system's shell.
 
-    on_exit: called on another thread when the command ends before `close`. ignores_interrupt: Ctrl-C, which is meant
-    for a statement, does not end the command.
+    on_exit: called on another thread when the command ends before `close`. ignores_interrupt: Ctrl-C does not end the
+    command, because it is meant for a statement.
     """
 
     def __init__(
@@ -90,14 +90,14 @@ class CommandWriter:
     ) -> None:
         with (
             _ignoring_interrupts() if ignores_interrupt else nullcontext()
-        ):  # a process inherits what is ignored when it starts
+        ):  # a process inherits ignored signals when it starts
             self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
         self._ignores_interrupt = ignores_interrupt
         assert self._process.stdin is not None
         self._stdin: IO[bytes] = self._process.stdin
         self._on_exit = on_exit
         self._closing = False
-        self._waiter = threading.Thread(target=self._wait, name="outlet", daemon=True)
+        self._waiter = threading.Thread(target=self._wait, name="output-command", daemon=True)
         self._waiter.start()
 
     def write_line(self, text: str) -> None:
@@ -122,7 +122,7 @@ class CommandWriter:
         return self._process.poll() or 0
 
     def close(self) -> None:
-        """Wait until the command ends, for a pager until the user quits; Ctrl-C ends the command."""
+        """Close the input and wait until the command ends, such as a pager that the user quits. Ctrl-C ends it."""
         self._closing = True
         try:
             with nullcontext() if self._ignores_interrupt else _ignoring_interrupts():
@@ -132,8 +132,8 @@ class CommandWriter:
             self._process.terminate()
 
     def close_input(self) -> None:
-        """Send the end of the input, without waiting."""
-        with suppress(OSError):  # it has ended without reading the rest
+        """Close the command's input without waiting."""
+        with suppress(OSError):  # the command ended without reading all input
             self._stdin.close()
 
     def _wait(self) -> None:
@@ -143,7 +143,7 @@ class CommandWriter:
 
 
 def pager_command(setting: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the command of the pager, or an empty string without one. setting: `auto`, `off` or a command."""
+    """Return the command of the pager, or an empty string if there is none. setting: `auto`, `off` or a command."""
     if setting == "off":
         return ""
     command = setting if setting != "auto" else environ.get("JETSQL_PAGER") or environ.get("PAGER") or "less"
@@ -154,7 +154,7 @@ def _program(command: str) -> str:
     """Return the program of a command without its variable assignments, or an empty string."""
     try:
         words = shlex.split(command)
-    except ValueError:  # a quote that is not closed
+    except ValueError:  # an open quote
         return ""
     return next((word for word in words if "=" not in word), "")
 
@@ -174,7 +174,7 @@ class OutputTargetKind(Enum):
 
 @dataclass(frozen=True)
 class OutputTarget:
-    """The target of `.output`. name: a file's path, a command."""
+    """The target of `.output`. name: the path of a file, or a command."""
 
     kind: OutputTargetKind
     name: str = ""
@@ -196,7 +196,9 @@ def parse_target(text: str) -> OutputTarget:
 def open_target(target: OutputTarget, on_exit: Callable[[], None] = lambda: None) -> OutputWriter:
     """Open the target. on_exit: see `CommandWriter`. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
     if not target.name:
-        raise JetSQLError("OUTPUT_NOT_WRITABLE", "There is no name of a file or command.", hint="Write .output FILE.")
+        raise JetSQLError(
+            "OUTPUT_NOT_WRITABLE", "The name of a file or command is missing.", hint="Write .output FILE."
+        )
     if target.kind is OutputTargetKind.COMMAND:
         return CommandWriter(target.name, on_exit, ignores_interrupt=True)
     return FileWriter(Path(target.name), target.kind is OutputTargetKind.APPENDED)
@@ -206,9 +208,9 @@ def open_target(target: OutputTarget, on_exit: Callable[[], None] = lambda: None
 def _reporting_failure(name: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+    except (OSError, ValueError) as error:  # ValueError: the name contains NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        message = f"{name} can't be written: {reason}."
+        message = f"Cannot write {name}: {reason}."
         raise JetSQLError("OUTPUT_NOT_WRITABLE", message, hint="Results go to the screen.") from error
 
 

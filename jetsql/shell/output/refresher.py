@@ -1,8 +1,8 @@
 """Redraw the screen regularly while the main thread reads rows.
 
-Rows are read on the main thread, so that Ctrl-C ends the reading wherever it waits. A thread draws, so that the time
-advances without rows, and a fast stream costs no more than a fixed number of frames a second. It also polls for q,
-which has the effect of Ctrl-C.
+Rows are read on the main thread, so Ctrl-C interrupts every wait. Another thread draws, so the elapsed time advances
+without rows, and a fast stream costs at most a fixed number of frames a second. It also polls for q, which has the
+effect of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final
 from jetsql.shell.output.screen import Screen, ScreenFrame
 
 REFRESH_SECONDS: Final = 0.1
-"""The time between two frames."""
+"""The time between two frames, in seconds."""
 
 
 class Refresher:
-    """Draw frames on a thread. frame: renders what to draw now. poll_quit: returns whether q was pressed."""
+    """Draw frames on a thread. frame: renders the current frame. poll_quit: returns whether q was pressed."""
 
     def __init__(self, screen: Screen, frame: Callable[[], ScreenFrame], poll_quit: Callable[[], bool]) -> None:
         self._screen = screen
@@ -29,10 +29,10 @@ class Refresher:
         self._stopped = Event()
         self._stop_lock = Lock()
         self._failure: Exception | None = None
-        self._thread = Thread(target=self._refresh, name="painter", daemon=True)
+        self._thread = Thread(target=self._refresh, name="refresher", daemon=True)
 
     def raise_failure(self) -> None:
-        """Raise what kept the thread from drawing, such as OutputClosed."""
+        """Raise the error that stopped the thread, such as OutputClosed, if there is one."""
         if self._failure is not None:
             raise self._failure
 
@@ -40,10 +40,10 @@ class Refresher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop drawing; no frame is drawn after this."""
+        """Stop the thread; it draws no frame after this."""
         with self._stop_lock:
             self._stopped.set()
-        if self._thread.is_alive():  # Ctrl-C may have come before it began
+        if self._thread.is_alive():  # Ctrl-C may have come before it started
             self._thread.join()
 
     def _refresh(self) -> None:
@@ -53,7 +53,7 @@ class Refresher:
                 if self._poll_quit():
                     self._interrupt()
                     return
-            except Exception as error:  # the outermost frame of this thread: the main thread raises it
+            except Exception as error:  # the outermost frame of this thread; the main thread raises the error
                 self._failure = error
                 return
 
@@ -69,8 +69,10 @@ class Refresher:
 def refreshing(
     screen: Screen, frame: Callable[[], ScreenFrame], poll_quit: Callable[[], bool] = lambda: False
 ) -> Iterator[Refresher]:
-    """Draw frames in the block, and a last one that stays. poll_quit: whether q was pressed, which raises
-    KeyboardInterrupt on the main thread. Raises OutputClosed."""
+    """Draw frames in the block, and a last frame that stays. Raises OutputClosed.
+
+    poll_quit: returns whether q was pressed, which raises KeyboardInterrupt on the main thread.
+    """
     refresher = Refresher(screen, frame, poll_quit)
     with screen.drawing():
         try:

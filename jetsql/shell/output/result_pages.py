@@ -1,8 +1,8 @@
 """Lay out a result on a screen.
 
-A result that fits is shown completely: a table as it is, otherwise with long texts wrapped, otherwise as a list of its
+A result that fits is shown completely: as a plain table, otherwise with long texts wrapped, otherwise as a list of
 columns if the texts would become too narrow. A single row is always shown completely. A longer result goes to the pager
-unchanged, which scrolls sideways. Without a pager long texts are cut, so that a row stays a line.
+unchanged, because the pager scrolls sideways. Without a pager long texts are cut, so each row stays on a line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jetsql.output.terminal_text import printable, printable_lines, width
 from jetsql.resultset import Column
 from jetsql.shell.output.screen import ScreenSize
 
-# Below a result stand the line that counts it and the prompt, which has two lines when it has a status bar.
+# The lines below a result: its summary, the prompt and the status bar.
 _LINES_BELOW: Final = 3
 _HEADER_LINES: Final = 2
 _MIN_READABLE: Final = 16
@@ -29,7 +29,7 @@ _COLOUR: Final = re.compile("\x1b\\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class PageOptions:
-    """How results are shown."""
+    """The options for the layout of results."""
 
     form: Format
     size: ScreenSize
@@ -39,7 +39,7 @@ class PageOptions:
 
     @property
     def max_lines(self) -> int:
-        """Return the lines that a result may have to be shown without a pager."""
+        """Return the most lines that are shown without a pager."""
         return max(self.size.lines - _LINES_BELOW, 1)
 
 
@@ -47,12 +47,12 @@ class PageOptions:
 class Page:
     """A result as lines."""
 
-    lines: Iterator[str]  # arrive as rows are read
+    lines: Iterator[str]  # rendered as rows are read
     needs_pager: bool = False
 
 
 def layout_page(result: Rows, options: PageOptions) -> Page:
-    """Return a result as lines; a screenful is read immediately. Raises whatever reading the rows raises."""
+    """Return a result as lines, with a screenful read in advance. Raises what reading the rows raises."""
     if not result.columns or options.form not in (Format.TABLE, Format.VERTICAL):
         return _long_page(map(printable_lines, render.render_lines(result, options.form)), options)
     if options.form is Format.VERTICAL:
@@ -64,7 +64,7 @@ def layout_page(result: Rows, options: PageOptions) -> Page:
 
 
 def screen_height(lines: Sequence[str], columns: int) -> int:
-    """Return how many lines of a screen the lines need, which wraps wider ones."""
+    """Return the number of screen lines that the lines need; the screen wraps lines wider than `columns`."""
     return sum(max(-(-width(_COLOUR.sub("", line)) // columns), 1) for line in lines)
 
 
@@ -81,7 +81,7 @@ def _records(columns: Sequence[Column], rows: Iterator[Row], options: PageOption
 
 
 def _short_page(columns: tuple[Column, ...], rows: list[Row], options: PageOptions) -> Page:
-    """Return a result whose rows fit on the screen, if they are not too wide."""
+    """Return a page of few rows, as a table if they are not too wide."""
     if render.is_single_text(columns, rows):
         return _long_page(render.single_text_lines(columns, rows), options)
     raw = [raw_cells(columns, row, options.null) for row in rows]

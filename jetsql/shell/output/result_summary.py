@@ -1,4 +1,4 @@
-"""Summaries of results: how many rows there were and how long they took."""
+"""Summaries of results: the number of rows and the time that they took."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _LONG_SECONDS: Final = 1.0
 
 
 class ShowOutcome(Enum):
-    """The outcome of showing a result. Unless it is DONE, its statement still runs and must be abandoned."""
+    """The outcome of showing a result. Unless it is DONE, the statement still runs and must be abandoned."""
 
     DONE = "done"
     INTERRUPTED = "interrupted"
-    ABANDONED = "nobody wanted more"
+    ABANDONED = "abandoned"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ResultSummary:
     """The size and duration of a result."""
 
     rows: int
-    seconds: float  # from the statement to its last row
+    seconds: float  # from sending the statement to its last row
     first_row_seconds: float | None = None  # None without rows
     has_columns: bool = True
 
@@ -30,16 +30,16 @@ class ResultSummary:
 def summary_line(
     summary: ResultSummary, outcome: ShowOutcome = ShowOutcome.DONE, *, timing: bool = True, where: str = ""
 ) -> str:
-    """Return the line below a result. where: what received the rows, if not the screen."""
+    """Return the line below a result. where: the target of the rows, if not the screen."""
     count = row_count(summary.rows) if summary.has_columns else "done"
     if outcome is ShowOutcome.ABANDONED:
         return f"{count} read"
-    place = f" to {where}" if where else ""
+    target = f" to {where}" if where else ""
     stopped = ", interrupted" if outcome is ShowOutcome.INTERRUPTED else ""
     if not timing:
-        return f"{count}{place}{stopped}"
+        return f"{count}{target}{stopped}"
     time = f" after {format_duration(summary.seconds)}" if stopped else f" in {format_duration(summary.seconds)}"
-    return f"{count}{place}{stopped}{time}{_first_row_text(summary)}"
+    return f"{count}{target}{stopped}{time}{_first_row_text(summary)}"
 
 
 def row_count(rows: int) -> str:
@@ -48,12 +48,12 @@ def row_count(rows: int) -> str:
 
 
 def more_text(count: int, noun: str) -> str:
-    """Return the number of things for which there is no room. what: the noun."""
+    """Return the number of omitted rows or columns with its noun: `3 more rows`."""
     return f"{count:,} more {noun}{'' if count == 1 else 's'}"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration for people."""
+    """Return a duration as text: `40 ms`, `1.5 s`, `2 min 3 s`, `1 h 4 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds >= 0.05 else f"{seconds * 1000:.0f} ms"
     minutes, rest = divmod(round(seconds), 60)
@@ -61,7 +61,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _first_row_text(summary: ResultSummary) -> str:
-    """Return the time to the first row, if it or the time after it was long."""
+    """Return the time to the first row if the result took long and most of it came later, otherwise an empty text."""
     if summary.first_row_seconds is None or summary.rows < 2 or summary.seconds < _LONG_SECONDS:
         return ""
     return (

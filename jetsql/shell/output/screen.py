@@ -1,7 +1,7 @@
-"""The terminal that results are shown on, or the file or pipe in its place.
+"""The terminal on which results are shown, or a file or pipe instead.
 
-What is redrawn in place is at the end of the output and never on an alternate screen, so the last state remains when
-the prompt comes back. Lines are overwritten without being erased first, so nothing flickers.
+Redrawn lines are at the end of the output, never on an alternate screen, so the last state remains when the prompt
+returns. Lines are overwritten without being erased first, so nothing flickers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class ScreenSize:
 
 @dataclass(frozen=True)
 class ScreenFrame:
-    """The lines that are drawn at a time. No line is wider than the screen."""
+    """The lines of one drawing. No line is wider than the screen."""
 
-    lines: Sequence[str]  # replaced by the next frame; not more than the screen has
-    scrolled_lines: Sequence[str] = ()  # written above, permanently
+    lines: Sequence[str]  # replaced by the next frame; they fit on the screen
+    scrolled_lines: Sequence[str] = ()  # written above permanently
 
 
 class Screen:
@@ -53,7 +53,7 @@ class Screen:
         can_redraw: bool,
         is_coloured: bool,
     ) -> None:
-        """Create a screen. can_redraw: lines can be drawn again. is_coloured: use colours, if it can redraw."""
+        """Create a screen. can_redraw: lines can be redrawn in place. is_coloured: use colours, if it can redraw."""
         self._out = out
         self._messages = messages
         self._size = size
@@ -110,8 +110,10 @@ class Screen:
         self._drawn, self._drawn_at = len(stay), size
 
     def _move_to_start(self, size: ScreenSize) -> str:
-        """Return the sequence that moves to the begin of the last frame. After a resize its place is unknown: clear the
-        screen."""
+        """Return the sequence that moves to the start of the last frame.
+
+        After a resize the start is unknown, so the sequence clears the screen.
+        """
         if self._drawn > 1 and size != self._drawn_at:
             return _CLEAR_SCREEN
         return "\r" + (f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else "")
@@ -119,7 +121,7 @@ class Screen:
     def _write(self, stream: TextIO, text: str) -> None:
         try:
             stream.write(text)
-        except (OSError, ValueError) as error:  # ValueError: it is closed
+        except (OSError, ValueError) as error:  # ValueError: the stream is closed
             raise OutputClosed(error) from error
 
     def _flush(self, stream: TextIO) -> None:
@@ -130,7 +132,7 @@ class Screen:
 
 
 def truncate_coloured(line: str, size: int) -> str:
-    """Cut a line to `size` cells. Coloured lines are returned unchanged: their caller has fitted them."""
+    """Cut a line to `size` cells. Coloured lines are returned unchanged, because their caller has fitted them."""
     return line if "\x1b" in line else truncate(line, size)
 
 

@@ -1,7 +1,7 @@
-"""Show a result that has no end until q or Ctrl-C, which is its normal end.
+"""Show an unbounded result until q or Ctrl-C, its normal end.
 
-On a terminal the newest rows are above a status line (see `live_views`). Otherwise, and for csv, json or markdown,
-every row is a line, and a slow reader slows down the stream: nothing is read ahead.
+A terminal shows the newest rows above a status line (see `live_views`). Without a terminal, and for csv, json and
+markdown, every row is a line, and nothing is read ahead, so a slow reader slows down the stream.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def show_live(
     keyboard: Keyboard,
     clock: Callable[[], float] = monotonic,
 ) -> None:
-    """Show a live result on a terminal until it ends. Raises what reading raises, and KeyboardInterrupt; the last frame
-    stays with a summary."""
+    """Show a live result on a terminal until it ends; the last frame stays, with a summary.
+
+    Raises what reading raises, and KeyboardInterrupt.
+    """
     style = ViewStyle(screen.paint, null, form is Format.VERTICAL, lambda: keyboard.quit_key)
     view: LiveView = (TailView if live.mode is LiveMode.APPEND else ReplacedView)(columns, style, clock)
     with refreshing(screen, lambda: view.render_frame(screen.size), lambda: keyboard.poll_quit(0)) as refresher:
@@ -56,7 +58,7 @@ def is_drawn(screen: Screen, form: Format) -> bool:
 
 
 def count_live_rows(live: Live, progress: LiveProgress) -> Live:
-    """Return the same result, which updates the progress as it is read."""
+    """Return the same result, which updates `progress` as it is read."""
 
     def rows(batch: LiveBatch) -> Iterator[Row]:
         for row in batch.rows:
@@ -75,7 +77,7 @@ def count_live_rows(live: Live, progress: LiveProgress) -> Live:
 def plain_lines(
     columns: tuple[Column, ...], live: Live, form: Format, flush: Callable[[], None] = lambda: None
 ) -> Iterator[str]:
-    """Yield every row as a line, without waiting for the next; whole results are separated by an empty line.
+    """Yield every row as a line, without waiting for the next row; an empty line separates replaced results.
 
     flush: called after the lines of each batch. Raises what reading raises.
     """
@@ -102,7 +104,7 @@ def _replaced_lines(columns: tuple[Column, ...], batches: Iterator[LiveBatch], f
 
 
 def _table_lines(columns: tuple[Column, ...], batches: Iterator[LiveBatch]) -> Iterator[str]:
-    """Yield lines of a table whose columns are as wide as the rows of a batch that have arrived, and only grow."""
+    """Yield the lines of a table whose columns fit the rows that have arrived, and only grow."""
     layout: Layout | None = None
     for batch in batches:
         while rows := [cells(columns, row) for row in islice(batch.rows, SAMPLED_ROWS)]:

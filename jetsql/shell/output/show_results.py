@@ -1,7 +1,7 @@
 """Show a statement's rows: on the screen, in the pager, or in the target of `.output`.
 
-Rows are shown while they are read and never kept, so a result may have any length. Below it is the number of rows and
-the time they took, without the time in the pager.
+Rows are shown while they are read and never kept, so a result may have any length. The line below it contains the
+number of rows and the time that they took, without the time spent in the pager.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DisplaySettings(Protocol):
 
 
 class CountedRows:
-    """A result that counts its rows while they are read. started: when its statement was sent, by `monotonic`."""
+    """A result that counts its rows while they are read. started: the time of its statement, by `monotonic`."""
 
     def __init__(self, result: Rows, started: float) -> None:
         self.columns: tuple[Column, ...] = result.columns
@@ -76,7 +76,7 @@ class CountedRows:
         self._newest_at: float | None = None
 
     def summary(self) -> ResultSummary:
-        """Return the summary as of the newest row, or of the end."""
+        """Return the summary up to the newest row, or to the end."""
         newest = self._newest_at if self._newest_at is not None else monotonic()
         first = self._first_at - self._started if self._first_at is not None else None
         return ResultSummary(self._count, newest - self._started, first, bool(self.columns))
@@ -97,7 +97,10 @@ class ResultOutput:
     def __init__(
         self, screen: Screen, settings: Callable[[], DisplaySettings], keyboard: Keyboard, notify: Callable[[str], None]
     ) -> None:
-        """Create the output. settings: returns the current ones. notify: prints a line for the user, on any thread."""
+        """Create the output.
+
+        settings: returns the current settings. notify: prints a line for the user, on any thread.
+        """
         self.screen = screen
         self._settings = settings
         self._keyboard = keyboard
@@ -111,11 +114,10 @@ class ResultOutput:
     def show(
         self, result: RemoteRows, started: float | None = None, cancel: Callable[[], None] = lambda: None
     ) -> ShowOutcome:
-        """Show a result until its end, Ctrl-C, or the end of its reader. A live result normally ends by q or Ctrl-C:
-        ABANDONED.
+        """Show a result until its end, Ctrl-C or the loss of its reader. A live result ends at q or Ctrl-C (ABANDONED).
 
-        started: when its statement was sent, by `monotonic`; now by default. cancel: ends the statement; may be called
-        on another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed.
+        started: the time of its statement, by `monotonic`; now by default. cancel: ends the statement; may be called on
+        another thread. Raises what reading the rows raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed.
         """
         self._drop_ended_command()
         if result.live is not None:
@@ -152,14 +154,14 @@ class ResultOutput:
         return ShowOutcome.DONE
 
     def _print_exit_message(self) -> None:
-        """Print that a command ended while it was written to, after the drawing."""
-        farewell, self._exit_message = self._exit_message, ""
-        if farewell:
-            self.screen.print_message(farewell)
+        """Print, after drawing, that the command which received results has ended."""
+        message, self._exit_message = self._exit_message, ""
+        if message:
+            self.screen.print_message(message)
 
     @contextmanager
     def _with_progress(self, live: Live) -> Iterator[Live]:
-        """Return the same result and show its progress, because its rows are not visible."""
+        """Return the same result and show its progress while its rows go elsewhere."""
         appends, name, keyboard = live.mode is LiveMode.APPEND, target_label(self._target), self._keyboard
         progress = LiveProgress(monotonic, appends, lambda: keyboard.quit_key)
         if not self.screen.can_redraw:
@@ -178,23 +180,23 @@ class ResultOutput:
     def redirect(self, text: str) -> str:
         """Carry out `.output` with its argument and return the message.
 
-        Raises JetSQLError OUTPUT_NOT_WRITABLE; then the target stays as it was.
+        Raises JetSQLError OUTPUT_NOT_WRITABLE, without a change of the target.
         """
         target = parse_target(text)
         writer = None if target.kind is OutputTargetKind.SCREEN else open_target(target, self._on_command_exit)
         self.close()
         with self._lock:
             self._writer, self._target = writer, target
-        self._drop_ended_command()  # its end may have been before
+        self._drop_ended_command()  # it may have ended already
         return self._target_text()
 
     def _on_command_exit(self) -> None:
-        """Handle the exit of the command that receives the results, on a thread of its own."""
+        """Handle the exit of the command that receives the results. Called on another thread."""
         if not self._is_writing:  # otherwise the writing thread gets the error
             self._drop_ended_command()
 
     def _drop_ended_command(self) -> None:
-        """Send results to the screen again if their command has ended, and report it once."""
+        """Send results to the screen again if their command has ended, and report that once."""
         with self._lock:
             writer, target = self._writer, self._target
             if not isinstance(writer, CommandWriter) or not writer.has_ended:
@@ -216,7 +218,7 @@ class ResultOutput:
 
     @property
     def form(self) -> Format:
-        """Return the form of the results: that of a file's suffix, otherwise that of the mode."""
+        """Return the format of the results: that of the file's suffix, otherwise that of the mode."""
         of_file = _BY_SUFFIX.get(PurePath(self._target.name).suffix.lower())
         return Format(self._settings().mode) if of_file is None or not self._is_file else of_file
 
@@ -259,7 +261,7 @@ class ResultOutput:
             self._write_to(writer, written, lambda: None)
 
     def _write_to(self, writer: OutputWriter, lines: Iterator[str], progress: Callable[[], None]) -> None:
-        """Write lines to the target, separated from those before."""
+        """Write the lines of a result to the target, separated from earlier results."""
         self._is_writing = True
         try:
             for index, line in enumerate(lines):
@@ -304,18 +306,20 @@ class ResultOutput:
 
 
 def target_label(target: OutputTarget) -> str:
-    """Return a target as messages name it."""
+    """Return the name of a target for messages."""
     return f"`{target.name}`" if target.kind is OutputTargetKind.COMMAND else target.name
 
 
 def _exit_text(writer: OutputWriter, target: OutputTarget) -> str:
     code = writer.exit_code if isinstance(writer, CommandWriter) else 0
-    return f"{target_label(target)} has ended{f' with {code}' if code else ''}; results go to the screen."
+    return f"{target_label(target)} has ended{f' with exit code {code}' if code else ''}; results go to the screen."
 
 
 def _page_lines(lines: Iterator[str], command: str, cancel: Callable[[], None]) -> None:
-    """Write to the pager until it ends. When the user quits it, the statement is cancelled; the resulting error of the
-    pending rows is ReaderClosed."""
+    """Write to the pager until it ends.
+
+    When the user quits the pager, the statement is cancelled; the resulting error is raised as ReaderClosed.
+    """
     pager = open_pager(command, cancel)
     try:
         for index, line in enumerate(lines):

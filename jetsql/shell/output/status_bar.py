@@ -1,4 +1,4 @@
-"""The status bar: the engine's state and the jobs, which are polled while the prompt is idle."""
+"""The status bar: the state of the engine and the number of jobs, polled while the prompt is idle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jetsql.shell.session.engine_connection import (
 
 POLL_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 120.0
-"""Without a key for so long, the engine is polled once in `IDLE_POLL_SECONDS`, to keep the session."""
+"""The time without a key after which the engine is polled only every `IDLE_POLL_SECONDS`, to keep the session."""
 IDLE_POLL_SECONDS: Final = 60.0
 
 
@@ -33,24 +33,24 @@ class JobCounts:
     running: int = 0
     suspended: int = 0
     suspended_by_error: int = 0
-    failed: int = 0  # unless a newer job of the name exists
-    in_transition: int = 0
+    failed: int = 0  # without a newer job of the same name
+    in_transition: int = 0  # starting, completing or waiting for executors
 
 
 def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
-    """Count the jobs of `GET /v1/jobs?all=true`, newest first."""
+    """Count the jobs of `GET /v1/jobs?all=true`, which lists the newest first."""
     counts = dict.fromkeys(("running", "suspended", "suspended_by_error", "failed", "in_transition"), 0)
     names: set[str] = set()
     for job in jobs:
         newest = job["name"].lower() not in names
         names.add(job["name"].lower())
-        kind = _category(job)
+        kind = _classify_job(job)
         if kind and (newest or kind != "failed"):
             counts[kind] += 1
     return JobCounts(**counts)
 
 
-def _category(job: Mapping[str, Any]) -> str:
+def _classify_job(job: Mapping[str, Any]) -> str:
     status, error = job["status"], job["last_error"]
     if status == "RUNNING":
         return "running"
@@ -81,7 +81,7 @@ class JobPoller:
         threading.Thread(target=self._run, name="jobs", daemon=True).start()
 
     def set_prompting(self, is_shown: bool) -> None:
-        """Poll only while the prompt is shown: a running statement has no status bar."""
+        """Start or stop polling: there is no status bar while a statement runs."""
         self.note_key()
         if is_shown:
             self._prompt_shown.set()
@@ -119,7 +119,7 @@ class JobPoller:
             self._publish(count_jobs(self._background.open_for(engine).request("GET", "/v1/jobs?all=true")["jobs"]))
             self._background.keep_session_alive()
         except EngineError as error:
-            if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # not one that is only busy
+            if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # a busy engine is not lost
                 self._connection.mark_lost(engine)
         except ReportedError:
             self._publish(None)
@@ -131,34 +131,34 @@ class JobPoller:
 
 
 def render_bar(state: ConnectionState, jobs: JobCounts | None, hint: str) -> StyleAndTextTuples:
-    """Return the text of the bar. hint: shown at its end."""
-    text: StyleAndTextTuples = [("", " "), *_engine_text(state)]
+    """Return the text of the bar. hint: a text for its end, may be empty."""
+    text: StyleAndTextTuples = [("", " "), *_render_engine(state)]
     if jobs is not None and state.phase is ConnectionPhase.UP:
-        for part in _job_texts(jobs):
+        for part in _render_jobs(jobs):
             text += [("class:bar.part", " · "), part]
     if hint:
         text += [("class:bar.part", " · "), ("class:bar.hint", hint)]
     return text
 
 
-def _engine_text(state: ConnectionState) -> StyleAndTextTuples:
+def _render_engine(state: ConnectionState) -> StyleAndTextTuples:
     match state.phase:
         case ConnectionPhase.UP:
             return [("class:bar.good", "engine up")]
         case ConnectionPhase.STARTING:
             return [("class:bar.moving", f"engine: {state.activity or 'starting'} ...")]
-    return [("class:bar.bad", state.activity), ("class:bar.hint", " (the next statement connects anew)")]
+    return [("class:bar.bad", state.activity), ("class:bar.hint", " (the next statement connects)")]
 
 
-def _job_texts(jobs: JobCounts) -> list[tuple[str, str]]:
-    words = [("class:bar.good" if jobs.running else "", f"{jobs.running} running")]
+def _render_jobs(jobs: JobCounts) -> list[tuple[str, str]]:
+    parts = [("class:bar.good" if jobs.running else "", f"{jobs.running} running")]
     if jobs.in_transition:
-        words.append(("class:bar.moving", f"{jobs.in_transition} on the way"))
+        parts.append(("class:bar.moving", f"{jobs.in_transition} in transition"))
     stopped = jobs.suspended + jobs.suspended_by_error
     if jobs.suspended_by_error:
-        words.append(("class:bar.bad", f"{stopped} suspended ({jobs.suspended_by_error} by an error)"))
+        parts.append(("class:bar.bad", f"{stopped} suspended ({jobs.suspended_by_error} by an error)"))
     elif stopped:
-        words.append(("class:bar.moving", f"{stopped} suspended"))
+        parts.append(("class:bar.moving", f"{stopped} suspended"))
     if jobs.failed:
-        words.append(("class:bar.bad", f"{jobs.failed} failed"))
-    return words
+        parts.append(("class:bar.bad", f"{jobs.failed} failed"))
+    return parts

@@ -1,4 +1,4 @@
-"""The terminal's mode while a statement runs: typed keys are kept for the prompt and not echoed."""
+"""The terminal mode while a statement runs: typed keys are kept for the prompt and not echoed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_echo() -> Iterator[None]:
-    """Switch off echo and line mode; Ctrl-C works and discards no typed keys. Does nothing without a terminal."""
+    """Switch off echo and line mode; Ctrl-C keeps working and discards no typed keys. No effect without a terminal."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield
         return

@@ -1,6 +1,6 @@
 """`.watch`: repeat a statement and draw its rows in the same place.
 
-Only statements that read may be watched. An error is shown instead of rows, and the statement is tried again. Without a
+Only statements that read may be watched. An error is shown below the last rows, and the statement is retried. Without a
 terminal the rows are shown once.
 """
 
@@ -30,7 +30,7 @@ _SECONDS: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s+(.*)", re.DOT
 
 
 class QuitKeys(Protocol):
-    """The keys that end the watching, as `Keyboard` has them."""
+    """The keys that end `.watch`, as `Keyboard` provides them."""
 
     @property
     def quit_key(self) -> str: ...
@@ -51,10 +51,10 @@ def parse_watch(argument: str) -> WatchRequest:
     match = _SECONDS.fullmatch(argument)
     text = (match[2] if match else argument).strip().rstrip(";").rstrip()
     if not text:
-        raise ValueError("it takes a statement: .watch [SECONDS] STATEMENT.")
+        raise ValueError("it needs a statement: .watch [SECONDS] STATEMENT.")
     word = writing_word(text)
     if word:
-        raise ValueError(f"{word} may change something, and would at each turn; what reads can be watched.")
+        raise ValueError(f"{word} is not read-only. Only statements that read can be repeated.")
     return WatchRequest(text, max(float(match[1]), _MIN_SECONDS) if match else DEFAULT_SECONDS)
 
 
@@ -65,13 +65,13 @@ class WatchSnapshot:
     table: InPlaceTable | None = None  # of the last success
     rows: tuple[TableRow, ...] = ()
     error: str = ""  # of the last run; empty if it succeeded
-    time: str = ""
+    time: str = ""  # of the last run
 
 
 def render_watch(
     snapshot: WatchSnapshot, request: WatchRequest, size: ScreenSize, paint: Paint, quit_key: str
 ) -> ScreenFrame:
-    """Return the frame with the statement, the time, the rows and the error. quit_key: ends the watching."""
+    """Return the frame with the statement, the time, the rows and the error. quit_key: the key that ends `.watch`."""
     title = f"every {request.seconds:g} s until {quit_key}: {printable(' '.join(request.text.split()))}"
     room = size.columns - width(snapshot.time) - 1
     head = f"{pad(truncate(title, room), max(room, 0))} {snapshot.time}"
@@ -82,9 +82,9 @@ def render_watch(
 
 
 def watch(run: Callable[[], Rows], request: WatchRequest, screen: Screen, keys: QuitKeys, null: str = NULL) -> None:
-    """Repeat the statement until q or Ctrl-C, which raises KeyboardInterrupt; the caller ends the running statement.
+    """Repeat the statement until q, or Ctrl-C, which raises KeyboardInterrupt; the caller ends the running statement.
 
-    run: runs the statement once. Raises what `run` raises without a terminal, OutputClosed.
+    run: runs the statement once. Raises OutputClosed and, without a terminal, what `run` raises.
     """
     if not screen.can_redraw:
         for line in render_lines(run(), Format.TABLE):
@@ -118,7 +118,7 @@ def _run_once(run: Callable[[], Rows], previous: WatchSnapshot, null: str) -> Wa
 
 
 def is_session_lost(error: EngineError | ReportedError) -> bool:
-    """Return whether the session is gone, with or without its engine; the next attempt opens another."""
+    """Return whether the session is gone, with or without its engine; the next attempt opens a new session."""
     return isinstance(error, EngineError) or error.report.condition == "JETSQL.SESSION_NOT_FOUND"
 
 
@@ -126,8 +126,8 @@ def error_line(error: ReportedError | JetSQLError) -> str:
     """Return an error on one line."""
     condition = error.report.condition if isinstance(error, ReportedError) else error.condition
     message = error.report.message if isinstance(error, ReportedError) else error.message
-    again = " It is tried again." if isinstance(error, EngineError) else ""
-    return f"[{condition}] {' '.join(message.split())}{again}"
+    retrying = " Retrying." if isinstance(error, EngineError) else ""
+    return f"[{condition}] {' '.join(message.split())}{retrying}"
 
 
 def _show_until_next(snapshot: WatchSnapshot, request: WatchRequest, screen: Screen, keys: QuitKeys) -> bool:

@@ -1,4 +1,4 @@
-"""The actions of the shell's own commands. Each takes the shell and its argument."""
+"""The actions of the shell's own commands. Each takes the shell and the command's argument."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run_command(shell: Shell, dot: DotCommand) -> bool:
-    """Run a command and print what is wrong with it. Return whether it succeeded."""
+    """Run a command, and print its error if it fails. Return whether it succeeded."""
     command = find_command(dot.word)
     if command is None:
         shell.console.print_message(f"There is no command {dot.word}. {suggest_command(dot.word)}")
@@ -49,7 +49,7 @@ def _error_text(error: ValueError | OSError) -> str:
 
 def _help(shell: Shell, argument: str) -> bool | None:
     if not argument:
-        shell.print_lines([*command_summaries(), "", "Statements of SQL need no dot and end with a semicolon."])
+        shell.print_lines([*command_summaries(), "", "SQL statements need no dot and end with a semicolon."])
         return None
     word = "." + argument.split()[0].lstrip(".")
     command = find_command(word)
@@ -67,8 +67,8 @@ def _jobs(shell: Shell, argument: str) -> bool:
 
 def _read(shell: Shell, argument: str) -> bool:
     if not argument:
-        raise ValueError("name the file to read.")
-    file = Path(os.path.expanduser(argument.strip("'\"")))  # Path.expanduser raises for a user that there isn't
+        raise ValueError("it needs a file: .read FILE.")
+    file = Path(os.path.expanduser(argument.strip("'\"")))  # unlike Path.expanduser, it accepts an unknown user
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def _read(shell: Shell, argument: str) -> bool:
 
 def _edit(shell: Shell, argument: str) -> None:
     if argument:
-        raise ValueError("it takes no argument: it edits the last statement. Files are run with .read.")
+        raise ValueError("it takes no argument; it edits the last statement. To run a file, enter .read FILE.")
     shell.set_next_input(_edit_text(shell.last_statement))
 
 
@@ -91,13 +91,15 @@ def _edit_text(text: str) -> str:
         with _ignoring_interrupts():
             code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode
         if code:
-            raise ValueError(f"the editor ({command}) ended with {code}; $VISUAL or $EDITOR names another.")
+            raise ValueError(
+                f"the editor ({command}) failed with exit code {code}. Set $VISUAL or $EDITOR to use another."
+            )
         return file.read_text(encoding="utf-8").rstrip("\n")
 
 
 @contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C, which is the editor's. A handler instead of SIG_IGN, which the editor would inherit."""
+    """Ignore Ctrl-C, which is for the editor. It uses a handler, because the editor would inherit SIG_IGN."""
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
@@ -107,18 +109,18 @@ def _ignoring_interrupts() -> Iterator[None]:
 
 def _save(shell: Shell, argument: str) -> None:
     if not argument:
-        raise ValueError("give it a name: .save NAME [STATEMENT].")
+        raise ValueError("it needs a name: .save NAME [STATEMENT].")
     name, *text = argument.split(None, 1)
     statement = text[0] if text else shell.last_statement
     if not statement:
-        raise ValueError("there is no statement yet.")
+        raise ValueError("there is no last statement yet.")
     shell.favourites.save(name, statement)
     shell.console.print_message(f"Saved; .run {name} runs it.")
 
 
 def _run(shell: Shell, argument: str) -> bool:
     if not argument:
-        raise ValueError("say which: .run NAME; .favourites lists them.")
+        raise ValueError("it needs a name: .run NAME. Enter .favourites to list the names.")
     text = shell.favourites.load(argument)
     shell.print_lines([text.rstrip()])
     return shell.run_script(text)
@@ -127,7 +129,7 @@ def _run(shell: Shell, argument: str) -> bool:
 def _favourites(shell: Shell, argument: str) -> None:
     names = shell.favourites.names()
     if not names:
-        shell.console.print_message("Nothing is kept yet: .save NAME keeps the last statement.")
+        shell.console.print_message("There are no favourites yet. Enter .save NAME to save the last statement.")
     size = max(map(len, names), default=0)
     shell.print_lines([f"{name:<{size}}  {_favourite_line(shell, name)}" for name in names])
 
@@ -174,14 +176,14 @@ def _watch(shell: Shell, argument: str) -> None:
 
 def _top(shell: Shell, argument: str) -> None:
     if argument:
-        raise ValueError("it takes no argument; / in it shows only some of the jobs.")
+        raise ValueError("it takes no argument. Press / in it to filter the jobs.")
     shell.views.top()
 
 
 def _config(shell: Shell, argument: str) -> None:
     file = config_file()
     if settings_file.add_table(file):
-        shell.console.print_message(f"Written: {file}. It holds every setting of the shell in a comment.")
+        shell.console.print_message(f"Added the table [shell] to {file}, with every setting in a comment.")
     else:
         shell.console.print_message(f"The settings are in {file}.")
 
@@ -191,7 +193,7 @@ def _errors(shell: Shell, argument: str) -> None:
     if failure is not None:
         shell.print_lines([*failure.details(), *background])
     else:
-        shell.print_lines(background[1:] or ["There was no error yet."])
+        shell.print_lines(background[1:] or ["No error has occurred."])
 
 
 def _clear(shell: Shell, argument: str) -> None:

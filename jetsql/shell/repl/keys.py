@@ -1,4 +1,4 @@
-"""The key bindings: Enter runs complete text and otherwise starts a new line; a chosen key runs it as it is."""
+"""The key bindings: Enter runs complete text, and otherwise starts a new line; `submit_key` runs any text."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _AT_PROMPT: Final = has_focus(DEFAULT_BUFFER) & ~is_searching
 def create_key_bindings(settings: Callable[[], ShellSettings], add_to_history: Callable[[str], None]) -> KeyBindings:
     """Return the shell's bindings on top of prompt_toolkit's for Emacs or vi.
 
-    settings: returns the current ones. add_to_history: keeps a text that the user discards.
+    settings: returns the current settings. add_to_history: adds a text that the user discards.
     """
 
     def clear(event: KeyPressEvent) -> None:
-        """Discard the text. A signal may arrive while the prompt ends after Enter; then there is nothing to discard."""
+        """Discard the text. Do nothing if the signal arrives after Enter, while the prompt ends."""
         if not event.app.is_running or event.app.is_done:
             return
         text = event.current_buffer.text
@@ -56,7 +56,7 @@ def should_run(text: str, cursor: int) -> bool:
 def _enter(event: KeyPressEvent) -> None:
     buffer = event.current_buffer
     if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
-        buffer.complete_state = None  # the menu's choice is in the text already
+        buffer.complete_state = None  # the chosen completion is in the text already
     elif should_run(buffer.text, buffer.cursor_position):
         _submit(event)
     else:

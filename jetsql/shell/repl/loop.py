@@ -1,7 +1,7 @@
 """The shell: read input, run it and show the results until the user leaves.
 
-Everything that the user waits for runs on the main thread between two prompts, so Ctrl-C interrupts exactly that;
-background threads search the engine and poll the jobs. Whatever fails, the prompt comes back.
+Statements and commands run on the main thread between two prompts, so Ctrl-C interrupts exactly them. Background
+threads connect to the engine, poll the jobs and load names. The prompt returns after every failure.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from jetsql.shell.settings.shell_settings import ShellSettings, parse_shell_valu
 from jetsql.version import VERSION
 
 _GREETING: Final = f"JetSQL {VERSION}. Statements end with ; and .help lists the commands."
-_GOODBYE: Final = "The engine and its jobs go on; `jetsql stop` stops them."
-_REMOTE_GOODBYE: Final = "The engine and its jobs go on."
+_GOODBYE: Final = "The engine and its jobs continue; `jetsql stop` stops them."
+_REMOTE_GOODBYE: Final = "The engine and its jobs continue."
 
 
 class Shell:
@@ -59,8 +59,8 @@ class Shell:
     ) -> None:
         """Create the shell.
 
-        variables: of scripts (`--set`). history: a file. favourites: a folder. is_local: the engine runs on this
-        machine, where `jetsql stop` stops it.
+        variables: values of `${name}` (`--set`). history: the history file. favourites: the folder of saved statements.
+        is_local: the engine runs on this machine, where `jetsql stop` stops it.
         Raises EngineError INVALID_SETTING for an unknown style.
         """
         self.console = console
@@ -74,12 +74,12 @@ class Shell:
         self._connection = EngineConnection(connect, self._on_connection_change, self._notify)
         self.background_errors = BackgroundErrors(self._notify)
         self._poller = JobPoller(
-            self._connection, self._on_connection_change, partial(self.background_errors.record, "Asking for the jobs")
+            self._connection, self._on_connection_change, partial(self.background_errors.record, "Polling the jobs")
         )
         keyboard = Keyboard()
         self.views = Views(console, self._connection, lambda: self.settings, keyboard, self._notify)
         self._names = CatalogCache(
-            self._connection, self._on_new_names, partial(self.background_errors.record, "Asking for names to complete")
+            self._connection, self._on_new_names, partial(self.background_errors.record, "Loading names for completion")
         )
         self.statements = StatementRunner(self._connection, console, self.views.show, self._names.expire_names)
         self._prompt = Prompt(
@@ -140,7 +140,7 @@ class Shell:
     def run_statements(self, steps: Sequence[PreparedStatement | Diagnostic], ask: bool = True) -> bool:
         """Run statements until the first failure. Return whether all succeeded.
 
-        ask: ask before statements that drop something.
+        ask: ask before statements that drop an object.
         """
         for index, step in enumerate(steps):
             if not (self._is_confirmed(step, ask) and self._run_one(step)):
@@ -182,12 +182,12 @@ class Shell:
         except (OutputClosed, EOFError):
             raise
         except Exception as error:
-            # The outermost frame of what was entered: a fault in one thing that is done must not cost the user the
-            # session with its settings and views. What reading the prompt raises is not met here: it would come again.
+            # The outermost frame of an input: an unexpected error must not end the session with its settings and views.
+            # Errors of the prompt itself are not caught here, because they would recur.
             if self._connection.current is not None:
                 self._connection.current.abandon_response()
             message = printable(" ".join(str(error).split()))
-            self.console.print_message(f"This failed, and the shell goes on. {type(error).__name__}: {message}")
+            self.console.print_message(f"Unexpected error; the shell continues. {type(error).__name__}: {message}")
 
     def _read_input(self) -> str:
         """Read the next input. Raises KeyboardInterrupt, EOFError, OutputClosed."""
@@ -202,12 +202,12 @@ class Shell:
 
     def _run_input(self, text: str) -> None:
         """Run everything in a text until the first failure."""
-        if encoding_error := _encoding_error(text):
+        if encoding_error := _find_encoding_error(text):
             self.console.print_message(encoding_error)
             return
         parsed = parse_entries(text)
         if any(isinstance(entry, SqlInput) for entry in parsed):
-            self.last_statement = _sql_of(text, parsed)
+            self.last_statement = _extract_sql(text, parsed)
         for index, entry in enumerate(parsed):
             succeeded = run_command(self, entry) if isinstance(entry, DotCommand) else self._run_entry(text, entry)
             if not succeeded:
@@ -222,13 +222,15 @@ class Shell:
             if not succeeded:
                 self._suggest_command_within(entry)
             return succeeded
-        return self.run_statements(script.prepare([written], self.variables)[-1:])  # which says where it opens
+        return self.run_statements(
+            script.prepare([written], self.variables)[-1:]
+        )  # its error reports where the open quote begins
 
     def _suggest_command_within(self, entry: SqlInput) -> None:
         below = None if entry.fragment.terminated else command_within(entry.fragment)
         if below is not None:
             self.console.print_message(
-                f"Line {below.line} is the command {below.word}, if the statement before it ends with ;."
+                f"Line {below.line} looks like the command {below.word}: end the statement before it with a semicolon."
             )
 
     def _on_connection_change(self) -> None:
@@ -248,14 +250,14 @@ class Shell:
             signal.signal(number, self._terminate)
 
     def _terminate(self, number: int, frame: FrameType | None) -> None:
-        """Leave as with Ctrl-D, without a message: the terminal is gone, or a signal ends the process."""
+        """Exit as after Ctrl-D but without a message: the terminal is gone, or a signal ends the process."""
         self._exiting = self._terminated = True
         if not self._prompt.exit():
             raise KeyboardInterrupt
 
 
-def _sql_of(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
-    """Return the SQL in an entered text, as written, without the commands."""
+def _extract_sql(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
+    """Return the SQL of an entered text as written, without the commands."""
     pieces: list[str] = []
     start = 0
     for entry in [*parsed, None]:
@@ -266,15 +268,15 @@ def _sql_of(text: str, parsed: Sequence[DotCommand | SqlInput]) -> str:
     return "\n".join(filter(None, pieces))
 
 
-def _encoding_error(text: str) -> str:
-    """Return the message about bytes that are not UTF-8, which no engine accepts; empty if there are none."""
+def _find_encoding_error(text: str) -> str:
+    """Return the error for bytes that are not UTF-8, which no engine accepts; empty if there are none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         column = error.start - text.rfind("\n", 0, error.start)
-        message = f"Not run: line {line}, character {column} is no text, but a byte that is not UTF-8."
-        return f"{message} The arrow key brings it back."
+        message = f"Not run: line {line}, character {column} is a byte that is not UTF-8."
+        return f"{message} Press the up arrow to edit the text."
     return ""
 
 

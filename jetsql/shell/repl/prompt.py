@@ -50,8 +50,8 @@ class Prompt:
     ) -> None:
         """Create the prompt.
 
-        settings, connection_state, jobs: return the current ones. on_key: called for each change of the text.
-        take_typed: returns keys that were read before the prompt.
+        settings, connection_state, jobs: return the current values. on_key: called for each change of the text.
+        take_typed: returns the keys that were read before the prompt.
         """
         self._take_typed = take_typed
         self._settings = settings
@@ -77,7 +77,7 @@ class Prompt:
             reserve_space_for_menu=_MENU_LINES,
             include_default_pygments_style=False,
         )
-        # No warning if the terminal does not report its cursor: the bar is below the text then.
+        # No warning if the terminal does not report its cursor position: then the bar is below the text.
         self._session.app.renderer.cpr_not_supported_callback = None
         self._session.app.before_render += self._fit_menu
         self._typed = ""
@@ -105,24 +105,26 @@ class Prompt:
             store_typeahead(self._session.app.input, pressed)
 
     def _fit_menu(self, app: Application[str]) -> None:
-        """Shrink the menu on a screen that has no room for it."""
+        """Shrink the menu on a small screen."""
         rows = app.output.get_size().rows
         self._session.reserve_space_for_menu = max(min(_MENU_LINES, rows - _LINES_WITHOUT_MENU), 0)
 
     def history_error(self) -> str:
-        """Return, once, why the history cannot be used; otherwise an empty string."""
+        """Return the error of the history file, once; otherwise an empty string."""
         if self._history.error is None or self._error_shown:
             return ""
         self._error_shown = True
         error = self._history.error
-        return f"The history can't be used: {error.filename}: {error.strerror}. It lasts as long as this shell."
+        return (
+            f"Cannot use the history file {error.filename}: {error.strerror}. Entries are kept until the shell exits."
+        )
 
     def redraw(self) -> None:
-        """Redraw after a change of what is shown. On any thread."""
+        """Redraw the prompt after a change of the state. Thread-safe."""
         self._session.app.invalidate()
 
     def refresh_completions(self) -> None:
-        """Show names that were loaded after the last key. On any thread."""
+        """Show the names that were loaded after the last key. Thread-safe."""
         app = self._session.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(self._refresh_completions)
@@ -143,7 +145,7 @@ class Prompt:
         self._typed = buffer.text
 
     def confirm(self, question: str) -> bool:
-        """Ask a question. Return True for y; everything else, Ctrl-C and Ctrl-D mean no."""
+        """Ask a question. Return True for y or yes, False for other answers, Ctrl-C and Ctrl-D."""
         prompt: PromptSession[str] = PromptSession()
         try:
             return prompt.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
@@ -151,7 +153,7 @@ class Prompt:
             return False
 
     def run_above(self, print_message: Callable[[], None]) -> bool:
-        """Run a function that prints above the current input, on any thread. Return False without a prompt."""
+        """Run a function that prints above the current input. Return False without a prompt. Thread-safe."""
         app = self._session.app
         if not app.is_running or app.loop is None:
             return False
@@ -159,7 +161,7 @@ class Prompt:
         return True
 
     def exit(self) -> bool:
-        """End the input as Ctrl-D does, from a signal's handler. Return False without a prompt."""
+        """End the input like Ctrl-D, from a signal handler. Return False without a prompt."""
         app = self._session.app
         if not app.is_running or app.loop is None:
             return False

@@ -1,4 +1,4 @@
-"""Run statements as soon as there is an engine, until they end or Ctrl-C, also when the engine ends."""
+"""Run statements: wait for the engine, cancel at Ctrl-C, and reconnect when the engine is gone."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from jetsql.shell.session.engine_connection import EngineConnection
 
 _MAX_LINE: Final = 70
 
-# An engine whose Spark has died also reports that it is not reachable; it may have run the statement by then.
+# An engine whose Spark has died also reports ENGINE_NOT_REACHABLE; it may have run the statement before.
 _CONNECTION_LOST: Final = frozenset({"JETSQL.CONNECTION_LOST", "JETSQL.ENGINE_NOT_REACHABLE"})
 
 
 class StatementOutcome(Enum):
     """The outcome of a statement."""
 
-    SUCCEEDED = "fine"
+    SUCCEEDED = "succeeded"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
 
 
 class ShowRows(Protocol):
-    """Show a statement's rows to their end. Raises what reading them raises."""
+    """Run a statement and show all its rows. Raises what reading them raises."""
 
     def __call__(self, engine: RemoteEngine, text: str) -> None: ...
 
@@ -45,10 +45,10 @@ class StatementFailure:
     """A failed statement."""
 
     condition: str
-    message: str  # as it was shown
-    statement: str  # as it was written
+    message: str  # as shown
+    statement: str  # as written
     time: datetime
-    report: ErrorReport | None = None  # None if nothing more is known
+    report: ErrorReport | None = None  # None if the engine sent none
     has_trace: bool = False  # the engine can return a stack trace
 
     def details(self) -> list[str]:
@@ -64,15 +64,15 @@ class StatementFailure:
             self.message,
         ]
         if self.has_trace and self.report is not None and not self.report.trace:
-            lines += ["", "Where in the engine it came from is shown when the shell is started with -v."]
+            lines += ["", "Start the shell with -v to see the engine's stack trace."]
         return lines
 
 
 @dataclass
 class SessionMemory:
-    """The last failure, and whether the session has state of its own."""
+    """The last failure, and whether the session has state that a new session lacks."""
 
-    failure: StatementFailure | None = None  # the last one
+    failure: StatementFailure | None = None  # the last failure
     has_session_state: bool = False  # settings, temporary views or variables
 
 
@@ -135,29 +135,29 @@ class StatementRunner:
     def _note_success(self, engine: RemoteEngine, text: str) -> None:
         self.memory.has_session_state |= statement_effects.changes_session(text)
         if statement_effects.may_change_schema(text):
-            with suppress(EngineError, ReportedError):  # it was done all the same; the next statement meets the reason
+            with suppress(EngineError, ReportedError):  # the statement succeeded; the next one reports the error
                 self._connection.set_schema(engine.current_schema())
         self._on_success(text)
 
     def _retry(self, engine: RemoteEngine, step: PreparedStatement) -> StatementOutcome:
-        """Run a statement in a new session, because the old one never received it."""
+        """Run a statement in a new session, because the old session did not run it."""
         self._connection.mark_lost(engine)
         engine.abandon_response()
         new = self._engine()
         return self._run_on(new, step) if self._may_run(new) else StatementOutcome.FAILED
 
     def _may_run(self, engine: RemoteEngine) -> bool:
-        """Report a new session. Return whether the statement still means the same."""
+        """Report a new session. Return whether the statement does not depend on the state of the old one."""
         previous, self._session = self._session, engine
         if previous in (None, engine):
             return True
         had_state, self.memory.has_session_state = self.memory.has_session_state, False
         self._console.print_message(
-            f"The engine has ended, or has closed the session: this is a new one. {_LOST_STATE}"
+            f"The engine has ended or has closed the session; this is a new session. {_LOST_STATE}"
         )
         if had_state:
             self._console.print_message(
-                "The statement was not run, for it may rest on these. Enter it again when they are back."
+                "The statement was not run, because it may depend on them. Restore them and enter it again."
             )
         return not had_state
 
@@ -169,23 +169,25 @@ class StatementRunner:
         self._session, self.memory.has_session_state = None, False
         text = step.fragment.text
         advice = (
-            "It only reads, so it can be repeated."
+            "It only reads, so you can repeat it."
             if statement_effects.is_read_only(text)
-            else "Whether it was done is not known: look before you repeat it."
+            else "Its outcome is unknown: check it before you repeat the statement."
         )
-        message = f"The engine has ended, or the connection to it broke, while this ran: {_shorten(text)}"
+        message = f"The connection to the engine was lost while this statement ran: {_shorten(text)}"
         self._fail(error.condition, f"[{error.condition}] {message}\n{advice}", text, error.report())
-        self._console.print_message(f"The shell connects anew. {_LOST_STATE}")
+        self._console.print_message(f"The shell reconnects. {_LOST_STATE}")
         return StatementOutcome.FAILED
 
     def _cancel(self, step: PreparedStatement) -> StatementOutcome:
         engine = self._connection.current
         if engine is None:
-            self._console.print_message("Cancelled: the engine was not there yet, and the statement was not run.")
+            self._console.print_message("Cancelled: the engine was not available yet, so the statement was not run.")
             return StatementOutcome.INTERRUPTED
         engine.abandon_response()
         text = step.fragment.text
-        note = "" if statement_effects.is_read_only(text) else " What it had begun on a job goes on: SHOW JOBS tells."
+        note = (
+            "" if statement_effects.is_read_only(text) else " A change to a job that it began continues; see SHOW JOBS."
+        )
         self._console.print_message(f"Cancelled.{note}")
         return StatementOutcome.INTERRUPTED
 
@@ -202,11 +204,13 @@ class StatementRunner:
         return StatementOutcome.FAILED
 
 
-_LOST_STATE: Final = "Settings (SET), temporary views and variables of the old one are gone; jobs and tables are not."
+_LOST_STATE: Final = (
+    "Settings (SET), temporary views and variables of the old session are lost; jobs and tables are not."
+)
 
 
 def _error_text(error: JetSQLError) -> str:
-    """Return an error of the engine, which has no place in the statement."""
+    """Return the text of an error that has no position in the statement."""
     return f"[{error.condition}] {error.explanation}"
 
 

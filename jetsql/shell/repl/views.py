@@ -1,4 +1,4 @@
-"""What the shell shows of the engine: a statement's result, a watched statement, the jobs."""
+"""The views of the shell: a statement's result, a watched statement, the jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jetsql.shell.settings.shell_settings import ShellSettings
 
 
 class Views:
-    """The shell's views. settings: returns the current ones. notify: prints a line for the user, on any thread."""
+    """The shell's views. settings: returns the current settings. notify: prints a line for the user, on any thread."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Views:
         self._output = ResultOutput(self._screen, settings, keyboard, notify)
 
     def show(self, engine: RemoteEngine, text: str) -> None:
-        """Run a statement and show its rows until their end or the end of their reader.
+        """Run a statement and show its rows until their end, or until their reader is gone.
 
-        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed, and KeyboardInterrupt; a live
-        result ends by q or Ctrl-C.
+        Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed and KeyboardInterrupt. A live
+        result ends at q or Ctrl-C without KeyboardInterrupt.
         """
         started = monotonic()
         with self._console.show_waiting("Running"):
@@ -58,7 +58,7 @@ class Views:
             raise KeyboardInterrupt
 
     def redirect_output(self, target: str) -> str:
-        """Set the target of results, see `.output`, and return the message. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
+        """Set the target of results (see `.output`) and return the message. Raises JetSQLError OUTPUT_NOT_WRITABLE."""
         return self._output.redirect(target)
 
     def watch(self, request: WatchRequest) -> None:
@@ -73,7 +73,7 @@ class Views:
                     self._keyboard,
                     self._settings().null_text,
                 )
-        finally:  # also after q: unread rows may be left
+        finally:  # after q, too: rows may be unread
             if self._connection.current is not None:
                 self._connection.current.abandon_response()
 
@@ -82,14 +82,14 @@ class Views:
         from jetsql.shell.top.top_screen import EngineJobSource, TopScreen
 
         if not self._apply_colours().can_redraw:
-            raise ValueError("it draws on a terminal, and this one can't be drawn on; `.jobs` lists the jobs.")
+            raise ValueError("it cannot draw on this terminal. Enter .jobs to list the jobs.")
         TopScreen(
             EngineJobSource(lambda: self._connection.wait_for_engine(start_engine=False), self._connection.mark_lost),
             coloured=self._screen.is_coloured,
         ).run()
 
     def close(self) -> None:
-        """Finish the output to a file, or print why that failed."""
+        """Finish the output to a file, and print the error if that fails."""
         try:
             self._output.close()
         except JetSQLError as error:
@@ -111,7 +111,7 @@ class Views:
 
 
 def _with_first_row(rows: RemoteRows) -> RemoteRows:
-    """Read the first row of a result, which takes longest. A live result shows its own waiting."""
+    """Read the first row of a result, which takes longest; a live result reports its own progress."""
     if rows.live is not None:
         return rows
     first = list(islice(rows.rows, 1))

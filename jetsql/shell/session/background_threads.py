@@ -1,7 +1,7 @@
-"""Threads next to the prompt that survive unexpected errors.
+"""Background threads of the shell, which survive unexpected errors.
 
-A thread that ended silently would leave outdated state on the screen. So an error is reported once, kept for `.errors`,
-and the thread continues after a pause.
+A thread that ended silently would leave outdated state on the screen. Therefore an error is reported once and kept for
+`.errors`, and the thread continues after a pause.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from jetsql.output.terminal_text import printable
 
 PAUSE_SECONDS: Final = 5.0
-"""The pause after an error."""
+"""The pause after an error, in seconds."""
 _MAX_LINE: Final = 200
 
 
@@ -24,7 +24,7 @@ _MAX_LINE: Final = 200
 class BackgroundError:
     """An error of a background thread."""
 
-    task: str  # that failed
+    task: str  # the failed task, as messages name it
     message: str  # the error in one line
     time: datetime  # of the last occurrence
     trace: tuple[str, ...]  # the stack trace, in lines
@@ -33,7 +33,7 @@ class BackgroundError:
     def details(self) -> list[str]:
         """Return everything known about the error, in lines."""
         repeated = f", {self.count:,} times so far" if self.count > 1 else ""
-        head = f"{self.task} failed beside the prompt at {self.time:%Y-%m-%d %H:%M:%S}{repeated}: {self.message}"
+        head = f"{self.task} failed in the background at {self.time:%Y-%m-%d %H:%M:%S}{repeated}: {self.message}"
         return [head, *(f"  {line}" for line in self.trace)]
 
 
@@ -54,7 +54,7 @@ class BackgroundErrors:
             times = previous.count + 1 if previous else 1
             self._errors[task] = BackgroundError(task, message, datetime.now(), tuple(trace), times)
         if previous is None:
-            self._notify(f"{task} failed, and is tried again: {message}. All about it: .errors")
+            self._notify(f"{task} failed and is retried: {message}. Enter .errors for details.")
 
     def details(self) -> list[str]:
         """Return everything known about all errors, in lines."""
@@ -68,7 +68,7 @@ FailureHandler = Callable[[Exception], None]
 def run_until_stopped(
     action: Callable[[], None], stopped: threading.Event, on_failure: FailureHandler, pause: float = PAUSE_SECONDS
 ) -> None:
-    """Repeat the action until `stopped` is set; pause after an error."""
+    """Repeat the action until `stopped` is set. After an error, call `on_failure` and pause."""
     while not stopped.is_set():
         try:
             action()

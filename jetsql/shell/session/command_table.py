@@ -23,11 +23,11 @@ class ArgumentKind(Enum):
 
 
 class StatementPosition(Enum):
-    """Where a command takes a statement, which may have several lines."""
+    """The positions at which a command takes a statement, which may have several lines."""
 
     NONE = "nowhere"
-    FIRST = "right behind its word"
-    SECOND = "behind its first argument"
+    FIRST = "after the command"
+    SECOND = "after its first argument"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CommandSpec:
 
     word: str  # with its dot
     argument: ArgumentKind
-    usage: str  # of its argument
+    usage: str  # its argument, in `.help`
     summary: str  # one line
     details: str = ""
     aliases: tuple[str, ...] = ()
@@ -48,101 +48,105 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         ".help",
         ArgumentKind.COMMAND,
         "[COMMAND]",
-        "the commands, or all about one",
-        "Statements of SQL need no dot and end with a semicolon.",
+        "list the commands, or explain one",
+        "SQL statements need no dot and end with a semicolon.",
         (".h",),
     ),
     CommandSpec(
         ".jobs",
         ArgumentKind.PATTERN,
         "[PATTERN]",
-        "the jobs, also those that have ended",
-        "The same as SHOW ALL JOBS [LIKE 'PATTERN']; * stands for anything.",
+        "list all jobs, including those that have ended",
+        "Same as SHOW ALL JOBS [LIKE 'PATTERN']; * matches any text.",
     ),
     CommandSpec(
         ".read",
         ArgumentKind.FILE,
         "FILE",
         "run the statements in a file",
-        "As `jetsql run FILE` does: the first that fails ends it, and nothing is asked before a DROP.",
+        "Like `jetsql run FILE`: it stops at the first error and does not ask before a DROP.",
     ),
     CommandSpec(
         ".edit",
         ArgumentKind.NONE,
         "",
         "edit the last statement in an editor",
-        "The editor is that of $VISUAL or $EDITOR. What it leaves is put at the prompt, to be run with Enter. While a "
-        "statement is being typed, Ctrl-X Ctrl-E (with the keys of vi: Esc v) opens the editor on it.",
+        "Opens $VISUAL or $EDITOR and puts the edited text at the prompt, where Enter runs it. While you type a "
+        "statement, Ctrl-X Ctrl-E (with vi keys: Esc v) opens the editor on it.",
         (".e",),
     ),
     CommandSpec(
         ".save",
         ArgumentKind.FAVOURITE,
         "NAME [STATEMENT]",
-        "keep a statement, else the last one, under a name",
-        "It is a file NAME.sql in the folder `favourites` beside config.toml; remove the file to forget it. Further "
-        "lines of the statement are indented.",
+        "save a statement (default: the last one) under a name",
+        "Writes NAME.sql in the folder `favourites` next to config.toml; delete the file to remove the favourite. "
+        "Indent further lines of the statement.",
         statement=StatementPosition.SECOND,
     ),
     CommandSpec(
-        ".run", ArgumentKind.FAVOURITE, "NAME", "run what was kept under a name", "It is shown before it is run."
+        ".run", ArgumentKind.FAVOURITE, "NAME", "run a saved statement", "Prints the statement before running it."
     ),
-    CommandSpec(".favourites", ArgumentKind.NONE, "", "what was kept with .save", "", (".fav", ".favorites")),
+    CommandSpec(".favourites", ArgumentKind.NONE, "", "list the saved statements", "", (".fav", ".favorites")),
     CommandSpec(
         ".mode",
         ArgumentKind.MODE,
         "[MODE]",
-        "how results are shown",
-        "Without a mode it tells which ones there are. The same as `.set mode MODE`.",
+        "show or set the format of results",
+        "Without MODE, prints the current mode and lists all modes. Same as `.set mode MODE`.",
     ),
     CommandSpec(
         ".output",
         ArgumentKind.FILE,
         "[FILE | >>FILE | |COMMAND]",
-        "send results to a file or a command; alone, back to the screen",
-        "FILE is written anew, >>FILE is appended to. A name that ends in .csv, .json, .jsonl or .md says the form; "
-        "else results have that of .mode.",
+        "send results to a file or command; without argument, to the screen",
+        "FILE is overwritten, >>FILE is appended to. The suffix .csv, .json, .jsonl or .md selects the format; "
+        "otherwise .mode does.",
     ),
     CommandSpec(
         ".watch",
         ArgumentKind.STATEMENT,
         "[SECONDS] STATEMENT",
-        "run a statement again and again, its rows in the same place",
-        "Every 2 seconds, unless it is said otherwise; q or Ctrl-C ends it. Only what reads can be watched. Further "
-        "lines of the statement are indented.",
+        "repeat a statement and redraw its rows in place",
+        "Repeats every 2 seconds by default; q or Ctrl-C ends it. The statement must only read. Indent its further "
+        "lines.",
         statement=StatementPosition.FIRST,
     ),
     CommandSpec(
         ".top",
         ArgumentKind.NONE,
         "",
-        "the jobs live, on the whole screen",
-        "Rates, lag, batch time, state and the last error; its keys suspend, resume, restart and drop jobs. There, ? "
-        "tells all of them.",
+        "show the jobs live, on the full screen",
+        "Shows rates, lag, batch time, state and the last error; keys suspend, resume, restart and drop jobs. Press ? "
+        "there to list the keys.",
     ),
     CommandSpec(
-        ".timing", ArgumentKind.SWITCH, "[on|off]", "tell how long each statement took", "The same as `.set timing`."
+        ".timing",
+        ArgumentKind.SWITCH,
+        "[on|off]",
+        "show or hide how long each statement took",
+        "Same as `.set timing`.",
     ),
     CommandSpec(
         ".set",
         ArgumentKind.SETTING,
         "[NAME [VALUE]]",
-        "the shell's settings, or set one until the shell ends",
-        "To keep a value, write it under [shell] in config.toml (`.config` tells where). SET without a dot is Spark's.",
+        "list the shell's settings, or change one until the shell exits",
+        "To keep a value, write it under [shell] in config.toml (see `.config`). SET without a dot is Spark's.",
     ),
     CommandSpec(
         ".config",
         ArgumentKind.NONE,
         "",
-        "where settings are kept; writes a commented file when there is none",
-        "It never changes what stands in the file: where there is no table [shell], a commented one is put at the end.",
+        "print the path of config.toml; add a commented [shell] if missing",
+        "Existing lines never change: a missing table [shell] is appended, with every setting in a comment.",
     ),
     CommandSpec(
         ".errors",
         ArgumentKind.NONE,
         "",
-        "all about the last error",
-        "Its condition, SQLSTATE and the whole statement; with `jetsql -v` also where in the engine it came from.",
+        "show the details of the last error",
+        "Shows its condition, SQLSTATE and the whole statement; with `jetsql -v` also the engine's stack trace.",
         (".error",),
     ),
     CommandSpec(".clear", ArgumentKind.NONE, "", "clear the screen", "Ctrl-L does the same while you type.", (".cls",)),
@@ -150,13 +154,13 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         ".quit",
         ArgumentKind.NONE,
         "",
-        "leave; jobs go on in the engine",
-        "Ctrl-D does the same. `jetsql stop` stops the engine and its jobs.",
+        "leave the shell; jobs continue in the engine",
+        "Same as Ctrl-D. `jetsql stop` stops the engine and its jobs.",
         (".exit", ".q"),
     ),
 )
 
-# Commands of other shells, and what replaces them here.
+# Commands of other shells, with their replacements here.
 _FOREIGN_COMMANDS: Final = {
     r"\q": ".quit",
     r"\?": ".help",
@@ -188,7 +192,7 @@ _FOREIGN_COMMANDS: Final = {
 
 
 def find_command(word: str) -> CommandSpec | None:
-    """Return the command of a word, or the only one that begins with it."""
+    """Return the command with this name or alias, or the only one that it abbreviates, or None."""
     word = word.lower()
     for command in COMMANDS:
         if word == command.word or word in command.aliases:
@@ -198,7 +202,7 @@ def find_command(word: str) -> CommandSpec | None:
 
 
 def suggest_command(word: str) -> str:
-    """Return what to enter instead of an unknown command."""
+    """Return a hint for an unknown command."""
     known = _FOREIGN_COMMANDS.get(word.lower())
     if known is not None:
         return f"Enter {known}"
@@ -214,7 +218,7 @@ def command_summaries() -> list[str]:
 
 
 def help_lines(command: CommandSpec) -> list[str]:
-    """Return the whole help of a command."""
+    """Return the full help of a command, in lines."""
     aliases = [f"Also: {', '.join(command.aliases)}"] if command.aliases else []
     more = [command.details] if command.details else []
     return [

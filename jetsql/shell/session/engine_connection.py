@@ -1,8 +1,7 @@
 """The shell's connection to its engine, which is found or started on a background thread.
 
-The connection publishes its `ConnectionState`; code that needs the engine waits in `wait_for_engine`. A broken
-connection is restored by the next statement and not immediately: after `jetsql stop` the user does not want the engine
-back.
+The connection publishes its `ConnectionState`; code that needs the engine waits in `wait_for_engine`. A lost connection
+is restored by the next statement and not immediately, because that would restart an engine which the user has stopped.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class ConnectionState:
     """The state of the connection."""
 
     phase: ConnectionPhase
-    activity: str = ""  # what is happening, or why there is no engine
+    activity: str = ""  # the current activity, or why there is no engine
     schema: str = "default"  # the session's current one, as far as known
 
 
 class ShellStartupReporter:
     """Receive the progress of `jetsql.cli.connect` for the shell.
 
-    start_engine: whether to start an engine if none runs.
+    start_engine: start an engine if none runs.
     """
 
     is_terminal = True
@@ -64,7 +63,7 @@ class ShellStartupReporter:
 
 
 Connect = Callable[[ShellStartupReporter], RemoteEngine]
-"""Opens a session on the engine, which is found or started. Raises EngineError."""
+"""Find or start the engine and open a session on it. Raises EngineError."""
 
 
 class BackgroundConnection:
@@ -76,15 +75,17 @@ class BackgroundConnection:
         self._last_kept_alive = 0.0
 
     def open_for(self, source: RemoteEngine) -> RemoteEngine:
-        """Return the connection parallel to this engine's; reopen it for another engine. Raises as
-        `RemoteEngine.request`."""
+        """Return the connection parallel to this engine's; reopen it for another engine.
+
+        Raises what `RemoteEngine.request` raises.
+        """
         if self._engine is None or self.source is not source:
             self.close()
             self._engine, self.source, self._last_kept_alive = source.open_parallel(), source, monotonic()
         return self._engine
 
     def keep_session_alive(self) -> None:
-        """Use the session now and then, because the engine closes unused ones. Raises as `open_for`."""
+        """Use the session regularly, because the engine closes idle ones. Raises what `open_for` raises."""
         if self._engine is not None and monotonic() - self._last_kept_alive > _KEEP_ALIVE_SECONDS:
             self._engine.current_schema()
             self._last_kept_alive = monotonic()
@@ -100,7 +101,7 @@ class EngineConnection:
     """The connection of the shell to its engine."""
 
     def __init__(self, connect: Connect, on_change: Callable[[], None], notify: Callable[[str], None]) -> None:
-        """Create the connection; `start` searches the engine.
+        """Create the connection, without connecting (see `start`).
 
         connect: opens a session. on_change: called after each change of the state, on any thread. notify: prints a line
         for the user, on any thread.
@@ -118,19 +119,19 @@ class EngineConnection:
         self.state = ConnectionState(ConnectionPhase.GONE, _NO_ENGINE)
 
     def start(self, start_engine: bool = True) -> None:
-        """Search the engine, unless it is connected or being searched. start_engine: if none runs."""
+        """Connect in the background, unless connected or connecting. start_engine: start an engine if none runs."""
         with self._lock:
             if self._engine is not None or not self._settled.is_set():
                 return
             self._settled.clear()
             self._failure = None
-        self._set_state(ConnectionState(ConnectionPhase.STARTING, "looking for the engine", self.state.schema))
+        self._set_state(ConnectionState(ConnectionPhase.STARTING, "connecting", self.state.schema))
         threading.Thread(target=self._search, args=(start_engine,), name="connect", daemon=True).start()
 
     def wait_for_engine(self, start_engine: bool = True) -> RemoteEngine:
-        """Wait for the engine and return it. start_engine: if none runs.
+        """Wait for the engine and return it. start_engine: start one if none runs.
 
-        Raises EngineError with the reason why it cannot be reached, and KeyboardInterrupt; then the search goes on.
+        Raises EngineError if it cannot be reached, and KeyboardInterrupt, after which connecting continues.
         """
         with self._marked_waiting():
             self.start(start_engine)
@@ -152,16 +153,16 @@ class EngineConnection:
         """Return the engine if it is connected, otherwise None."""
         return self._engine
 
-    def set_activity(self, what: str) -> None:
-        """Publish what is happening while the engine starts."""
-        self._set_state(ConnectionState(ConnectionPhase.STARTING, what, self.state.schema))
+    def set_activity(self, activity: str) -> None:
+        """Publish the current activity while the engine starts."""
+        self._set_state(ConnectionState(ConnectionPhase.STARTING, activity, self.state.schema))
 
     def set_schema(self, schema: str) -> None:
         """Publish the session's current schema."""
         self._set_state(ConnectionState(self.state.phase, self.state.activity, schema))
 
     def mark_lost(self, engine: RemoteEngine) -> None:
-        """Mark the engine as gone, or its session as closed. On any thread; may be repeated."""
+        """Mark the engine as gone or its session as closed. Thread-safe and idempotent."""
         with self._lock:
             if self._engine is not engine:
                 return
@@ -182,7 +183,7 @@ class EngineConnection:
             self._engine = engine
             self._set_state(ConnectionState(ConnectionPhase.UP, "", schema))
         except Exception as error:
-            # The outermost frame of this thread: code that waits for the engine raises the error.
+            # The outermost frame of this thread; `wait_for_engine` raises the error.
             self._failure = _to_jetsql_error(error)
             self._set_state(
                 ConnectionState(ConnectionPhase.GONE, _GONE if self._had_one else _NO_ENGINE, self.state.schema)
@@ -202,7 +203,7 @@ class EngineConnection:
             for _ in engine.run(f"USE `{previous.replace('`', '``')}`").rows:
                 continue
         except ReportedError:
-            self.notify(f"There is no schema {printable(previous)} any more; the current one is {printable(schema)}.")
+            self.notify(f"Schema {printable(previous)} no longer exists; the current schema is {printable(schema)}.")
         return engine.current_schema()
 
     def _set_state(self, state: ConnectionState) -> None:
@@ -215,4 +216,4 @@ def _to_jetsql_error(error: Exception) -> JetSQLError:
     if isinstance(error, JetSQLError):
         return error
     message = error.report.message if isinstance(error, ReportedError) else f"{type(error).__name__}: {error}"
-    return EngineError("ENGINE_NOT_REACHABLE", f"The engine could not be reached: {message}")
+    return EngineError("ENGINE_NOT_REACHABLE", f"Cannot reach the engine: {message}")

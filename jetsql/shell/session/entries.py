@@ -1,8 +1,8 @@
 """Split entered text into statements and commands, which begin with a dot.
 
-A command is one line and may appear wherever a statement may begin, so a pasted script may contain some. Only a
-statement that is a command's argument continues while it is incomplete, or in indented lines. Statements need their
-semicolon: by it Enter knows that nothing is missing.
+A command takes one line and may appear wherever a statement may begin, also in a pasted script. Only a statement that
+is a command's argument takes further lines: while it is incomplete, or if they are indented. Statements end with a
+semicolon, so Enter can detect that they are complete.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
 from jetsql.shell.session.command_table import ArgumentKind, StatementPosition, find_command
 
-# These words alone are never SQL. With words after them they are statements: CLEAR CACHE.
+# These words alone are never SQL; with more words they may be statements (CLEAR CACHE).
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
 _ONE_WORD_ARGUMENTS: Final = (ArgumentKind.NONE, ArgumentKind.COMMAND, ArgumentKind.MODE, ArgumentKind.SWITCH)
 COMMAND_MARKS: Final = (".", "\\", "?")
@@ -25,7 +25,7 @@ COMMAND_MARKS: Final = (".", "\\", "?")
 
 @dataclass(frozen=True)
 class SqlInput:
-    """One statement; its places count in the whole text."""
+    """A statement; its offsets refer to the whole text."""
 
     fragment: Fragment
 
@@ -37,12 +37,12 @@ class DotCommand:
     word: str  # as written, with its mark (`.help`); bare words get a dot
     argument: str
     line: int = 1
-    start: int = 0  # in the whole text
-    stop: int = 0
+    start: int = 0  # offset in the whole text
+    stop: int = 0  # offset after its end
 
 
 def parse_entries(text: str) -> list[SqlInput | DotCommand]:
-    """Return everything in a text, in order."""
+    """Return the statements and commands of a text, in order."""
     bare = _BARE.fullmatch(text)
     if bare is not None:
         return [DotCommand(f".{(bare[1] or bare[3]).lower()}", (bare[2] or "").strip(), stop=len(text))]
@@ -64,12 +64,12 @@ def parse_entries(text: str) -> list[SqlInput | DotCommand]:
 
 
 def is_complete(text: str) -> bool:
-    """Return whether nothing is missing in a text."""
+    """Return whether a text is complete: no statement, quote or parenthesis is open."""
     return _BARE.fullmatch(text) is not None or not is_open(text, command_end)
 
 
 def split_entries(text: str) -> list[str]:
-    """Return the statements and commands of a text as written, comments with what they precede."""
+    """Return the statements and commands of a text as written, each with the comments before it."""
     stops = [_stop(text, entry) for entry in parse_entries(text)]
     starts = [0, *stops[:-1]]
     stops[-1:] = [len(text)]  # a comment after the last entry belongs to it
@@ -84,7 +84,7 @@ def _stop(text: str, entry: SqlInput | DotCommand) -> int:
 
 
 def command_end(text: str, start: int) -> int:
-    """Return where the command ends that begins at `start`, or `start` if none does."""
+    """Return the end of the command that begins at `start`, or `start` if there is none."""
     if not text.startswith(COMMAND_MARKS, start):
         return start
     argument = _find_argument(text, start)
@@ -128,7 +128,7 @@ def _read_argument(text: str, start: int, at: int) -> _StatementArgument:
     for token in tokens(text, at):
         if token.start > stop and not _continues(text, stop, token.start, depth > 0 or comma):
             break
-        if token.kind is Kind.OPEN:  # the line ends it, unless the user is still typing it
+        if token.kind is Kind.OPEN:  # it ends with its line, unless the user is still typing it
             return _StatementArgument(_line_end(text, token.start), is_incomplete=True)
         stop = max(stop, _line_end(text, token.stop - 1))
         depth += {"(": 1, ")": -1}.get(token.text, 0)
@@ -156,12 +156,12 @@ def _parse_command(text: str, start: int) -> DotCommand:
     rest = text[start + mark.end() : stop].strip()
     command = find_command(word)
     if command is not None and command.argument in _ONE_WORD_ARGUMENTS:
-        rest = rest.rstrip("; ")  # as statements end, and many other shells' commands too
+        rest = rest.rstrip("; ")  # users end commands like statements
     return DotCommand(word, rest, text.count("\n", 0, start) + 1, start, stop)
 
 
 def command_within(fragment: Fragment) -> DotCommand | None:
-    """Return the first line of a statement that looks like a command: its predecessor lacks a semicolon."""
+    """Return the first line of a statement that is a command, or None: the text before it lacks its semicolon."""
     for line_start in re.finditer(r"\n[ \t]*(?=\.[a-z])", fragment.text):
         command = _parse_command(fragment.text, line_start.end())
         if find_command(command.word) is not None:

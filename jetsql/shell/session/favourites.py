@@ -1,4 +1,4 @@
-"""Statements saved under names: private files in a folder next to the settings, because statements may hold secrets."""
+"""Statements saved under names, in private files next to the settings, because statements may contain secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Favourites:
     def save(self, name: str, text: str) -> None:
         """Save a statement. Raises ValueError for an invalid name, OSError."""
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name for a favourite: letters, digits, and _ - . within.")
+            raise ValueError(
+                f"{name!r} is not a valid name. Use letters, digits and _; after the first character also - and '.'."
+            )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(self._file(name), text.rstrip() + "\n")
 

@@ -1,9 +1,9 @@
 """The input history, one private file that all shells of a user append to.
 
-Each statement of a pasted script becomes an entry, including those of several lines; a script with many is one entry.
-An entry is a line with the time and then the entry's lines, each prefixed by `+`. One write under a lock appends it, so
-parallel shells do not mix their entries. Secrets are redacted in the file (`'password' = '***'`); the shell in which
-they were typed keeps them until it ends. A file that has grown is shortened when a shell starts.
+Each statement of a pasted script becomes an entry; a script with many statements is a single entry. An entry is a line
+with the time, followed by the entry's lines, each prefixed by `+`. One write under a lock appends it, so parallel
+shells do not mix their entries. Secrets are redacted in the file (`'password' = '***'`); the shell in which they were
+typed keeps them until it exits. A file that has grown too long is shortened when a shell starts.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from jetsql.shell.session.entries import split_entries
 from jetsql.shell.session.redact_statements import redact_statements
 
 MAX_ENTRIES: Final = 5000
-"""Entries that are kept."""
+"""The number of entries that are kept."""
 
 _SHORTEN_ABOVE: Final = 2 * MAX_ENTRIES
-# A text with more statements was pasted; as entries they would push everything else out.
+# A text with more statements was pasted; as separate entries they would displace all others.
 _MAX_STATEMENTS: Final = 100
 
 
 class FileHistory(History):
-    """The history in a file, which is created with its folder at the first entry.
+    """The history in a file, which is created with its folder when the first entry is written.
 
     is_enabled: called for each entry, because the setting may change.
     """
@@ -80,7 +80,7 @@ class FileHistory(History):
             self.error = error
 
     def _shorten(self) -> None:
-        """Drop old entries atomically: a process killed meanwhile leaves the file as it was."""
+        """Drop old entries atomically: a killed process leaves the old file."""
         with _open_locked(self._file):
             entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
             write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in entries[-MAX_ENTRIES:]))

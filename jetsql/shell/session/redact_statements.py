@@ -1,8 +1,8 @@
 """Redact statements for the history: values of secret options, and secrets in URLs.
 
-The engine redacts the options that it knows. Only the text is known here, so every string after a secret name is
-redacted, also in Spark's own statements: `'password' 'x'`, `password => 'x'`, `SET some.token=x`. Anything that may be
-a secret is redacted: entering it again does less harm than storing it.
+The engine redacts the options that it knows. The shell only knows the text, so it redacts every string after a secret
+name, also in Spark's own statements: `'password' 'x'`, `password => 'x'`, `SET some.token=x`. In doubt it redacts:
+entering a value again does less harm than storing a secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jetsql.shell.session.entries import DotCommand, command_end, parse_entries
 
 _VALUES: Final = (Kind.STRING, Kind.OPEN)
 _EQUALS: Final = ("=", "==", "=>")
-_TABLE_UPDATES: Final = ("UPDATE", "MERGE", "ALTER")  # their SET is no setting, and is followed by more than a value
+_TABLE_UPDATES: Final = ("UPDATE", "MERGE", "ALTER")  # their SET assigns columns
 
 
 def redact_statements(text: str) -> str:
@@ -29,15 +29,17 @@ def redact_statements(text: str) -> str:
 
 def _redact_entry(part: str) -> str:
     """Redact one entry and the text up to the next one."""
-    stop = command_end(part, 0)  # a quote that a command leaves open ends with it
+    stop = command_end(part, 0)  # an open quote in a command ends with the command
     return _redact_values(part[:stop]) + part[stop:] if stop else _redact_values(part)
 
 
 def _redact_values(part: str) -> str:
     tokens_read = list(tokens(part))
-    settings = list(_settings(part, tokens_read))
+    settings = list(_find_secret_settings(part, tokens_read))
     strings = [
-        place for place in _strings(tokens_read) if not any(start <= place[0] < stop for start, stop in settings)
+        span
+        for span in _find_secret_strings(tokens_read)
+        if not any(start <= span[0] < stop for start, stop in settings)
     ]
     replacements = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
     for start, stop in sorted(replacements, reverse=True):
@@ -45,8 +47,8 @@ def _redact_values(part: str) -> str:
     return redact_urls(part)
 
 
-def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the values of `SET name=value`, up to the semicolon."""
+def _find_secret_settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the values of `SET name=value`, up to the semicolon."""
     if tokens_read and tokens_read[0].word in _TABLE_UPDATES:
         return
     end = 0
@@ -64,10 +66,10 @@ def _settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
             yield end - len(value), end
 
 
-def _strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the places of strings that are values of secret names; Spark joins adjacent strings."""
+def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of strings that are values of secret names; Spark joins adjacent strings."""
     is_redacting = False
-    declared = 0  # up to here, a secret variable is declared
+    declared = 0  # the token index up to which a secret variable is declared
     for index, token in enumerate(tokens_read):
         if token.word == "DECLARE" and any(
             map(_is_secret_name, tokens_read[index : _statement_end(tokens_read, index)])

@@ -1,4 +1,4 @@
-"""Classify statements by their effects: on the session, which ends with the engine, on data, on what they drop."""
+"""Classify statements by their effects: on the session, on data, on the objects that they drop."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def first_words(text: str, count: int = 6) -> list[str]:
 def changes_session(text: str) -> bool:
     """Return whether a statement changes the session: a setting, a temporary view, a variable."""
     first = first_words(text)
-    made = first[:1] == ["CREATE"] and any(word in ("TEMP", "TEMPORARY") for word in first)
-    return made or (bool(first) and first[0] in _SESSION_VERBS)
+    creates_temporary = first[:1] == ["CREATE"] and any(word in ("TEMP", "TEMPORARY") for word in first)
+    return creates_temporary or (bool(first) and first[0] in _SESSION_VERBS)
 
 
 def is_read_only(text: str) -> bool:
@@ -37,12 +37,12 @@ def is_read_only(text: str) -> bool:
 
 
 def writing_word(text: str) -> str:
-    """Return the word by which a statement (not empty) writes, or an empty string if it only reads."""
-    found = [token.word for token in tokens(text)]
-    first = next((word for word in found if word), "")
+    """Return the word by which a non-empty statement writes, or an empty string if it only reads."""
+    keywords = [token.word for token in tokens(text)]
+    first = next((word for word in keywords if word), "")
     if first not in _READING_VERBS:
         return first or text.split()[0]
-    writing = (word for word in found if word in _WRITING_VERBS)
+    writing = (word for word in keywords if word in _WRITING_VERBS)
     return next(writing, "") if first in ("WITH", "FROM") else ""
 
 
@@ -53,7 +53,7 @@ def may_change_schema(text: str) -> bool:
 
 
 def drop_question(text: str) -> str | None:
-    """Return the question before a statement that drops a job, table, view or schema; None for others."""
+    """Return the question to ask before a statement drops a job, table, view or schema; None for other statements."""
     leading = list(islice(tokens(text), _MAX_TOKENS))
     if not leading or leading[0].word != "DROP":
         return None
@@ -71,7 +71,7 @@ def _drop_job_question(text: str) -> str | None:
     try:
         statement = parse(text)
     except StatementError:
-        return None  # the engine says what is wrong with it
+        return None  # the engine reports the error
     if not isinstance(statement, DropJob):
         return None
     snapshot = statement.with_snapshot

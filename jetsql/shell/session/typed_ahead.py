@@ -1,7 +1,7 @@
-"""Keys typed while no prompt is shown: q ends the view, everything else is kept for the prompt.
+"""Keys typed while no prompt is shown: q ends the view, all others are kept for the prompt.
 
-A terminal gives its keys to the first reader. Code that polls for q also reads keys meant for the prompt, and keeps
-them. Keys arrive as they are pressed (see `terminal_modes.without_echo`).
+A terminal delivers each key once, to the first reader. Polling for q therefore also reads keys meant for the prompt,
+which are kept. Keys arrive as they are pressed (see `terminal_modes.without_echo`).
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ class Keyboard:
 
     @property
     def quit_key(self) -> str:
-        """Return the key that ends the view: after other keys were typed, q may belong to them."""
+        """Return the key that ends the view: Ctrl-C once other keys were typed, because q may belong to them."""
         return "Ctrl-C" if self._typed or not _is_terminal() else "q"
 
     def poll_quit(self, seconds: float) -> bool:
-        """Return whether q is pressed within `seconds`, before any other key. On one thread at a time."""
+        """Return whether q is pressed within `seconds`, before any other key. Not thread-safe."""
         if not _is_terminal():
             sleep(seconds)
             return False
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
         keys = os.read(sys.stdin.fileno(), _CHUNK) if ready else b""
         if ready and not keys:
-            sleep(seconds)  # the end of the terminal, which a signal reports
+            sleep(seconds)  # the terminal is closed; a signal ends the shell
         if keys in _QUIT_KEYS and not self._typed:
             return True
         self._typed += keys
         return False
 
     def take_typed(self) -> str:
-        """Return what was typed for the prompt, and forget it."""
+        """Return the keys typed for the prompt, and clear them."""
         typed, self._typed = self._typed, b""
         return typed.decode(errors="surrogateescape")  # as prompt_toolkit reads it
 

@@ -12,23 +12,23 @@ from jetsql.settings import SHELL
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 DESCRIPTIONS: Final = {
-    "mode": "how results are shown: table, vertical, csv, json or markdown",
+    "mode": "the format of results: table, vertical, csv, json or markdown",
     "keys": "the editing keys: emacs or vi",
-    "submit_key": "runs what was typed as it is: alt-enter, f5 or ctrl-o",
-    "pager": "for results that are longer than the screen: auto, off, or a command",
-    "timing": "tell how long each statement took",
+    "submit_key": "the key that runs the text as it is: alt-enter, f5 or ctrl-o",
+    "pager": "the pager for results longer than the screen: auto, off or a command",
+    "timing": "show how long each statement took",
     "ask_before_drop": "ask before DROP JOB, TABLE, VIEW and SCHEMA",
-    "colours": "auto, off, or the name of a style of Pygments, such as monokai",
-    "null_text": "what NULL is shown as",
-    "suggest": "offer what the history has; the right arrow takes it",
-    "history": "write what is entered to the history's file, secrets hidden",
-    "status_bar": "the last line of the screen: the engine, and how the jobs are",
-    "completion": "the menu of completions: typing (while you type) or tab",
+    "colours": "auto, off or the name of a Pygments style, such as monokai",
+    "null_text": "the text for NULL",
+    "suggest": "suggest entries of the history; the right arrow accepts",
+    "history": "write entries to the history file, with secrets redacted",
+    "status_bar": "show the engine and the job counts in the last line",
+    "completion": "the trigger of the completion menu: typing (while you type) or tab",
 }
 
 
 def format_value(settings: ShellSettings, name: str) -> str:
-    """Return a setting's value as the file has it."""
+    """Return a setting's value in TOML."""
     value = getattr(settings, name)
     return str(value).lower() if isinstance(value, bool) else f'"{value}"'
 
@@ -45,7 +45,7 @@ def format_all(settings: ShellSettings) -> list[str]:
 def default_table() -> str:
     """Return the table [shell] with every setting in a comment, at its default."""
     default = ShellSettings()
-    lines = ["# The shell. Take the # away from what is to be different.", f"[{SHELL}]"]
+    lines = ["# The shell. Remove the # to change a setting.", f"[{SHELL}]"]
     for each in fields(ShellSettings):
         lines += [f"# {DESCRIPTIONS[each.name]}", f"#{each.name} = {format_value(default, each.name)}"]
     return "\n".join(lines) + "\n"
@@ -53,7 +53,7 @@ def default_table() -> str:
 
 def add_table(file: Path) -> bool:
     """Append the commented table to the file, unless it has one. Return whether it did. Raises OSError, ValueError."""
-    file = file.resolve()  # a link stays one: what it leads to is written
+    file = file.resolve()  # write to the target of a symbolic link, and keep the link
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     if SHELL in tomllib.loads(before):
         return False

@@ -1,6 +1,6 @@
 """The shell's own settings: the table [shell] of the engine's configuration file, and JETSQL_SHELL_... variables.
 
-An invalid value is reported as those of the engine are, see `jetsql.settings`.
+Invalid values are reported like those of the engine's settings, see `jetsql.settings`.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ SHELL_CHOICES: Final = {
     "submit_key": ("alt-enter", "f5", "ctrl-o"),
     "completion": ("typing", "tab"),
 }
-"""The settings of the shell that take one of a few words."""
+"""The settings of the shell with fixed values."""
 
 
 @dataclass(frozen=True)
 class ShellSettings:
     """The settings of the shell (`jetsql` without arguments); the table `[shell]` of the file."""
 
-    mode: str = "table"  # how results are shown
+    mode: str = "table"  # the format of results
     keys: str = "emacs"  # the editing keys: emacs or vi
-    submit_key: str = "alt-enter"  # runs what was typed, wherever the cursor is
+    submit_key: str = "alt-enter"  # the key that runs the text, wherever the cursor is
     pager: str = "auto"  # `auto` for results longer than the screen, `off`, or a command
     timing: bool = True  # show how long a statement took
     ask_before_drop: bool = True  # DROP JOB, TABLE, VIEW and SCHEMA
-    colours: str = "auto"  # `auto`, `off`, or the name of a style of Pygments
-    null_text: str = "NULL"  # what NULL is shown as
+    colours: str = "auto"  # `auto`, `off`, or the name of a Pygments style
+    null_text: str = "NULL"  # the text for NULL
     suggest: bool = True  # suggest entries of the history
-    history: bool = True  # write what is entered to the history's file
-    status_bar: bool = True  # the last line of the screen
-    completion: str = "typing"  # the menu: while `typing`, or at `tab` only
+    history: bool = True  # write entries to the history file
+    status_bar: bool = True  # show the engine and the job counts in the last line
+    completion: str = "typing"  # the trigger of the completion menu: `typing` or `tab`
 
 
 def load_shell_settings(environ: Mapping[str, str] = os.environ) -> ShellSettings:
-    """Load the shell's settings: JETSQL_SHELL_... variables over the table [shell] over defaults.
+    """Load the shell's settings: JETSQL_SHELL_... variables override the table [shell], which overrides the defaults.
 
     Raises EngineError (INVALID_SETTING) that names the source of the invalid value.
     """
@@ -64,13 +64,13 @@ def parse_shell_value(name: str, value: object, origin: str) -> Any:
     """Parse the value of a shell setting. Raises EngineError INVALID_SETTING."""
     if name not in SHELL_PARSERS:
         near = get_close_matches(name, SHELL_PARSERS, n=1)
-        known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_PARSERS)}."
-        raise refusal(f"{origin}: the shell has no setting {name!r}.", known)
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_PARSERS)}."
+        raise refusal(f"{origin}: the shell has no setting {name!r}.", hint)
     return read(GivenSetting(name, value, origin), SHELL_PARSERS)
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
-    """Return a parser for one of these words."""
+    """Return a parser that accepts only these words."""
 
     def read(value: object) -> str:
         word = str(value).strip().lower()
@@ -90,7 +90,7 @@ def _parse_nonempty(value: object) -> str:
 def _parse_colours(value: object) -> str:
     """Parse `colours`. Names of styles are checked when they are used, because Pygments is slow to import."""
     if not isinstance(value, str) or not re.fullmatch(r"[\w-]+", value.strip()):
-        raise ValueError("auto, off, or a style of Pygments such as monokai")
+        raise ValueError("auto, off, or a Pygments style such as monokai")
     return value.strip().lower()
 
 
@@ -106,7 +106,7 @@ def _parse_switch(value: object) -> bool:
     return truth({"on": "true", "off": "false"}.get(word, word))
 
 
-# How each is read; a ValueError's text completes "It must be ...".
+# The text of a parser's ValueError completes the hint "It must be ...".
 SHELL_PARSERS: Mapping[str, Callable[[object], object]] = {
     "mode": _one_of(*SHELL_CHOICES["mode"]),
     "keys": _one_of(*SHELL_CHOICES["keys"]),

@@ -13,21 +13,21 @@ _BYTES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @dataclass(frozen=True)
 class TopJob:
-    """A job at one moment; None means unknown or not applicable."""
+    """A job with its current metrics; None means unknown or not applicable."""
 
     id: str
     name: str
     status: str
-    rate: float | None = None
+    rate: float | None = None  # rows per second
     rates: tuple[float, ...] = ()  # rows per second of the last minute, the newest last
-    batch: int | None = None
+    batch: int | None = None  # the number of the newest batch
     batch_seconds: float | None = None  # the duration of the newest batch
-    lag: int | None = None  # input after the newest batch, in the sources' units
-    event_lag: float | None = None  # seconds
+    lag: int | None = None  # unread input, in the sources' units
+    event_lag: float | None = None  # the age of the newest event, in seconds
     state_rows: int | None = None
     state_bytes: int | None = None
     error: str = ""
-    lag_seconds: float | None = None  # how long the oldest of the lag has waited
+    lag_seconds: float | None = None  # the age of the oldest unread input
 
     @property
     def has_ended(self) -> bool:
@@ -55,7 +55,7 @@ def parse_job(metrics: Mapping[str, Any]) -> TopJob:
 
 
 def format_count(number: float | None) -> str:
-    """Return three digits and a unit: 12, 3.4k, 120k, 5.6M."""
+    """Return a number with at most three digits and a unit: 12, 3.4k, 120k, 5.6M."""
     return "" if number is None else _format_scaled(number, 1000, _THOUSANDS)
 
 

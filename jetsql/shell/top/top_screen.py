@@ -1,7 +1,7 @@
 """`.top`: the jobs on the whole screen, polled once a second.
 
-The screen never waits: one thread polls the jobs, others carry out what keys request, each with a connection of its
-own. When the engine is gone, the last state stays on the screen until an engine is back.
+The screen never blocks: a thread polls the jobs, and other threads run the actions of keys, each on a connection of its
+own. When the engine is gone, the last state stays on the screen until an engine is available again.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ class EngineJobSource:
 
     @contextmanager
     def _open_parallel(self) -> Iterator[RemoteEngine]:
-        """Open a connection of its own, because a statement may take long and polling goes on."""
+        """Open a separate connection, because a statement may take long while polling continues."""
         engine = self._connect()
-        with self._reporting_loss(engine), closing(engine.open_parallel()) as beside:
-            yield beside
+        with self._reporting_loss(engine), closing(engine.open_parallel()) as parallel:
+            yield parallel
 
     @contextmanager
     def _reporting_loss(self, engine: RemoteEngine) -> Iterator[None]:
@@ -109,7 +109,7 @@ def _format_event(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 class TopScreen:
-    """The screen."""
+    """The full screen with the jobs."""
 
     def __init__(
         self,
@@ -119,8 +119,10 @@ class TopScreen:
         keys: Input | None = None,
         screen: Output | None = None,
     ) -> None:
-        """Create the screen. jobs: polled on a thread every `seconds`. keys, screen: for tests; the terminal by
-        default."""
+        """Create the screen.
+
+        jobs: polled on a thread every `seconds`. keys, screen: the terminal by default; tests replace them.
+        """
         self._jobs = jobs
         self._seconds = seconds
         self._lock = Lock()
@@ -136,7 +138,7 @@ class TopScreen:
             input=keys,
             output=screen,
         )
-        self._app.ttimeoutlen = 0.05  # Esc alone differs from keys that begin with it only by the pause after it
+        self._app.ttimeoutlen = 0.05  # only this pause distinguishes Esc from key sequences that begin with it
         self._app.timeoutlen = 0.05
 
     def run(self) -> None:
@@ -149,7 +151,7 @@ class TopScreen:
             self._poll_now.set()
 
     def _update(self, change: Callable[[TopState], TopState]) -> None:
-        """Change the state, on any thread."""
+        """Change the state and redraw. Thread-safe."""
         with self._lock:
             self.state = change(self.state)
         self._app.invalidate()
@@ -163,7 +165,7 @@ class TopScreen:
     def _poll(self) -> None:
         try:
             jobs = self._jobs.jobs()
-        except Exception as error:  # the outermost frame of this thread, which goes on
+        except Exception as error:  # the outermost frame of this thread, which continues
             message = _error_text(error)
             self._update(lambda state: with_connection_error(state, message))
         else:
@@ -183,7 +185,7 @@ class TopScreen:
     def _run_action(self, action: Action) -> None:
         try:
             change = self._result_of(action)
-        except Exception as error:  # the outermost frame of this thread: the user gets the message
+        except Exception as error:  # the outermost frame of this thread; the screen shows the error
             message = _error_text(error)
             self._update(lambda state: with_message(state, message, is_error=True))
         else:
@@ -191,7 +193,7 @@ class TopScreen:
         self._poll_now.set()
 
     def _result_of(self, action: Action) -> Callable[[TopState], TopState]:
-        """Carry out the action and return the change of the state. Raises EngineError, ReportedError."""
+        """Run the action and return the change of the state. Raises EngineError, ReportedError."""
         if action.kind is ActionKind.DETAIL:
             lines = self._jobs.detail(action.job, self._size.columns)
             return lambda state: with_detail(state, action.description, lines)
@@ -224,10 +226,10 @@ class TopScreen:
 def _error_text(error: Exception) -> str:
     if isinstance(error, JetSQLError | ReportedError):
         return error_line(error)
-    return f"This failed. {type(error).__name__}: {' '.join(str(error).split())}"
+    return f"Unexpected error. {type(error).__name__}: {' '.join(str(error).split())}"
 
 
-# Keys that prompt_toolkit would not hand to the binding of any key, by how the state knows them.
+# Keys that need a binding of their own, because Keys.Any does not match them, with their names in the state.
 _KEY_NAMES: Final = {
     "c-c": "c-c",
     "escape": "escape",

@@ -1,6 +1,6 @@
-"""The state of `.top` and what its keys do: a pure table, `(state, key) -> (state, action)`.
+"""The state of `.top` and its transitions: pure functions `(state, key) -> (state, action)`.
 
-No terminal, no engine, no clock. The caller carries out an `Action` on a thread and reports its result by another
+They use no terminal, no engine and no clock. The caller runs an `Action` on a thread and stores its result in the next
 state.
 """
 
@@ -26,7 +26,7 @@ class SortOrder(Enum):
 
 
 class ScreenMode(Enum):
-    """The modes of the screen; each handles keys in its own way."""
+    """The modes of the screen, which differ in their keys."""
 
     LIST = "list"
     FILTER = "filter"
@@ -45,11 +45,11 @@ class ActionKind(Enum):
 
 @dataclass(frozen=True)
 class Action:
-    """A request of a key that the caller carries out."""
+    """An action requested by a key, to be run by the caller."""
 
     kind: ActionKind
-    text: str = ""  # the statement
-    description: str = ""  # for the user
+    text: str = ""  # the statement to run
+    description: str = ""  # for the user: `dropping orders`
     job: str = ""  # the id of the job
 
 
@@ -58,19 +58,19 @@ class TopState:
     """Everything that the screen shows."""
 
     jobs: tuple[TopJob, ...] = ()
-    updated_at: str = ""  # time of the newest jobs
+    updated_at: str = ""  # the time of the last poll
     connection_error: str = ""  # empty while the engine answers
     selected: str = ""  # the id of a job
     sort_order: SortOrder = SortOrder.STATUS
-    shows_ended: bool = True
-    filter: str = ""
+    shows_ended: bool = True  # show jobs that have ended
+    filter: str = ""  # a text that name, status or error must contain
     mode: ScreenMode = ScreenMode.LIST
-    question: Action | None = None
+    question: Action | None = None  # to be confirmed
     message: str = ""  # the result of the last key
     is_error: bool = False  # the message is an error
-    detail: tuple[str, ...] = ()
-    title: str = ""
-    first_line: int = 0  # of the detail that is shown
+    detail: tuple[str, ...] = ()  # the lines of the details
+    title: str = ""  # of the details
+    first_line: int = 0  # the first visible line of the details
 
     @property
     def job(self) -> TopJob | None:
@@ -111,7 +111,7 @@ def with_jobs(state: TopState, jobs: tuple[TopJob, ...], time: str) -> TopState:
 
 
 def with_connection_error(state: TopState, error: str) -> TopState:
-    """Return the state without an engine; the last jobs stay."""
+    """Return the state with a connection error; it keeps the last jobs."""
     return replace(state, connection_error=error)
 
 

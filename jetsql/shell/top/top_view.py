@@ -1,4 +1,4 @@
-"""Render `.top`: a state and a size give lines of styled text, none wider than the screen."""
+"""Render `.top`: turn a state and a size into lines of styled text, none wider than the screen."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ STYLE: Final = {
 }
 
 _STATUS_STYLE: Final = {"RUNNING": "good", "FAILED": "bad", "SUSPENDED": "bad", "COMPLETED": "quiet"}
-_STATUS_WORDS: Final = {"SUSPENDED_EXPORTING_SNAPSHOT": "EXPORTING"}
+_STATUS_LABELS: Final = {"SUSPENDED_EXPORTING_SNAPSHOT": "EXPORTING"}
 _SPARKLINE_SIZE: Final = 15
 _MAX_NAME: Final = 40
 _MIN_ERROR: Final = 16
-_MAX_FACT_NAME: Final = 28
+_MAX_FIELD_NAME: Final = 28
 _MIN_VALUE: Final = 20
 _FRAME_LINES: Final = 4
-"""Lines that show no job: title, header, message, keys."""
+"""Lines without jobs: title, header, message, keys."""
 
 HELP: Final = (
     "up, down, k, j, page up, page down, home, end   select a job",
     "s  suspend it        r  resume it        R  restart it",
-    "d  drop it; its state is lost, its table stays; it asks before",
-    "Enter  all about it, with its history",
-    "/  show only jobs with these letters in name, status or error; Esc shows all",
+    "d  drop it, after confirmation; its state is lost, its table stays",
+    "Enter  show its details and history",
+    "/  filter jobs by a text in name, status or error; Esc shows all",
     "o  sort by status, name, rows/s, lag, batch time, state",
     "a  show or hide jobs that have ended",
-    "q, Ctrl-C  leave; jobs go on",
+    "q, Ctrl-C  leave; jobs continue",
     "",
-    "rows/s and the bars of the last minute are rows as they came in. lag is what lies behind the newest batch, in the",
-    "source's units, and how long it has waited, else how old its newest event was. batch is how long the newest took.",
+    "ROWS/S, LAST MINUTE: input rows per second. LAG: unread input in the source's units and its age, or the age of",
+    "the newest event. BATCH: duration of the newest batch. STATE, MEMORY: rows and memory of the state.",
 )
 
 
@@ -58,7 +58,7 @@ class _Column:
 
     title: str
     size: int  # in cells
-    priority: int  # columns with the highest value are left out first on a narrow screen
+    priority: int  # on a narrow screen, columns with the highest value are omitted first
     text: Callable[[TopJob], str]
     style: Callable[[TopJob], str] = lambda job: ""
     right_aligned: bool = True
@@ -70,7 +70,7 @@ def _status_style(job: TopJob) -> str:
     return _STATUS_STYLE.get(job.status, "moving")
 
 
-def _lag(job: TopJob) -> str:
+def _format_lag(job: TopJob) -> str:
     if job.lag is None:
         return format_seconds(job.event_lag)
     return (
@@ -80,11 +80,16 @@ def _lag(job: TopJob) -> str:
     )
 
 
-def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
+def _create_columns(jobs: Sequence[TopJob]) -> list[_Column]:
     name = min(max((width(printable(job.name)) for job in jobs), default=4), _MAX_NAME)
     return [
         _Column(
-            "STATUS", 11, 0, lambda job: _STATUS_WORDS.get(job.status, job.status), _status_style, right_aligned=False
+            "STATUS",
+            11,
+            0,
+            lambda job: _STATUS_LABELS.get(job.status, job.status),
+            _status_style,
+            right_aligned=False,
         ),
         _Column("NAME", max(name, 4), 0, lambda job: printable(job.name), right_aligned=False),
         _Column("ROWS/S", 6, 1, lambda job: format_count(job.rate)),
@@ -96,7 +101,7 @@ def _columns(jobs: Sequence[TopJob]) -> list[_Column]:
             lambda job: "spark",
             right_aligned=False,
         ),
-        _Column("LAG", 11, 2, _lag),
+        _Column("LAG", 11, 2, _format_lag),
         _Column("BATCH", 6, 3, lambda job: format_seconds(job.batch_seconds)),
         _Column("STATE", 6, 5, lambda job: format_count(job.state_rows)),
         _Column("MEMORY", 8, 6, lambda job: format_bytes(job.state_bytes)),
@@ -111,16 +116,16 @@ def render(state: TopState, size: ScreenSize) -> list[StyledLine]:
     elif state.mode is ScreenMode.HELP:
         body = [[("", line)] for line in HELP[: middle + 1]]
     else:
-        body = _table(state, size.columns, middle)
+        body = _render_table(state, size.columns, middle)
     body = [*body, *([[]] * (middle + 1 - len(body)))]
-    lines = [_title(state, size.columns), *body, _message(state), _keys(state)]
+    lines = [_render_title(state, size.columns), *body, _render_message(state), _render_keys(state)]
     return [_cut_line(line, size.columns) for line in lines[: size.lines]]
 
 
 def field_lines(rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
-    """Render rows of name and value as lines of `columns` cells; NULL is left out."""
+    """Render rows of name and value as lines of at most `columns` cells; omit NULL."""
     fields = [(printable(str(name)), str(value)) for name, value in rows if value is not None]
-    size = min(max((width(name) for name, _ in fields), default=0), _MAX_FACT_NAME)
+    size = min(max((width(name) for name, _ in fields), default=0), _MAX_FIELD_NAME)
     room = max(columns - size - 2, _MIN_VALUE)
     for name, value in fields:
         lines = [line for part in value.split("\n") for line in wrap(printable(part), room)]
@@ -131,14 +136,14 @@ def field_lines(rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[str]:
 
 
 def page_lines(size: ScreenSize) -> int:
-    """Return how many jobs are shown at a time."""
+    """Return the number of jobs that fit on the screen."""
     return max(size.lines - _FRAME_LINES, 1)
 
 
-def _title(state: TopState, columns: int) -> StyledLine:
+def _render_title(state: TopState, columns: int) -> StyledLine:
     if state.mode is ScreenMode.DETAIL:
         return [("title", printable(state.title))]
-    counts = Counter(_STATUS_WORDS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
+    counts = Counter(_STATUS_LABELS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
     counts_text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no jobs"
     filter_text = f", with {state.filter!r}" if state.filter and state.mode is not ScreenMode.FILTER else ""
     left = f"{counts_text}; by {state.sort_order.value}{filter_text}"
@@ -146,23 +151,25 @@ def _title(state: TopState, columns: int) -> StyledLine:
     return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.updated_at}")]
 
 
-def _table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
+def _render_table(state: TopState, columns: int, lines: int) -> list[StyledLine]:
     jobs = visible_jobs(state)
-    columns_shown = _fit_columns(_columns(jobs), columns)
+    columns_shown = _fit_columns(_create_columns(jobs), columns)
     rest = columns - sum(column.size + 2 for column in columns_shown)
     titles = [pad(column.title, column.size, column.right_aligned) for column in columns_shown]
     head = "  ".join([*titles, *(["LAST ERROR"] if rest >= _MIN_ERROR else [])])
     ids = [job.id for job in jobs]
     selected_index = ids.index(state.selected) if state.selected in ids else 0
     first = max(min(selected_index - lines // 2, len(jobs) - lines), 0)
-    rows = [_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]]
+    rows = [
+        _render_job(job, columns_shown, rest, columns, job.id == state.selected) for job in jobs[first : first + lines]
+    ]
     if not jobs:
-        rows = [[("quiet", "no job has these letters; Esc shows all" if state.filter else "there are no jobs")]]
+        rows = [[("quiet", "no job matches the filter; Esc shows all" if state.filter else "there are no jobs")]]
     return [[("head", head)], *rows]
 
 
 def _fit_columns(columns: list[_Column], room: int) -> list[_Column]:
-    """Return the columns for which the screen has room, the most important first."""
+    """Return the columns that fit into `room` cells; omit the least important."""
     while len(columns) > 1 and sum(column.size + 2 for column in columns) - 2 > room:
         least_important = max(columns, key=lambda column: column.priority)
         if least_important.priority == 0:
@@ -171,7 +178,7 @@ def _fit_columns(columns: list[_Column], room: int) -> list[_Column]:
     return columns
 
 
-def _job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> StyledLine:
+def _render_job(job: TopJob, columns: list[_Column], rest: int, room: int, selected: bool) -> StyledLine:
     parts: StyledLine = []
     for column in columns:
         text = pad(truncate(column.text(job), column.size), column.size, column.right_aligned)
@@ -192,7 +199,7 @@ def _cut_line(line: StyledLine, room: int) -> StyledLine:
     return parts
 
 
-def _message(state: TopState) -> StyledLine:
+def _render_message(state: TopState) -> StyledLine:
     if state.mode is ScreenMode.FILTER:
         return [("question", f"show jobs with: {state.filter}_")]
     if state.mode is ScreenMode.QUESTION and state.question is not None:
@@ -203,13 +210,13 @@ def _message(state: TopState) -> StyledLine:
     return [("bad" if state.is_error else "", printable(state.message))]
 
 
-def _keys(state: TopState) -> StyledLine:
-    words = {
+def _render_keys(state: TopState) -> StyledLine:
+    hints = {
         ScreenMode.LIST: "s suspend  r resume  R restart  d drop  Enter more  / filter  o sort  a ended"
         "  ? help  q quit",
-        ScreenMode.FILTER: "Enter keeps it, Esc shows all",
+        ScreenMode.FILTER: "Enter keeps the filter, Esc shows all",
         ScreenMode.QUESTION: "y drops it, any other key does not",
         ScreenMode.DETAIL: "up, down, page up, page down; q back",
         ScreenMode.HELP: "q back",
     }
-    return [("quiet", words[state.mode])]
+    return [("quiet", hints[state.mode])]
