@@ -119,8 +119,8 @@ def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
         (commit, empty, "commits/1 is cut off"),
         (spark / "offsets", gone, "offsets/1 is missing"),
         (spark / "commits", gone, "commits/0 is missing"),
-        (spark, gone, "spark is empty or gone"),
-        (folder, gone, "spark is empty or gone"),
+        (spark, gone, "spark is empty or missing"),
+        (folder, gone, "spark is empty or missing"),
     ]
 
 
