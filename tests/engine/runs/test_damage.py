@@ -111,12 +111,12 @@ def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
     offset, commit = newest(spark / "offsets"), newest(spark / "commits")
     return [
         (spark / "metadata", gone, "spark/metadata is missing"),
-        (spark / "metadata", cut, "spark/metadata is cut off"),
-        (offset, cut, "offsets/1 is cut off"),
-        (offset, empty, "offsets/1 is cut off"),
+        (spark / "metadata", cut, "spark/metadata is truncated"),
+        (offset, cut, "offsets/1 is truncated"),
+        (offset, empty, "offsets/1 is truncated"),
         (offset, gone, "offsets/1 is missing"),
-        (commit, cut, "commits/1 is cut off"),
-        (commit, empty, "commits/1 is cut off"),
+        (commit, cut, "commits/1 is truncated"),
+        (commit, empty, "commits/1 is truncated"),
         (spark / "offsets", gone, "offsets/1 is missing"),
         (spark / "commits", gone, "commits/0 is missing"),
         (spark, gone, "spark is empty or missing"),
@@ -189,7 +189,7 @@ def test_a_damaged_manifest_matters_only_while_files_wait_for_it(source: Sql) ->
     with set_aside(manifest):
         cut(manifest)
         staged.mkdir(parents=True)
-        assert f"[JETSQL.CHECKPOINT_DAMAGED] The job's checkpoint is damaged: file:{manifest} is cut off" in (
+        assert f"[JETSQL.CHECKPOINT_DAMAGED] The job's checkpoint is damaged: file:{manifest} is truncated" in (
             source.error("RESUME JOB j").message
         )
         staged.rmdir()
