@@ -213,7 +213,7 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
     error = shop.sql.error("WAIT FOR JOB j UNTIL IDLE")
     assert shop.sql.status("j") == "SUSPENDED"
     assert "[JETSQL.DUPLICATE_KEY]" in error.message
-    assert "Key (id)=(1) already exists. SINK INTO a table with 'key.columns' updates such rows." in words(error)
+    assert "Key (id)=(1) already exists. To update existing rows, use SINK INTO a table with the option 'key.columns'." in words(error)
     assert shop.rows("t") == [(1, "a"), (2, None)]
     assert not [row for row in shop.sql("SHOW JOB HISTORY j") if row[1] == "retry"]
     shop.server(f"DELETE FROM {shop.schema}.t WHERE id = 1")
@@ -364,7 +364,7 @@ def test_a_server_that_does_not_answer_is_given_up_soon(shop: Shop) -> None:
     finally:
         shop.server.start()
     assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-    assert error.message.startswith(f"PostgreSQL 127.0.0.1:{shop.server.port}/postgres can't be reached: ")
+    assert error.message.startswith(f"PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: ")
     assert not shop.sql("SHOW JOBS")
 
 
@@ -409,7 +409,7 @@ def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
     finally:
         shop.server.start()
     shop.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres can't be reached: " in said
+    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: " in said
     assert shop.rows("t") == [(1, "a"), (2, None), (3, "c")]
 
 
@@ -449,7 +449,7 @@ def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
         shop.server.start()
     assert dropped[2] == "FAILED" and "Its files could not be deleted" in str(dropped[3])
     [failed] = [words for _, event, _, _, _, words in history if event == "cleanup failed"]
-    assert "can't be reached" in failed
+    assert "cannot be reached" in failed
 
 
 def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
