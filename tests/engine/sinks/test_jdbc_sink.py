@@ -213,7 +213,8 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
     error = shop.sql.error("WAIT FOR JOB j UNTIL IDLE")
     assert shop.sql.status("j") == "SUSPENDED"
     assert "[JETSQL.DUPLICATE_KEY]" in error.message
-    assert "Key (id)=(1) already exists. To update existing rows, use SINK INTO a table with the option 'key.columns'." in words(error)
+    hint = "To update existing rows, use SINK INTO a table with the option 'key.columns'."
+    assert f"Key (id)=(1) already exists. {hint}" in words(error)
     assert shop.rows("t") == [(1, "a"), (2, None)]
     assert not [row for row in shop.sql("SHOW JOB HISTORY j") if row[1] == "retry"]
     shop.server(f"DELETE FROM {shop.schema}.t WHERE id = 1")
