@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.session.catalog import Catalog, TableFacts
-from jetsql.engine.session.kafka_topics import KafkaTopic, ask_topic
+from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
@@ -135,7 +135,7 @@ class KafkaWatchdog:
 
     def _find_topic_problem(self, table: TableFacts, operation: KafkaOperation) -> Cause | None:
         try:
-            ask_topic(self._spark, table, operation)
+            check_topic(self._spark, table, operation)
         except StatementError as error:
             return cause_of(error)
         return None

@@ -29,7 +29,7 @@ from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunCon
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
-from jetsql.engine.session.kafka_topics import ask_topic
+from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
@@ -110,13 +110,13 @@ class SparkEngine:
             if plan.guarantee is Guarantee.EXACTLY_ONCE:
                 check_transactions(self._spark, table)
             else:
-                ask_topic(self._spark, table, KafkaOperation.WRITE)
+                check_topic(self._spark, table, KafkaOperation.WRITE)
 
     def _check_sources(self, plan: Plan) -> None:
         for source in plan.analysis.sources:
             table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
             if table is not None:
-                ask_topic(self._spark, table, KafkaOperation.READ)
+                check_topic(self._spark, table, KafkaOperation.READ)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._check_sources(plan)  # the connector would look up the topics' partitions for minutes
