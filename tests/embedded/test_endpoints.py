@@ -40,7 +40,7 @@ def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
 
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
-    with raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
+    with raises(EngineError, match=r"cannot listen on 192\.0\.2\.1:0.*thrift_host to an address of this"):
         endpoints.check_ports(replace(ALL, thrift_host="192.0.2.1"))
 
 

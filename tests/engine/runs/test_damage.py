@@ -418,7 +418,7 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
     [
         ("spark.sql.shuffle.partitions", "many", "INVALID_OPTION_VALUE", "It should be a/an 'int' value", "'many'"),
         ("spark.sql.session.timeZone", "Mars/Base", "INVALID_OPTION_VALUE", "Cannot resolve", "'Mars/Base'"),
-        ("spark.driver.memory", "1g", "OPTION_NOT_CHANGEABLE", "holds for the whole engine", "'spark.driver.memory'"),
+        ("spark.driver.memory", "1g", "OPTION_NOT_CHANGEABLE", "applies to the whole engine", "'spark.driver.memory'"),
     ],
 )
 def test_settings_are_tried_before_a_job_has_them(
