@@ -144,7 +144,7 @@ def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
     [(_, _, status, _)] = sql("DROP JOB p")
     replacing.join()
     story = " ".join(str(row[5]) for row in sql("SHOW JOB HISTORY p"))
-    assert status == "FAILED" and "could not be finished: another statement came between" in story
+    assert status == "FAILED" and "cannot finish it: another statement cancelled it" in story
     assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(100)]
 
 

@@ -299,7 +299,7 @@ def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(s
     with set_aside(planned):
         source("RESUME JOB j")
         error = source.error("WAIT FOR JOB j UNTIL IDLE")
-    assert f"[JETSQL.SOURCE_CHANGED] file:{planned}, which batch 1 is to read, was deleted or moved." in error.message
+    assert f"[JETSQL.SOURCE_CHANGED] Batch 1 cannot read file:{planned}, which was deleted or moved." in error.message
     assert "Put the file back" in error.hint and "ignoreMissingFiles" in error.hint
     assert source.status("j") == "SUSPENDED"
     source("RESUME JOB j")

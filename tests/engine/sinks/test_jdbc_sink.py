@@ -382,7 +382,7 @@ def test_columns_that_changed_in_the_database(shop: Shop) -> None:
     shop.sql("SUSPEND JOB j")
     shop.server(f"ALTER TABLE {shop.schema}.t ADD COLUMN more int")
     error = shop.sql.error("RESUME JOB j")
-    assert "[JETSQL.SINK_CHANGED] The columns of a JDBC table are not those that the catalogue has." in error.message
+    assert "[JETSQL.SINK_CHANGED] The columns of a JDBC table differ from those in the catalogue." in error.message
     assert shop.sql.status("j") == "SUSPENDED"
 
 
