@@ -1,4 +1,4 @@
-"""What must hold for the Java sources, as tests run it: their formatting, Error Prone, and their own tests.
+"""The checks of the Java sources that tests run: formatting, Error Prone, and JUnit tests.
 
     python -m tools.java.checks
 
@@ -33,22 +33,23 @@ def _exports() -> list[str]:
 
 
 def formatting(*options: str) -> None:
-    """Run google-java-format over all sources. Raises BuildError where it fails or changes are needed."""
+    """Run google-java-format over all sources. Raises BuildError when it fails or reports unformatted files."""
     jars = os.pathsep.join(map(str, fetch(_FORMAT)))
     files = [str(file) for folder in (MAIN, TESTS) for file in sources(folder)]
     command = [program("java"), *_exports(), "-cp", jars, "com.google.googlejavaformat.java.Main", *options, *files]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
-        raise BuildError(f"Not formatted; run python -m tools.java.checks:\n{ended.stdout}{ended.stderr}")
+        output = f"{ended.stdout}{ended.stderr}"
+        raise BuildError(f"The Java sources are not formatted; run python -m tools.java.checks:\n{output}")
 
 
 def check_formatting() -> None:
-    """Raises BuildError with the names of the files that are formatted otherwise."""
+    """Raise BuildError with the names of the unformatted files."""
     formatting("--dry-run", "--set-exit-if-changed")
 
 
 def check_with_error_prone() -> None:
-    """Compile the sources and their tests with Error Prone, any warning an error. Raises BuildError."""
+    """Compile the sources and their tests with Error Prone. Raises BuildError for any warning."""
     with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
         _compile_all(Path(folder), _error_prone())
 
@@ -71,7 +72,7 @@ def _compile_all(folder: Path, options: Sequence[str]) -> list[str]:
 
 
 def run_tests() -> str:
-    """Run the JUnit tests and return their report. Raises BuildError where one fails."""
+    """Run the JUnit tests and return their report. Raises BuildError when a test fails."""
     with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
         path = os.pathsep.join(_compile_all(Path(folder), ("-proc:none",)))
         launcher = (

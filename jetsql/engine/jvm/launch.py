@@ -24,6 +24,7 @@ from typing import Any, Final
 import pyspark
 from pyspark.java_gateway import launch_gateway
 
+from jetsql.engine.jvm.environment import set_variable
 from jetsql.errors import EngineError
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import append_private, write_private
@@ -158,24 +159,6 @@ def _environment(properties: Path, local: bool) -> Iterator[None]:
     address = LOOPBACK if local else os.environ.get("SPARK_LOCAL_IP")
     with set_variable(_ARGUMENTS, arguments), set_variable("SPARK_LOCAL_IP", address):
         yield
-
-
-@contextmanager
-def set_variable(name: str, value: str | None) -> Iterator[None]:
-    """Set an environment variable during the context and restore it afterwards. value: None removes the variable."""
-    previous = os.environ.get(name)
-    _assign(name, value)
-    try:
-        yield
-    finally:
-        _assign(name, previous)
-
-
-def _assign(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
 
 
 def properties(confs: Mapping[str, str]) -> str:
