@@ -54,7 +54,10 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--master", "nonsense"], "Java exited immediately: Master must either be yarn or start with spark, k8s, or local"),
+        (
+            ["--master", "nonsense"],
+            "Java exited immediately: Master must either be yarn or start with spark, k8s, or local",
+        ),
         (["--master", "local[x]"], "Could not parse Master URL: 'local[x]'"),
         (["--conf", "spark.driver.memory=lots"], "Java exited immediately: Invalid maximum heap size: -Xmxlots"),
         (["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config"),
