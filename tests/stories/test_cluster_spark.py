@@ -367,7 +367,7 @@ def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
     [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
     assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
     engine.have(1)
-    wait_until(lambda: "and the engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
+    wait_until(lambda: "The engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
     engine.have(2)
     engine.wait_status("at_once", "RUNNING")
     _send(kafka, topics, range(50))
