@@ -1,11 +1,15 @@
-"""Benchmarks: what JetSQL costs over plain Spark, how fast its statements are, how long it takes to start.
+"""Benchmarks of JetSQL: its overhead over plain Spark, the latency of its statements, and its start time.
 
-    python -m benchmarks.overhead      a job beside the same query written by hand
+    python -m benchmarks.overhead      a job compared with the same query written by hand
     python -m benchmarks.lifecycle     CREATE, SUSPEND, RESUME, RESTART, DROP, SHOW JOBS
-    python -m benchmarks.startup       from the process to the first answer, beside bare Spark
-    python -m benchmarks.scaling       members that join and are killed, many jobs, idle jobs
-    python -m benchmarks.completion    what completion adds to a key that is pressed in the shell
+    python -m benchmarks.commands      commands and the shell's prompt, with a running engine
+    python -m benchmarks.startup       the start from the process to the first result, compared with bare Spark
+    python -m benchmarks.scaling       executors that join and are killed, many jobs, idle jobs
+    python -m benchmarks.kafka         streams through topics, compared with PySpark
+    python -m benchmarks.completion    the processor time that a key press costs in the shell
+    python -m benchmarks.faults        the crash matrix: kill -9 at every failpoint
 
-Each prints what it compares, on what machine, and a table. Nothing asserts a time: the numbers are for people, who know
-what else their machine was doing. What is compared runs interleaved, so that a busy minute hits both sides.
+Each benchmark prints the compared variants, the machine, and a table. Except the crash matrix, no benchmark fails
+because of a figure: the user must know what else the machine was doing. Compared variants run interleaved, so that
+other load affects both.
 """

@@ -1,8 +1,7 @@
-"""How long a command takes from the start of its process to its end, and the shell to its prompt, with an engine that
-runs already.
+"""Measure the time of commands from the start of their process to its end, and of the shell to its prompt, with a
+running engine.
 
-The engine has a streaming job that finds nothing to do, as most of the time. Calls of all commands take turns, so that
-what else the machine does meets all of them alike.
+The engine has an idle streaming job. The commands are called in turn, so that other load affects all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PROMPT = "jetsql, to its prompt"
 
 
 def jetsql(home: str, *arguments: str) -> float:
-    """Call the program. Returns its seconds; raises ClickException when it fails."""
+    """Run the program and return its duration in seconds. Raises ClickException when it fails."""
     began = time.perf_counter()
     ended = subprocess.run(
         [sys.executable, "-m", "jetsql", *arguments],
@@ -46,19 +45,21 @@ def jetsql(home: str, *arguments: str) -> float:
 
 
 def prompt(home: str) -> float:
-    """The shell on a terminal of its own. Returns the seconds until its prompt is there; raises ClickException when it
-    ends before."""
+    """Start the shell on a new terminal and return the seconds until its prompt appears.
+
+    Raises ClickException when the shell ends before.
+    """
     began = time.perf_counter()
     process, terminal = pty.fork()
     if process == 0:
         environ = {**os.environ, "JETSQL_HOME": home, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
         os.chdir(_ROOT)
         os.execve(sys.executable, [sys.executable, "-m", "jetsql"], environ)
-    shown = b""
-    while b"default" not in shown:
-        if not (came := _read(terminal)):
-            raise click.ClickException(shown.decode(errors="replace"))
-        shown += came
+    output = b""
+    while b"default" not in output:
+        if not (part := _read(terminal)):
+            raise click.ClickException(output.decode(errors="replace"))
+        output += part
     seconds = time.perf_counter() - began
     os.write(terminal, b"\x04")
     while _read(terminal):
@@ -69,34 +70,34 @@ def prompt(home: str) -> float:
 
 
 def _read(terminal: int) -> bytes:
-    """What has come; nothing at the end, which Linux tells as an error."""
+    """Return the available output; nothing at the end, which Linux reports as an error."""
     try:
         return os.read(terminal, 65536)
     except OSError:
         return b""
 
 
-def bare() -> float:
-    """Python alone, which no command can be faster than."""
+def start_python() -> float:
+    """Run Python without a program and return the seconds. No command can be faster."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     return time.perf_counter() - began
 
 
 def report(times: dict[str, list[float]]) -> None:
-    rows = [(name, figure(middle(found)), figure(min(found)), figure(max(found))) for name, found in times.items()]
-    table((text("command"), *figures("median, s", "least, s", "most, s")), rows)
+    rows = [(name, figure(middle(each)), figure(min(each)), figure(max(each))) for name, each in times.items()]
+    table((text("command"), *figures("median, s", "minimum, s", "maximum, s")), rows)
     listing = middle(times["jetsql list-jobs"])
-    say(f"list-jobs: median {listing:.3f} s, goal {GOAL.words(listing)}")
+    say(f"list-jobs: median {listing:.3f} s, goal {GOAL.describe(listing)}")
     shell = middle(times[_PROMPT])
-    say(f"the shell's prompt: median {shell:.3f} s, goal {GOAL.words(shell)}")
+    say(f"the shell's prompt: median {shell:.3f} s, goal {GOAL.describe(shell)}")
 
 
 @click.command(help=__doc__)
-@click.option("--calls", type=click.IntRange(1), default=20, show_default=True, help="Of each command.")
+@click.option("--calls", type=click.IntRange(1), default=20, show_default=True, help="Calls of each command.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 def main(calls: int, master: str) -> None:
-    introduce("commands: from the process to its end", "an engine runs, with one job that is idle")
+    introduce("commands: from the start of the process to its end", "an engine with one idle job is running")
     times: dict[str, list[float]] = {f"jetsql {' '.join(command)}": [] for command in _COMMANDS}
     times |= {_PROMPT: [], "python -c pass": []}
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as home:
@@ -107,7 +108,7 @@ def main(calls: int, master: str) -> None:
                 for command in _COMMANDS:
                     times[f"jetsql {' '.join(command)}"].append(jetsql(home, *command))
                 times[_PROMPT].append(prompt(home))
-                times["python -c pass"].append(bare())
+                times["python -c pass"].append(start_python())
         finally:
             jetsql(home, "stop")
     report(times)

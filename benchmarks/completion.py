@@ -1,10 +1,10 @@
-"""What the shell does at a key that is pressed, besides what prompt_toolkit does.
+"""Measure the work of the shell at a key press, without that of prompt_toolkit.
 
-Statements are typed key by key into a buffer that holds a script of 300 lines already, before the cursor or around it,
-or a single statement of 300 lines or of 160 KB, with many tables and functions known. A key costs the making of the
-menu, the colours, the brackets, and for Enter the question whether anything is missing; what the names' keeper finds
-out about the same text happens on another thread, and is shown because that shares the processor. All of it is
-computing, so the processor's time is told, which nothing else that runs adds to.
+Statements are typed key by key into a buffer that already has a script of 300 lines, before the cursor or around it, or
+a single statement of 300 lines or of 160 KB, with many known tables and functions. At each key the shell computes the
+menu, the colours and the matching bracket, and at Enter whether the statement is complete. It also computes which names
+the catalog cache needs; this runs on another thread, but shares the processor. The figures are processor time, so other
+processes do not affect them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jetsql.shell.repl.keys import should_run
 
 GOAL: Final = Goal(most=20)
 _LONG: Final = 160_000
-_BESIDE: Final = "needs, on its thread"
+_BACKGROUND: Final = "needed names, on a thread"
 _SCRIPT: Final = """CREATE JOB job_{0} OPTIONS ('trigger' = 'availableNow') AS
 INSERT INTO table_1 (column_1, column_2)
 WITH x AS (SELECT column_1, column_2 AS money FROM STREAM table_2 WHERE column_3 > 5)
@@ -48,50 +48,58 @@ _TYPED: Final = (
 
 @dataclass(frozen=True)
 class Buffer:
-    """What stands before and behind what is typed."""
+    """The text around the typed statement."""
 
     title: str
+    """The name in the table."""
     before: str
-    behind: str
+    """The text before the typed statement."""
+    after: str
+    """The text after it."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One thing that is done at a key: what is shown and the cursor in it."""
+    """One computation of the shell at a key press."""
 
     title: str
+    """The name in the table."""
     do: Callable[[str, int], object]
+    """The computation, called with the text of the buffer and the cursor."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """milliseconds: one for each key."""
+    """The measurements of one computation in one buffer."""
 
     work: Work
+    """The computation."""
     buffer: Buffer
+    """The text around the typed statements."""
     milliseconds: list[float]
+    """The processor time of each key press."""
 
     @property
-    def most(self) -> float:
-        """What 99 of 100 keys stay within."""
+    def percentile_99(self) -> float:
+        """Return the milliseconds within which 99 of 100 key presses stay."""
         return quantiles(self.milliseconds, n=100)[-1]
 
 
 def keys(typed: str, buffer: Buffer) -> Iterator[tuple[str, int]]:
-    """The text and the cursor after each key."""
+    """Yield the text and the cursor after each key press."""
     for count in range(1, len(typed) + 1):
-        yield buffer.before + typed[:count] + buffer.behind, len(buffer.before) + count
+        yield buffer.before + typed[:count] + buffer.after, len(buffer.before) + count
 
 
 def milliseconds(do: Callable[[str, int], object], typed: str, buffer: Buffer) -> list[float]:
-    """For each key, once what stood there before was seen."""
-    do(buffer.before + buffer.behind, len(buffer.before))
-    found = []
+    """Return the milliseconds of each key press, after the computation has processed the buffer once."""
+    do(buffer.before + buffer.after, len(buffer.before))
+    times = []
     for shown, cursor in keys(typed, buffer):
         began = thread_time()
         do(shown, cursor)
-        found.append((thread_time() - began) * 1000)
-    return found
+        times.append((thread_time() - began) * 1000)
+    return times
 
 
 def known_names(tables: int, functions: int) -> Names:
@@ -110,12 +118,12 @@ def buffers() -> tuple[Buffer, ...]:
     one = script.replace(";", ",").replace("CREATE", "SELECT")
     long = (one * (_LONG // len(one) + 1))[:_LONG]
     return (
-        Buffer("behind 300 lines", script, ""),
+        Buffer("after 300 lines", script, ""),
         Buffer("between 300 and 300 lines", script, ";\n" + script),
         Buffer("in a statement of 300 lines", one, ""),
-        Buffer("behind a statement of 160 KB", long, ""),
+        Buffer("after a statement of 160 KB", long, ""),
         Buffer("within a statement of 160 KB", long[: _LONG // 2], long[_LONG // 2 :]),
-        Buffer("behind 160 KB of values", "INSERT INTO table_1 VALUES " + "(1, 'two', 3.0),\n" * (_LONG // 17), ""),
+        Buffer("after 160 KB of values", "INSERT INTO table_1 VALUES " + "(1, 'two', 3.0),\n" * (_LONG // 17), ""),
     )
 
 
@@ -149,39 +157,45 @@ def works(known: Names) -> tuple[Work, ...]:
         menu(known),
         colours(),
         Work("brackets", brackets),
-        Work("Enter: is it complete", should_run),
-        Work(_BESIDE, lambda shown, cursor: needed_names(shown, cursor, known)),
+        Work("Enter: completeness", should_run),
+        Work(_BACKGROUND, lambda shown, cursor: needed_names(shown, cursor, known)),
     )
 
 
 def measure(work: Work, buffer: Buffer, rounds: int) -> Measured:
-    taken = [each for _ in range(rounds) for typed in _TYPED for each in milliseconds(work.do, typed, buffer)]
-    return Measured(work, buffer, taken)
+    times = [each for _ in range(rounds) for typed in _TYPED for each in milliseconds(work.do, typed, buffer)]
+    return Measured(work, buffer, times)
 
 
 def report(measured: list[Measured]) -> None:
     rows = [
-        (m.work.title, m.buffer.title, figure(middle(m.milliseconds)), figure(m.most), figure(max(m.milliseconds)))
+        (
+            m.work.title,
+            m.buffer.title,
+            figure(middle(m.milliseconds)),
+            figure(m.percentile_99),
+            figure(max(m.milliseconds)),
+        )
         for m in measured
     ]
-    table((text("what"), text("where"), *figures("median", "99 of 100", "worst")), rows)
+    table((text("computation"), text("position"), *figures("median", "99th percentile", "maximum")), rows)
     for title in dict.fromkeys(m.buffer.title for m in measured):
-        most = max(m.most for m in measured if m.buffer.title == title and m.work.title != _BESIDE)
-        say(f"{title}: 99 of 100 keys within {figure(most)} ms, goal {GOAL.words(most)}")
+        slowest = max(m.percentile_99 for m in measured if m.buffer.title == title and m.work.title != _BACKGROUND)
+        say(f"{title}: 99 of 100 keys within {figure(slowest)} ms, goal {GOAL.describe(slowest)}")
 
 
 @click.command(help=__doc__)
-@click.option("--tables", type=click.IntRange(10), default=2000, show_default=True, help="Tables that are known.")
-@click.option("--functions", type=click.IntRange(10), default=500, show_default=True, help="Functions that are known.")
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="How often each is typed.")
+@click.option("--tables", type=click.IntRange(10), default=2000, show_default=True, help="Known tables.")
+@click.option("--functions", type=click.IntRange(10), default=500, show_default=True, help="Known functions.")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Rounds of all statements.")
 def main(tables: int, functions: int, rounds: int) -> None:
     introduce(
-        "completion: what a key costs, milliseconds",
+        "completion: processor time of a key press, milliseconds",
         f"{tables} tables, {functions} functions, 200 jobs; {len(_TYPED)} statements typed {rounds} times",
     )
     known = known_names(tables, functions)
     menu(known).do("SHOW ", 5)  # loads the grammar
-    gc.freeze()  # as the shell does when it is loaded
+    gc.freeze()  # the shell does the same after its start
     report([measure(work, buffer, rounds) for work in works(known) for buffer in buffers()])
 
 

@@ -1,4 +1,4 @@
-"""Compare what the runs of a benchmark wrote: their rows, not only how many there are."""
+"""Compare the rows that the runs of a benchmark have written, and not only their number."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ class Contents:
     """The rows of one run, in any order."""
 
     rows: int
+    """The row count."""
     digest: int
-    """The sum of the 64-bit hashes of all rows: a lost, repeated or changed row makes it another."""
+    """The sum of the 64-bit hashes of all rows, which a lost, repeated or changed row changes."""
 
 
 def contents(frame: Any) -> Contents:
-    """Return the contents of a data frame of Spark. It reads every column of every row once."""
-    parts = ", ".join(f"`{name}`, `{name}` IS NULL" for name in frame.columns)  # the hash alone passes over NULL
+    """Return the contents of a Spark DataFrame. Every column of every row is read once."""
+    parts = ", ".join(f"`{name}`, `{name}` IS NULL" for name in frame.columns)  # the hash alone ignores NULL
     hashes = frame.selectExpr(f"CAST(xxhash64({parts}) AS DECIMAL(38, 0)) AS hash")
     [(rows, digest)] = hashes.selectExpr("count(*)", "coalesce(sum(hash), 0)").collect()
     return Contents(int(rows), int(digest))
 
 
 def require_equal(written: Mapping[str, Contents]) -> None:
-    """Raise ClickException, naming each run, unless all runs wrote the same rows."""
+    """Raise ClickException with the contents of each run unless all runs have written the same rows."""
     if len(set(written.values())) > 1:
         counts = {each.rows for each in written.values()}
-        what = "different numbers of rows" if len(counts) > 1 else "different rows"
+        difference = "different numbers of rows" if len(counts) > 1 else "different rows"
         runs = ", ".join(f"{name}: {each.rows} rows, digest {each.digest:x}" for name, each in written.items())
-        raise click.ClickException(f"The runs wrote {what}: {runs}.")
+        raise click.ClickException(f"The runs wrote {difference}: {runs}.")

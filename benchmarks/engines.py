@@ -1,4 +1,4 @@
-"""The engine that a benchmark measures: one home folder in a temporary place, the machine's cores, small driver."""
+"""The engine that a benchmark measures, with a temporary home, all cores of the machine and a small driver."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bench:
-    """An open engine and the folder that it and the benchmark's files live in."""
+    """An open engine with its folder."""
 
     engine: EmbeddedEngine
+    """The engine."""
     folder: Path
+    """The temporary folder of the engine and of the benchmark's files."""
 
     def run(self, text: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement, on the core: no detour through Spark's parser."""
+        """Run a statement directly in the engine, without Spark's parser, and return its rows."""
         return list(self.engine.run(text).rows)
 
 
 @contextmanager
 def bench(master: str, memory: str, conf: Mapping[str, str] | None = None) -> Iterator[Bench]:
-    """An engine with an empty home; all of it is gone afterwards. conf: settings of Spark, on top of its memory."""
+    """Open an engine with an empty home, and delete the home afterwards. conf: more Spark settings."""
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
-        given = {"spark.driver.memory": memory, **(conf or {})}
-        with jetsql.open(home=Path(folder) / "home", master=master, conf=given) as engine:
+        settings = {"spark.driver.memory": memory, **(conf or {})}
+        with jetsql.open(home=Path(folder) / "home", master=master, conf=settings) as engine:
             yield Bench(engine, Path(folder))
 
 
 def confs_by_hand(bench: Bench) -> dict[str, str]:
-    """What a careful author sets for a streaming query, and what a job has by default."""
+    """Return the settings that a careful author sets for a streaming query, which are the defaults of a job."""
     return {
         "spark.sql.shuffle.partitions": str(bench.engine.spark.sparkContext.defaultParallelism),
         "spark.sql.streaming.stateStore.providerClass": (

@@ -1,15 +1,15 @@
-"""Streams through Kafka as jobs, beside the same by hand with PySpark, in one engine and on one broker.
+"""Compare streams through Kafka as jobs with the same streams written by hand with PySpark.
 
-    latency    from when a row is due to its consumer, in batches and in real-time mode
-    drain      rows a second from a topic through a filter and projection into a topic
-    files      the same into files
-    counts     a count per user and minute into a keyed topic
-    delivery   exactly once beside at least once
-    recovery   how long no rows come after kill -9
+    latency    the time from a row's due time to its consumer, in batches and in real-time mode
+    drain      rows per second from a topic through a filter and projection to a topic
+    files      the same to files
+    counts     a count per user and minute to a keyed topic
+    delivery   exactly once compared with at least once
+    recovery   the time without rows after kill -9
 
-Without a part, all of them. By hand once with the connector's defaults, once with the settings that tables USING kafka
-have. What is compared runs in turn, and a ratio is of runs that stood side by side. All ways have to write the same
-rows, or the benchmark fails; into a keyed topic, the same newest row of each key.
+Without an argument, all parts run, in one engine and on one broker. By hand, a stream runs with the connector's
+defaults and with the settings of tables USING kafka. The variants run in turn, and each ratio compares runs of the same
+round. The benchmark fails unless all variants write the same rows; in a keyed topic, the same newest row of each key.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ PARTS = ("latency", "drain", "files", "counts", "delivery", "recovery")
 
 @click.command(help=__doc__)
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
-@click.option("--rows", type=click.IntRange(1000), default=2_000_000, show_default=True, help="In a topic.")
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Of each way that count.")
-@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="That latency is measured.")
-@click.option("--rate", "rates", multiple=True, type=click.IntRange(1), default=(1_000, 10_000), help="Rows a second.")
-@click.option("--mode", "modes", multiple=True, type=click.Choice(tuple(MODES)), help="Latency of this one only.")
-@click.option("--by-hand/--no-by-hand", default=True, help="Whether latency is measured by hand as well.")
+@click.option("--rows", type=click.IntRange(1000), default=2_000_000, show_default=True, help="Rows of a topic.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Measured rounds.")
+@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="Measured time of each latency.")
+@click.option(
+    "--rate", "rates", multiple=True, type=click.IntRange(1), default=(1_000, 10_000), help="Rows per second."
+)
+@click.option("--mode", "modes", multiple=True, type=click.Choice(tuple(MODES)), help="Latency of this mode only.")
+@click.option("--by-hand/--no-by-hand", default=True, help="Whether to measure latency by hand, too.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
-@click.option("--memory", default="2g", show_default=True, help="Of Spark's driver.")
+@click.option("--memory", default="2g", show_default=True, help="Memory of Spark's driver.")
 def main(
     parts: tuple[str, ...],
     rows: int,
@@ -50,18 +52,18 @@ def main(
     from benchmarks.kafka_streams import Streams
     from tests.support.kafka import running_kafka
 
-    introduce("kafka: streams through topics", "one broker beside it, topics of 2 partitions, JSON of 84 bytes")
+    introduce("kafka: streams through topics", "one local broker, topics of 2 partitions, JSON of 84 bytes")
     drains = {name: getattr(kafka_drain, name) for name in ("drain", "files", "counts", "delivery")}
-    asked = parts or PARTS
+    selected = parts or PARTS
     with running_kafka() as kafka:
-        if set(asked) != {"recovery"}:
+        if set(selected) != {"recovery"}:
             with bench(master, memory) as engine:
                 streams = Streams(engine, kafka)
-                for part in (each for each in asked if each in drains):
+                for part in (each for each in selected if each in drains):
                     drains[part](streams, rows, rounds)
-                if "latency" in asked:
+                if "latency" in selected:
                     latency(streams, seconds, rates, modes, by_hand)
-        if "recovery" in asked:
+        if "recovery" in selected:
             recovery(kafka, seconds, master, memory)
 
 

@@ -1,13 +1,13 @@
-"""The producer and the consumer of `benchmarks.kafka latency`, each a process of its own: neither waits for the other.
+"""The producer and the consumer of `benchmarks.kafka latency`, as separate processes that do not wait for each other.
 
     python -m benchmarks.kafka_clients send SERVERS TOPIC RATE COUNT FIRST
     python -m benchmarks.kafka_clients receive SERVERS TOPIC FIRST COUNTED LAST
 
-Both say READY when their client is connected; they begin when their input ends a line. Each message is JSON with a
-number (`id`) and the time it was due (`at`, nanoseconds since the epoch): a message that the producer sends late has
-the same `at`, so that its delay counts. `receive` tells, as JSON, how many of the ids from COUNTED to LAST came and how
-many did not, how often one came twice, the longest time without any (s), and the sorted milliseconds from `at` until it
-had them.
+Both print READY when their client is connected, and begin after a line of input. Each message is JSON with a number
+(`id`) and its due time (`at`, nanoseconds since the epoch): a message that the producer sends late has the same `at`,
+so that its delay counts. `receive` prints JSON with the number of received and of lost ids from COUNTED to LAST, the
+number of duplicates, the longest time without messages (seconds), and the sorted milliseconds from `at` to the
+consumer.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ _SECOND: Final = 1_000_000_000  # in nanoseconds
 
 @dataclass(frozen=True)
 class Schedule:
-    """The times at which messages are due: evenly spaced, the first one interval after the start."""
+    """The due times of messages: evenly spaced, the first one interval after the start."""
 
     began: int
-    """Nanoseconds since the epoch."""
+    """The start, nanoseconds since the epoch."""
     rate: int
-    """Messages a second."""
+    """Messages per second."""
 
     def due_by(self, now: int) -> int:
-        """Return how many messages are due at this time."""
+        """Return the number of messages that are due at a time."""
         return max(0, (now - self.began) * self.rate // _SECOND)
 
     def due_at(self, number: int) -> int:
-        """Return when a message is due, counted from 0: the first nanosecond at which `due_by` counts it."""
+        """Return the due time of a message, the first nanosecond at which `due_by` counts it. number: from 0."""
         return self.began - (-(number + 1) * _SECOND // self.rate)
 
 
 def message(number: int, at: int) -> bytes:
-    """84 bytes for numbers of seven digits."""
+    """Return the JSON of a message, 84 bytes for numbers of seven digits. at: the due time."""
     return b'{"id":%d,"user":"customer-north-%04d","amount":%d.25,"at":%d}' % (number, number % 1000, number % 500, at)
 
 
 def send(servers: str, topic: str, rate: int, count: int, first: int) -> None:
-    """Send messages evenly, each when it is due and with that time; those that are late immediately."""
+    """Send each message at its due time, and late messages immediately."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": "all"})
     partitions = len(producer.list_topics(topic, _CONNECT_SECONDS).topics[topic].partitions)
     _say("READY")
@@ -69,7 +69,7 @@ def send(servers: str, topic: str, rate: int, count: int, first: int) -> None:
 
 
 def receive(servers: str, topic: str, first: int, counted: int, last: int) -> None:
-    """Read until all have come, or nothing came for a minute."""
+    """Read until all messages have arrived, or none has arrived for a minute."""
     settings = {
         "bootstrap.servers": servers,
         "group.id": "jetsql-benchmark",
@@ -77,32 +77,32 @@ def receive(servers: str, topic: str, first: int, counted: int, last: int) -> No
         "isolation.level": "read_committed",
     }
     consumer = Consumer(settings)
-    found = consumer.list_topics(topic, _CONNECT_SECONDS).topics[topic]
-    places = [TopicPartition(topic, number, OFFSET_END) for number in found.partitions]
-    consumer.assign(places)
-    consumer.poll(1.0)  # from now on what comes is seen
+    partitions = consumer.list_topics(topic, _CONNECT_SECONDS).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, OFFSET_END) for number in partitions])
+    consumer.poll(1.0)  # after this, the consumer receives all new messages
     _say("READY")
     sys.stdin.readline()
     times: dict[int, int] = {}
     twice, gap = 0, 0.0
-    heard = began = time.monotonic()
-    while len(times) <= last - first and time.monotonic() - heard < _IDLE_SECONDS:
-        got = consumer.poll(0.1)
-        if got is None:
+    last_received = began = time.monotonic()
+    while len(times) <= last - first and time.monotonic() - last_received < _IDLE_SECONDS:
+        received = consumer.poll(0.1)
+        if received is None:
             continue
         now = time.time_ns()
-        if got.error() is not None:
-            raise KafkaException(got.error())
-        gap, heard = max(gap, time.monotonic() - heard if heard > began else 0.0), time.monotonic()
-        value = json.loads(got.value() or b"{}")
+        if received.error() is not None:
+            raise KafkaException(received.error())
+        gap = max(gap, time.monotonic() - last_received if last_received > began else 0.0)
+        last_received = time.monotonic()
+        value = json.loads(received.value() or b"{}")
         if value["id"] in times:
             twice += 1
         elif first <= value["id"] <= last:
             times[value["id"]] = now - value["at"]
     consumer.close()
-    measured = sorted(taken / 1e6 for number, taken in times.items() if number >= counted)
-    lost = last - counted + 1 - len(measured)
-    _say(json.dumps({"came": len(measured), "lost": lost, "twice": twice, "gap": gap, "millis": measured}))
+    millis = sorted(nanos / 1e6 for number, nanos in times.items() if number >= counted)
+    lost = last - counted + 1 - len(millis)
+    _say(json.dumps({"received": len(millis), "lost": lost, "twice": twice, "gap": gap, "millis": millis}))
 
 
 def _say(text: str) -> None:
@@ -111,6 +111,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    what, *given = sys.argv[1:]
-    numbers = [int(each) for each in given[2:]]
-    (send if what == "send" else receive)(given[0], given[1], *numbers)
+    action, servers, topic, *numbers = sys.argv[1:]
+    (send if action == "send" else receive)(servers, topic, *map(int, numbers))

@@ -1,4 +1,4 @@
-"""The engine that `benchmarks.kafka recovery` kills: a process that opens a home and runs statements, until it dies.
+"""The engine process that `benchmarks.kafka recovery` kills: it opens a home and runs statements.
 
 python -m benchmarks.kafka_engine HOME MASTER MEMORY [STATEMENT ...]
 """

@@ -1,4 +1,4 @@
-"""How long a row takes to its consumer, from when it is due, through a job and through the same stream by hand."""
+"""Measure the time from a row's due time to its consumer, through a job and through the same stream by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.processes import beginning, line
 from benchmarks.reporting import Goal, figure, figures, say, table, text
 
 _WARM_UP_SECONDS: Final = 10
-# On two cores it takes the JVM a minute to compile what a batch runs: until then batches take twice as long.
+# On two cores the JVM needs a minute to compile the code of a batch. Until then, batches take twice as long.
 _FIRST_SECONDS: Final = 50
 _FIRST_RATE: Final = 1_000
 _ASYNC: Final = {"asyncProgressTrackingEnabled": "true"}
@@ -21,13 +21,18 @@ _ASYNC: Final = {"asyncProgressTrackingEnabled": "true"}
 
 @dataclass(frozen=True)
 class Mode:
-    """job: its OPTIONS. trigger, options: the same by hand. goals: by percentile, milliseconds, at 1,000 rows/s."""
+    """One way of triggering a stream."""
 
     name: str
+    """The name in the table."""
     job: str
+    """The OPTIONS of the job."""
     trigger: dict[str, str]
+    """The trigger of the stream by hand."""
     options: dict[str, str]
+    """The options of the writer by hand."""
     goals: dict[float, Goal]
+    """The goals of the job by percentile, in milliseconds at 1,000 rows/s."""
 
 
 def _interval(millis: int, goals: dict[float, Goal]) -> Mode:
@@ -59,17 +64,19 @@ _SHOWN: Final = (50, 99, 99.9, 100)
 
 @dataclass(frozen=True)
 class Latency:
-    """millis: sorted, of each row."""
+    """The latencies of one run."""
 
     millis: list[float]
+    """The sorted latencies of all rows."""
 
     def at(self, percent: float) -> float:
+        """Return a percentile in milliseconds."""
         return self.millis[min(len(self.millis) - 1, int(len(self.millis) * percent / 100))]
 
 
 def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple[str, ...], by_hand: bool) -> None:
-    """Measure each mode at each rate, and tell at once what was found."""
-    say(f"latency: milliseconds from due to consumer in a warm engine, {seconds} s after {_WARM_UP_SECONDS} s")
+    """Measure each mode at each rate, and print each result immediately and all of them at the end."""
+    say(f"latency: milliseconds from due time to consumer, warm engine, {seconds} s after {_WARM_UP_SECONDS} s")
     lines: list[tuple[Any, ...]] = []
     _warm_up(streams, by_hand)
     for name in names or tuple(MODES):
@@ -81,17 +88,17 @@ def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple
             with streams.flowing_job(sink, mode.job, source):
                 job = _measure(streams, source, sink, rate, seconds)
             goals = _goals(mode, job) if rate == min(rates) else ""
-            lines.append(_told((mode.name, "job", rate, *_figures(job), goals)))
+            lines.append(_print_line((mode.name, "job", rate, *_figures(job), goals)))
             if by_hand:
                 with streams.flowing_by_hand(f"{sink}h", mode.trigger, mode.options, source):
                     hand = _measure(streams, source, f"{sink}h", rate, seconds)
-                lines.append(_told((mode.name, "by hand", rate, *_figures(hand), "")))
-    columns = (*figures("rows/s", "p50", "p99", "p99.9", "most"), text("goal"))
-    table((text("mode"), text("way"), *columns), lines)
+                lines.append(_print_line((mode.name, "by hand", rate, *_figures(hand), "")))
+    columns = (*figures("rows/s", "p50", "p99", "p99.9", "maximum"), text("goal"))
+    table((text("mode"), text("variant"), *columns), lines)
 
 
 def _warm_up(streams: Streams, by_hand: bool) -> None:
-    """Run both ways for the same time without reporting them, so that Java has compiled the code of both."""
+    """Run both variants for the same time without reporting them, so that the JVM compiles the code of both."""
     source = streams.source("warm")
     with streams.flowing_job("warmed", MODES["0ms"].job, source):
         _measure(streams, source, "warmed", _FIRST_RATE, _FIRST_SECONDS)
@@ -100,21 +107,22 @@ def _warm_up(streams: Streams, by_hand: bool) -> None:
             _measure(streams, source, "warmedh", _FIRST_RATE, _FIRST_SECONDS)
 
 
-def _told(line: tuple[Any, ...]) -> tuple[Any, ...]:
+def _print_line(line: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Print a line of the table and return it."""
     say(", ".join(str(part) for part in line if part != ""))
     return line
 
 
-def _figures(found: Latency) -> list[Any]:
-    return [figure(found.at(percent), 1) for percent in _SHOWN]
+def _figures(measured: Latency) -> list[Any]:
+    return [figure(measured.at(percent), 1) for percent in _SHOWN]
 
 
-def _goals(mode: Mode, found: Latency) -> str:
-    return ", ".join(f"p{percent:g} {goal.words(found.at(percent))}" for percent, goal in mode.goals.items())
+def _goals(mode: Mode, measured: Latency) -> str:
+    return ", ".join(f"p{percent:g} {goal.describe(measured.at(percent))}" for percent, goal in mode.goals.items())
 
 
 def _measure(streams: Streams, source: str, sink: str, rate: int, seconds: int) -> Latency:
-    """Raises ClickException when rows are missing."""
+    """Return the latency of a running stream. Raises ClickException when rows are missing."""
     warm, count = rate * _WARM_UP_SECONDS, rate * (_WARM_UP_SECONDS + seconds)
     first = streams.next_id(count)
     servers = streams.kafka.servers
@@ -123,7 +131,7 @@ def _measure(streams: Streams, source: str, sink: str, rate: int, seconds: int) 
         beginning("kafka_clients", "send", servers, source, rate, count, first) as sender,
     ):
         line(sender)
-        told = json.loads(line(receiver))
-    if told["lost"]:
-        raise click.ClickException(f"{told['lost']} of {count - warm} rows never came.")
-    return Latency(told["millis"])
+        result = json.loads(line(receiver))
+    if result["lost"]:
+        raise click.ClickException(f"{result['lost']} of {count - warm} rows were lost.")
+    return Latency(result["millis"])

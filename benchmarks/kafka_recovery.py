@@ -1,4 +1,4 @@
-"""How long no rows come when an engine is killed with -9 under load and another is started on its home at once."""
+"""Measure the time without rows when an engine under load is killed with -9 and another one starts immediately."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MODES: Final = ("1s", "async", "realtime-60s")
 
 
 def recovery(kafka: Kafka, seconds: int, master: str, memory: str) -> None:
-    """Rows are sent all the time: 20 s before the kill, and so many seconds after it."""
-    say(f"recovery: kill -9 under {_RATE:,} rows/s, and another engine at once")
-    lines = [(MODES[name].name, *_killed(kafka, name, MODES[name], seconds, master, memory)) for name in _MODES]
+    """Measure each mode. Rows are sent for 20 s before the kill and for some seconds after it."""
+    say(f"recovery: kill -9 under {_RATE:,} rows/s, and an immediate start of another engine")
+    lines = [(MODES[name].name, *_measure(kafka, name, MODES[name], seconds, master, memory)) for name in _MODES]
     columns = figures("s to the engine", "s without rows", "rows lost", "rows twice")
     table((text("mode"), *columns), lines)
 
 
-def _killed(kafka: Kafka, name: str, mode: Mode, seconds: int, master: str, memory: str) -> list[object]:
+def _measure(kafka: Kafka, name: str, mode: Mode, seconds: int, master: str, memory: str) -> list[object]:
     source = kafka.topic(f"recovery-{name}", PARTITIONS)
     sink = kafka.topic(f"recovered-{name}", PARTITIONS)
     last = _RATE * (_BEFORE_SECONDS + seconds) - 1
@@ -51,5 +51,5 @@ def _killed(kafka: Kafka, name: str, mode: Mode, seconds: int, master: str, memo
                 with started("kafka_engine", *engine):
                     up = time.perf_counter() - killed
                     line(sender)
-                    told = json.loads(line(receiver))
-    return [figure(up, 1), figure(told["gap"], 1), told["lost"], told["twice"]]
+                    result = json.loads(line(receiver))
+    return [figure(up, 1), figure(result["gap"], 1), result["lost"], result["twice"]]

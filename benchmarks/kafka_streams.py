@@ -1,7 +1,7 @@
-"""The same stream from topic to topic, or into files, as a job and written by hand with PySpark; each in one call.
+"""The same stream from topic to topic or files, as a job and written by hand with PySpark; each runs in one call.
 
-By hand is what somebody writes who knows Spark: the schema, `from_json`, the query, `to_json`; once with the
-connector's defaults and once with the settings of clients that a table USING kafka brings along.
+By hand, the stream is a typical PySpark program: the schema, `from_json`, the query, `to_json`; with the connector's
+defaults or with the client settings of a table USING kafka.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 2
 COLUMNS: Final = "id BIGINT, user STRING, amount DOUBLE, at BIGINT"
-# As a table USING kafka sets them for jobs in batches (`ConnectorOptions.java`).
+# The settings of a table USING kafka for jobs in batches (`ConnectorOptions.java`).
 _READING: Final = {
     "kafka.isolation.level": "read_committed",
     "kafka.max.poll.records": "10000",
@@ -38,12 +38,16 @@ _WRITING: Final = {"kafka.linger.ms": "20", "kafka.batch.size": "262144", "kafka
 
 @dataclass(frozen=True)
 class Query:
-    """What is done with the rows. columns: of the sink. keyed: rows that are updated by the sink's column `user`."""
+    """The query of a stream."""
 
     name: str
+    """The name in the output."""
     text: str
+    """The SELECT statement, with the placeholder `source`."""
     columns: str
+    """The columns of the sink."""
     keyed: bool = False
+    """Whether rows update rows with the same `user` in the sink."""
 
     @property
     def names(self) -> list[str]:
@@ -69,11 +73,14 @@ COUNTS: Final = Query(
 
 @dataclass(frozen=True)
 class Way:
-    """One way to run a stream. job: its OPTIONS; None: by hand. settings: whether by hand has those of our tables."""
+    """One variant of a stream."""
 
     name: str
+    """The name in the output."""
     job: str | None = None
+    """The OPTIONS of the job; None for a stream by hand."""
     settings: bool = False
+    """Whether a stream by hand has the client settings of a table USING kafka."""
 
 
 EXACTLY_ONCE: Final = Way("job, exactly once", "'processingGuarantee' = 'exactlyOnce'")
@@ -84,20 +91,20 @@ SAME_SETTINGS: Final = Way("by hand, same settings", settings=True)
 
 @dataclass(frozen=True)
 class Drained:
-    """One run over all that was there."""
+    """One run over all rows of a topic."""
 
     busy: float
-    """Seconds of its batches."""
+    """The seconds of its batches."""
     whole: float
-    """Seconds from the statement, or from `start()`, to its end."""
+    """The seconds from the statement, or from `start()`, to the end of the stream."""
     cpu: float
-    """Processor seconds of the engine's process, all of its threads."""
+    """The processor seconds of all threads of the engine's process."""
     written: Contents
-    """The rows that it wrote; of a keyed query, the newest of each key."""
+    """The written rows; for a keyed query, the newest of each key."""
 
 
 class Streams:
-    """Runs streams on one engine and one broker."""
+    """The streams of one engine and one broker."""
 
     def __init__(self, bench: Bench, kafka: Kafka) -> None:
         self._bench = bench
@@ -111,12 +118,12 @@ class Streams:
         self.sources: list[str] = []
 
     def next_id(self, count: int) -> int:
-        """The first of so many ids that no row has."""
+        """Reserve unused ids and return the first. count: the number of ids."""
         self._ids += count
         return self._ids - count
 
     def source(self, name: str) -> str:
-        """A new topic of that name, with a table over it; the name."""
+        """Create a topic and a table with the same name, and return the name."""
         self.kafka.topic(name, PARTITIONS)
         options = self.kafka.options(name, value_format="json")
         self._bench.run(f"CREATE TABLE {name} ({COLUMNS}) {options}")
@@ -124,7 +131,7 @@ class Streams:
         return name
 
     def fill(self, topic: str, rows: int) -> None:
-        """Messages as `kafka_clients.message` makes them; a minute of event time has 60,000 of them."""
+        """Write messages in the format of `kafka_clients.message`, 60,000 for each minute of event time."""
         value = (
             "concat('{\"id\":', id, ',\"user\":\"customer-north-', lpad(id % 1000, 4, '0'), '\",\"amount\":', id % 500,"
             " '.25,\"at\":', 1700000000000000000 + id * 1000000, '}') AS value"
@@ -133,7 +140,7 @@ class Streams:
         written.options(**self._servers(), topic=topic, **_WRITING).save()
 
     def drain(self, way: Way, query: Query, source: str, into_files: bool = False) -> Drained:
-        """Run a stream over all that is in a topic. The topic, table or folder that it writes is gone afterwards."""
+        """Run a stream over all rows of a topic, and delete its topic, table or folder afterwards."""
         name = f"sink{next(self._numbers)}"
         self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
         with self._sink(name, query, into_files and way.job is not None, topic=not into_files):
@@ -203,7 +210,7 @@ class Streams:
 
     @contextmanager
     def flowing_job(self, name: str, options: str, source: str) -> Iterator[None]:
-        """While it lasts, a job takes every row of a topic to the topic of its name."""
+        """Run a job that copies every row of a topic to a topic with the job's name, during the context."""
         with self._sink(name, EVERY_ROW, files=False, topic=True):
             self._bench.run(self._create(name, options, EVERY_ROW, source))
             yield
@@ -213,7 +220,7 @@ class Streams:
     def flowing_by_hand(
         self, name: str, trigger: dict[str, str], options: dict[str, str], source: str
     ) -> Iterator[None]:
-        """As `flowing_job`, by hand with the connector's defaults."""
+        """Run the stream of `flowing_job` by hand with the connector's defaults, during the context."""
         with self._sink(name, EVERY_ROW, files=False, topic=True):
             writer = self._into_topic(self._by_hand(BY_HAND, EVERY_ROW, source), BY_HAND, EVERY_ROW, name)
             writer = writer.option("checkpointLocation", str(self._checkpoint(name))).options(**options)
@@ -244,7 +251,7 @@ class Streams:
         options = {**self._servers(), **_READING, "subscribe": name}
         messages = self._hand.read.format("kafka").options(**options).load()
         parsed = messages.selectExpr("key", "offset", f"from_json(CAST(value AS STRING), '{query.columns}') AS row")
-        if query.keyed:  # how often a key is updated depends on the batches; messages of one key share a partition
+        if query.keyed:  # the number of updates of a key depends on the batches; messages of a key share a partition
             parsed.createOrReplaceTempView("updates")
             parsed = self._hand.sql("SELECT max_by(row, offset) AS row FROM updates GROUP BY key")
         return contents(parsed.select("row.*"))

@@ -1,9 +1,9 @@
-"""How long the statements of a job's life take, with one job on the engine and with many.
+"""Measure the time of the statements of a job's life, with one job on the engine and with many.
 
-Each round makes a job over a table with one waiting file, and takes it through its life; the others of `--jobs` run
-beside it and find nothing to do. `running` is when the status says so, `first row` when a SELECT in another session has
-returned with it, so it holds that SELECT's time too. The core is `engine.run`; the last row goes through `spark.sql`.
-The first rounds are not counted.
+Each round creates a job over a table with one unread file and runs it from CREATE to DROP; the other jobs of `--jobs`
+are idle. `running` ends when the status is RUNNING, `first row` when a SELECT in another session has returned a row, so
+it includes the time of that SELECT. `core` is `engine.run`, and `spark.sql` goes through Spark's parser. The first
+rounds are not measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CREATE = "CREATE JOB {name} OPTIONS ('snapshotIntervalMillis' = '{interval}') A
 _QUERY = "SELECT id, upper(name) AS name FROM STREAM source"
 _DDL = "(id BIGINT, name STRING) USING parquet"
 
-# Seconds on two cores. SUSPEND may take the running batch besides; here nothing runs when it comes.
+# Seconds on two cores. SUSPEND also waits for the running batch, but here no batch runs.
 GOALS = {
     "CREATE, running": Goal(most=0.5),
     "CREATE, first row": Goal(most=1.5),
@@ -32,7 +32,7 @@ GOALS = {
     "SHOW JOBS, core": Goal(most=0.01),
     "SHOW JOBS, spark.sql": Goal(most=0.1),
 }
-_BESIDE_INTERVAL_MILLIS = 10_000  # the default for file tables
+_IDLE_INTERVAL_MILLIS = 10_000  # the default for file tables
 _INTERVAL_MILLIS = 1_000
 _SHOWN = 10
 
@@ -40,7 +40,7 @@ Times = dict[str, list[float]]
 
 
 class Lives:
-    """Takes jobs through their lives and keeps the times."""
+    """The lives of jobs on one engine, with the times of their statements."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -51,17 +51,17 @@ class Lives:
         self._bench.run(f"CREATE TABLE source {_DDL}")
         self._bench.run("INSERT INTO source VALUES (1, 'one')")
 
-    def beside(self, count: int) -> None:
-        """Jobs that run beside the measured one."""
+    def create_idle_jobs(self, count: int) -> None:
+        """Create jobs that run next to the measured one."""
         for number in range(count):
-            self._create(f"beside_{number}", _BESIDE_INTERVAL_MILLIS)
+            self._create(f"idle_{number}", _IDLE_INTERVAL_MILLIS)
 
     def live(self, name: str) -> None:
-        """One job from CREATE to DROP."""
+        """Measure one job from CREATE to DROP."""
         run = self._bench.run
         run(f"CREATE TABLE sink_{name} {_DDL}")
         began = time.perf_counter()
-        with self._running_since(name, began):
+        with self._timed_until_running(name, began):
             self._create_job(name, _INTERVAL_MILLIS)
             self.times["CREATE"].append(time.perf_counter() - began)
             self._wait_for_row(name)
@@ -88,53 +88,53 @@ class Lives:
         while not self._other.sql(f"SELECT * FROM sink_{name} LIMIT 1").collect():
             time.sleep(0.001)
 
-    def _timed(self, what: str, work: Callable[[], object]) -> None:
+    def _timed(self, step: str, work: Callable[[], object]) -> None:
         began = time.perf_counter()
         work()
-        self.times[what].append(time.perf_counter() - began)
+        self.times[step].append(time.perf_counter() - began)
 
     @contextmanager
-    def _running_since(self, name: str, began: float) -> Iterator[None]:
-        """Looks from beside when the status becomes RUNNING; CREATE itself returns later, after the first batch."""
+    def _timed_until_running(self, name: str, began: float) -> Iterator[None]:
+        """Poll on another thread until the status is RUNNING; CREATE itself returns later, after the first batch."""
 
-        def look() -> None:
+        def poll() -> None:
             statement = f"SHOW JOBS LIKE '{name}'"
             while not any(row[2] == "RUNNING" for row in self._bench.run(statement)):
                 time.sleep(0.002)
             self.times["CREATE, running"].append(time.perf_counter() - began)
 
-        looking = threading.Thread(target=look, daemon=True)
-        looking.start()
+        polling = threading.Thread(target=poll, daemon=True)
+        polling.start()
         yield
-        looking.join()
+        polling.join()
 
 
 def measure(lives: Lives, label: str, rounds: int, warm_ups: int) -> dict[str, float]:
-    """Median seconds of each step."""
+    """Run the rounds and return the median seconds of each step."""
     for number in range(warm_ups):
         lives.live(f"{label}_warm_{number}")
     lives.times.clear()
     for number in range(rounds):
         lives.live(f"{label}_{number}")
-    return {what: middle(times) for what, times in lives.times.items()}
+    return {step: middle(times) for step, times in lives.times.items()}
 
 
 def report(alone: dict[str, float], many: dict[str, float], jobs: int) -> None:
     columns = (text("statement"), *figures("1 job, ms", f"{jobs} jobs, ms"), text("goal"))
     rows = []
-    for what in alone:
-        goal = GOALS.get(what)
-        words = goal.words(many[what]) if goal is not None else ""
-        rows.append((what, figure(alone[what] * 1000, 1), figure(many[what] * 1000, 1), words))
+    for step in alone:
+        goal = GOALS.get(step)
+        verdict = goal.describe(many[step]) if goal is not None else ""
+        rows.append((step, figure(alone[step] * 1000, 1), figure(many[step] * 1000, 1), verdict))
     table(columns, rows)
 
 
 @click.command(help=__doc__)
-@click.option("--jobs", type=click.IntRange(2), default=50, show_default=True, help="How many jobs are many.")
-@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="Lives that count.")
-@click.option("--warm-ups", type=click.IntRange(0), default=5, show_default=True, help="Lives before, not counted.")
+@click.option("--jobs", type=click.IntRange(2), default=50, show_default=True, help="Number of jobs.")
+@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="Measured rounds.")
+@click.option("--warm-ups", type=click.IntRange(0), default=5, show_default=True, help="Rounds before, not measured.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
-@click.option("--memory", default="2g", show_default=True, help="Of Spark's driver.")
+@click.option("--memory", default="2g", show_default=True, help="Memory of Spark's driver.")
 def main(jobs: int, rounds: int, warm_ups: int, master: str, memory: str) -> None:
     introduce(
         "lifecycle: the statements of a job's life",
@@ -144,7 +144,7 @@ def main(jobs: int, rounds: int, warm_ups: int, master: str, memory: str) -> Non
         lives = Lives(engine)
         lives.prepare()
         alone = measure(lives, "alone", rounds, warm_ups)
-        lives.beside(jobs - 1)
+        lives.create_idle_jobs(jobs - 1)
         many = measure(lives, "among", rounds, 1)
     report(alone, many, jobs)
 

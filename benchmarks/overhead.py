@@ -1,11 +1,10 @@
-"""What a job costs beside the same query written by hand with `writeStream` into Spark's own file sink.
+"""Compare a job with the same query written by hand with `writeStream` to Spark's own file sink.
 
-Both run in one JVM over the same files with the same limits of a batch, shuffle partitions and state store, to the end
-of what is there (availableNow), each into an empty table or folder. The time is that of the whole: from the statement,
-or from `start()`, until everything is committed; a workload takes some ten seconds, so that starting counts for little,
-as it does in a job that runs for days. A pair is one run of each; which goes first changes from pair to pair,
-so that neither always finds the warmer machine. Afterwards, outside the measured time, the rows of both are compared by
-number and digest; the benchmark fails when they differ.
+Both run in one JVM over the same files with the same batch limits, shuffle partitions and state store, until all files
+are read (availableNow), each to an empty table or folder. The time is the total: from the statement, or from `start()`,
+until everything is committed. A workload takes some ten seconds, so that the start has little weight, as in a job that
+runs for days. A pair is one run of each; the order alternates, so that neither always finds the warmer machine. After
+the measurement, the rows of both are compared by number and digest; the benchmark fails when they differ.
 """
 
 from __future__ import annotations
@@ -34,15 +33,22 @@ FROM range({first}, {last}, 1, {files})
 
 @dataclass(frozen=True)
 class Workload:
-    """A query over so many files. sink: its columns. watermark: on `at`, or none."""
+    """A query over generated files."""
 
     name: str
+    """The name in the output."""
     files: int
+    """The number of files."""
     rows_in_file: int
+    """The row count of each file."""
     files_in_batch: int
+    """The number of files in each batch."""
     query: str
+    """The SELECT statement, with the placeholder `source`."""
     sink: str
+    """The columns of the sink."""
     watermark: str = ""
+    """The delay of the watermark on `at`; empty for none."""
 
     @property
     def rows(self) -> int:
@@ -78,14 +84,16 @@ _NAMES = [load.name for load in WORKLOADS]
 
 @dataclass(frozen=True)
 class Measured:
-    """One run."""
+    """The result of one run."""
 
     seconds: float
+    """The total time."""
     written: Contents
+    """The written rows."""
 
 
 class Contest:
-    """The two ways to run one workload."""
+    """The two variants of one workload."""
 
     def __init__(self, bench: Bench, workload: Workload) -> None:
         self._bench = bench
@@ -97,13 +105,14 @@ class Contest:
             self._hand.conf.set(key, value)
 
     def prepare(self) -> None:
-        """Make the source's files, as a table for the job."""
+        """Write the source's files and create a table over them for the job."""
         load = self._workload
         query = _ROWS.format(first=0, last=load.rows, files=load.files)
         self._bench.engine.spark.sql(query).write.parquet(str(self._source))
         self._bench.run(f"CREATE TABLE source_{self._name} ({_EVENT}) USING parquet LOCATION '{self._source}'")
 
     def job(self) -> Measured:
+        """Run the workload as a job."""
         load, run = self._workload, self._bench.run
         source = f"STREAM source_{self._name} WITH ('maxFilesPerTrigger' = '{load.files_in_batch}')"
         if load.watermark:
@@ -122,6 +131,7 @@ class Contest:
         return Measured(seconds, written)
 
     def hand(self) -> Measured:
+        """Run the workload by hand."""
         folder = self._bench.folder / self._name
         sink, checkpoint = folder / "by-hand", folder / "checkpoint"
         self._settle()
@@ -144,25 +154,27 @@ class Contest:
         return self._hand.sql(load.query.format(source="source"))
 
     def _settle(self) -> None:
-        """Neither side pays for what the other one left behind."""
+        """Collect the garbage of the previous run, so that the next run does not pay for it."""
         self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One run of each."""
+    """One run of each variant."""
 
     job: Measured
+    """The run as a job."""
     hand: Measured
+    """The run by hand."""
 
     @property
     def ratio(self) -> float:
-        """The job's rows a second over those by hand."""
+        """Return the ratio of the rows per second, the job's to those by hand."""
         return self.hand.seconds / self.job.seconds
 
 
 def pairs(contest: Contest, warm_ups: int, count: int) -> Iterator[Pair]:
-    """Yield the pairs that count. Raises ClickException when the two runs of a pair wrote different rows."""
+    """Yield the measured pairs. Raises ClickException when the two runs of a pair wrote different rows."""
     for number in range(-warm_ups, count):
         if number % 2:
             hand = contest.hand()
@@ -175,7 +187,7 @@ def pairs(contest: Contest, warm_ups: int, count: int) -> Iterator[Pair]:
 
 
 def report(load: Workload, measured: list[Pair]) -> float:
-    """Print the pairs of a workload; the median of their ratios."""
+    """Print the pairs of a workload and return the median of their ratios."""
     say(f"{load.name}: {load.rows:,} rows in {load.batches} batches of {load.rows_in_file * load.files_in_batch:,}")
     rows = [
         (
@@ -194,17 +206,17 @@ def report(load: Workload, measured: list[Pair]) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--pairs", "count", type=click.IntRange(1), default=5, show_default=True, help="Pairs that count.")
-@click.option("--warm-ups", type=click.IntRange(0), default=2, show_default=True, help="Pairs run before, not counted.")
+@click.option("--pairs", "count", type=click.IntRange(1), default=5, show_default=True, help="Measured pairs.")
+@click.option("--warm-ups", type=click.IntRange(0), default=2, show_default=True, help="Pairs before, not measured.")
 @click.option(
-    "--workload", "names", multiple=True, type=click.Choice(_NAMES), help="Only this one; may be given often."
+    "--workload", "names", multiple=True, type=click.Choice(_NAMES), help="Only this workload; may be repeated."
 )
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
-@click.option("--memory", default="2g", show_default=True, help="Of Spark's driver.")
+@click.option("--memory", default="2g", show_default=True, help="Memory of Spark's driver.")
 def main(count: int, warm_ups: int, names: tuple[str, ...], master: str, memory: str) -> None:
     introduce(
-        "overhead: a job beside the same query by hand",
-        "job: availableNow, exactly once into a parquet table; by hand: writeStream, Spark's parquet file sink",
+        "overhead: a job compared with the same query by hand",
+        "job: availableNow, exactly once to a parquet table; by hand: writeStream, Spark's parquet file sink",
     )
     ratios = {}
     with bench(master, memory) as engine:
@@ -214,7 +226,7 @@ def main(count: int, warm_ups: int, names: tuple[str, ...], master: str, memory:
             contest = Contest(engine, load)
             contest.prepare()
             ratios[load.name] = report(load, list(pairs(contest, warm_ups, count)))
-    rows = ((name, figure(ratio), GOAL.words(ratio)) for name, ratio in ratios.items())
+    rows = ((name, figure(ratio), GOAL.describe(ratio)) for name, ratio in ratios.items())
     table((text("workload"), *figures("median ratio"), text("goal")), rows)
 
 

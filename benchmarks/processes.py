@@ -1,4 +1,4 @@
-"""Processes beside a benchmark: each says READY, begins when it gets a line, and tells in one what it found."""
+"""Helper processes of benchmarks. Each prints READY, begins after a line of input, and prints its result as a line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ROOT: Final = Path(__file__).parent.parent
 
 
 @contextmanager
-def beginning(module: str, *given: object) -> Iterator[subprocess.Popen[str]]:
-    """A process of a module that is ready, and told to begin; killed when its context ends."""
-    with started(module, *given) as process:
+def beginning(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Start a process of a module, let it begin when it is ready, and kill it at the end of the context."""
+    with started(module, *arguments) as process:
         assert process.stdin is not None
         process.stdin.write("begin\n")
         process.stdin.flush()
@@ -26,9 +26,9 @@ def beginning(module: str, *given: object) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def started(module: str, *given: object) -> Iterator[subprocess.Popen[str]]:
-    """A process of a module that is ready; killed when its context ends, with all that it has started."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, given)]
+def started(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Start a process of a module, wait until it is ready, and kill it with its children at the end of the context."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
     with subprocess.Popen(command, cwd=_ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             while line(process) != "READY":
@@ -39,16 +39,16 @@ def started(module: str, *given: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    """The next line that it writes. Raises ClickException when it has ended."""
+    """Return the next line of a process's output. Raises ClickException when the process has ended."""
     assert process.stdout is not None
     text = process.stdout.readline()
     if not text:
-        raise click.ClickException("A process of the benchmark ended; its error stands above.")
+        raise click.ClickException("A process of the benchmark has ended; see its error above.")
     return text.strip()
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """At once (kill -9), with all that it has started."""
+    """Kill a process (kill -9) with its children, if it still runs."""
     try:
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""How a benchmark tells what it found: the machine first, since no number means anything without it, then tables."""
+"""The output of benchmarks: a description of the machine, without which no figure has a meaning, and tables."""
 
 from __future__ import annotations
 
@@ -23,27 +23,30 @@ from jetsql.version import VERSION
 
 @dataclass(frozen=True)
 class Goal:
-    """What a figure should reach. most: seconds or a ratio that it stays under; least: a ratio that it reaches."""
+    """The goal of a figure, one of two limits."""
 
     most: float | None = None
+    """The upper limit; None for a goal with a lower one."""
     least: float | None = None
+    """The lower limit; None for a goal with an upper one."""
 
-    def words(self, value: float) -> str:
-        wanted = f"<= {self.most:g}" if self.most is not None else f">= {self.least:g}"
+    def describe(self, value: float) -> str:
+        """Return the goal and whether a value meets it."""
+        limit = f"<= {self.most:g}" if self.most is not None else f">= {self.least:g}"
         met = value <= self.most if self.most is not None else value >= (self.least or 0.0)
-        return f"{wanted} {'met' if met else 'MISSED'}"
+        return f"{limit} {'met' if met else 'MISSED'}"
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table as `jetsql.output.render` takes it."""
+    """A table in the form that `jetsql.output.render` prints."""
 
     columns: tuple[Column, ...]
     rows: Iterator[tuple[object, ...]]
 
 
 def machine() -> str:
-    """The machine and the versions in one line."""
+    """Return the machine and the versions in one line."""
     return (
         f"{os.cpu_count()} cores ({_processor()}), {platform.system()}, Python {platform.python_version()},"
         f" Spark {version('pyspark')}, Java {_java()}, JetSQL {VERSION}"
@@ -52,34 +55,35 @@ def machine() -> str:
 
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else None
-    return found.group(1) if found else platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else None
+    return match.group(1) if match else platform.machine()
 
 
 def _java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
     if java is None:
-        raise click.ClickException("There is no java here; Spark needs Java 17.")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
-    found = re.search(r'"([^"]+)"', told)
-    return found.group(1) if found else told.partition("\n")[0]
+        raise click.ClickException("Spark needs Java 17, and there is no java on the PATH or in JAVA_HOME.")
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+    match = re.search(r'"([^"]+)"', output)
+    return match.group(1) if match else output.partition("\n")[0]
 
 
 def say(text: str = "") -> None:
-    """A line for people, at once."""
+    """Print a line."""
     click.echo(text)
 
 
-def introduce(title: str, compared: str) -> None:
+def introduce(title: str, conditions: str) -> None:
+    """Print the title, the conditions and the machine of a benchmark."""
     say(title)
-    say(compared)
+    say(conditions)
     say(f"machine: {machine()}; {_load()}")
     say()
 
 
 def _load() -> str:
-    """What else the machine does: the other processes' share of the last minute, as it was when we began."""
+    """Return the load average of the minute before the benchmark, which is that of other processes."""
     return f"load before: {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
 
 
@@ -94,15 +98,15 @@ def text(name: str) -> Column:
 
 
 def figures(*names: str) -> tuple[Column, ...]:
-    """Columns of numbers."""
+    """Return columns for numbers."""
     return tuple(Column(name, "decimal(20,3)") for name in names)
 
 
 def figure(value: float, digits: int = 3) -> Decimal:
-    """A number with so many digits behind the point."""
+    """Return a number for a column. digits: the decimal places."""
     return Decimal(f"{value:.{digits}f}")
 
 
 def middle(values: Iterable[float]) -> float:
-    """The median, which one disturbed round does not move."""
+    """Return the median, which a single disturbed round hardly changes."""
     return median(values)

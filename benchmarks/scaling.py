@@ -1,21 +1,21 @@
-"""How jobs scale: over members, over many jobs, and what jobs cost that have nothing to do.
+"""Measure how jobs scale with executors (members) and with the number of jobs, and the cost of idle jobs.
 
-A cluster of Spark's own on this machine: a master, and members of one core each, to which their processes are bound
-where the system can do that; the engine takes what it needs of all cores.
+The benchmark starts a standalone Spark cluster on this machine: a master, and members with one core each. Each member's
+process is bound to its core if the system supports that; the engine uses all cores.
 
-members: rows a second with one member and with two, of jobs whose batches come one behind the other. `arithmetic` keeps
-the members' cores busy, so on a machine of two cores the engine takes its part from them; no second member can give
-more than two processes do, which is measured beside it. In `waiting` each row holds a member's task and no core, as one
-does that asks another system: that is what a second member gives where cores are not what is short. `ms of a batch of
-1 row` is what every batch takes whatever its rows do, and a second member makes that no shorter: large batches gain
-more by it than small ones (--rows). `join to member` is the time from the start of `jetsql join` until the engine lists
-the member. `join to use` ends with the first batch that the next run of such a job has committed; it contains the 10 s
-that the engine waits for more members. `kill to next` is the time from `kill -9` of a member to the first batch of the
-next run.
+members: rows per second of jobs with continuous batches, with one member and with two. `arithmetic` keeps the members'
+cores busy, so on a machine with two cores the engine competes with them; the speedup of two plain processes, which is
+measured too, is the upper limit. In `waiting` each row occupies a task but no core, like a request to another system;
+this shows the speedup when cores are not the bottleneck. `ms of a batch of 1 row` is the fixed cost of a batch, which a
+second member does not reduce: large batches gain more than small ones (--rows). `join to member` is the time from the
+start of `jetsql join` until the engine lists the member. `join to use` ends with the first committed batch of the next
+run, and includes the 10 s that the engine waits for more members. `kill to next` is the time from `kill -9` of a member
+to the first batch of the next run.
 
-idle, many (with two members): `batch ms` is of small jobs that have a new row each second, all at once. What idle jobs
-take is the processor time of the engine (its Python and its Spark) with jobs that look into a file table each second
-and find nothing, without what it takes with none: at first, while Java compiles what they do, and later.
+idle, many (with two members): `batch ms` is the batch time of small jobs that run in parallel and each have a new row
+every second. The cost of idle jobs is the processor time of the engine (its Python process and its Spark process) with
+jobs that poll an unchanged file table every second, minus that without jobs: at first, while the JVM compiles their
+code, and later.
 """
 
 from __future__ import annotations
@@ -36,28 +36,30 @@ _PARTS = ("members", "idle", "many")
 
 
 @click.command(help=__doc__)
-@click.option("--part", "parts", type=click.Choice(_PARTS), multiple=True, help="Only this; may be repeated.")
-@click.option("--seconds", type=click.FloatRange(1), default=30, show_default=True, help="Taken for each figure.")
-@click.option("--rows", type=click.IntRange(1), default=150_000, show_default=True, help="Of arithmetic in a batch.")
-@click.option("--jobs", type=click.IntRange(1), default=50, show_default=True, help="How many jobs are many.")
-@click.option("--memory", default="2g", show_default=True, help="Of Spark's driver.")
+@click.option("--part", "parts", type=click.Choice(_PARTS), multiple=True, help="Only this part; may be repeated.")
+@click.option("--seconds", type=click.FloatRange(1), default=30, show_default=True, help="Time of each figure.")
+@click.option(
+    "--rows", type=click.IntRange(1), default=150_000, show_default=True, help="Rows in a batch of arithmetic."
+)
+@click.option("--jobs", type=click.IntRange(1), default=50, show_default=True, help="Number of jobs.")
+@click.option("--memory", default="2g", show_default=True, help="Memory of Spark's driver.")
 def main(parts: tuple[str, ...], seconds: float, rows: int, jobs: int, memory: str) -> None:
-    wanted = set(parts or _PARTS)
+    selected = set(parts or _PARTS)
     introduce(
         "scaling: members, many jobs, idle jobs",
         f"each figure over {seconds:g} s; members have one core each; batches of arithmetic have {rows} rows",
     )
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder, cluster(Path(folder)) as spark:
         with bench(spark.url, memory, _CONF) as engine:
-            if "members" in wanted:
+            if "members" in selected:
                 report_members(members(spark, engine, rows, seconds))
-            if wanted != {"members"}:
+            if selected != {"members"}:
                 while len(spark.members) < 2:
                     join(spark)
                 await_members(engine, 2)
-            if "idle" in wanted:
+            if "idle" in selected:
                 report_idle(idle(engine, seconds, jobs))
-            if "many" in wanted:
+            if "many" in selected:
                 report_batches(many(engine, seconds, jobs))
 
 

@@ -1,4 +1,4 @@
-"""Many jobs on one engine: how long their batches take when all are at work, and what they cost when none is."""
+"""Many jobs on one engine: the time of their batches when all are busy, and their cost when all are idle."""
 
 from __future__ import annotations
 
@@ -13,36 +13,44 @@ from benchmarks.engines import Bench
 from benchmarks.reporting import figure, figures, table, text
 
 _MANY = (1, 10, 50)
-_SPARK = "org.apache.spark.deploy.SparkSubmit"  # the process of the engine's Spark, beside those of the cluster
-_AT_ONCE = 4  # statements, where the order does not matter
+_SPARK = "org.apache.spark.deploy.SparkSubmit"  # the main class of the driver, not of the cluster's processes
+_PARALLEL = 4  # statements whose order does not matter
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Of all jobs together: how many they were, milliseconds of a batch."""
+    """The batches of all busy jobs."""
 
     jobs: int
+    """The number of jobs."""
     batches: int
+    """The number of batches."""
     median: float
-    slowest_of_twenty: float
+    """The median of the batch times, milliseconds."""
+    percentile_95: float
+    """The 95th percentile of the batch times, milliseconds."""
 
 
 @dataclass(frozen=True)
 class Idle:
-    """Percent of one core that idle jobs take: the engine's Python and its Spark, which compiles what they do first."""
+    """The processor time of idle jobs."""
 
     jobs: int
+    """The number of jobs."""
     when: str
+    """The time of the measurement: at first, while the JVM compiles their code, or later."""
     python: float
+    """The share of the engine's Python process, percent of a core."""
     java: float
+    """The share of the engine's Spark process, percent of a core."""
 
 
 def many(engine: Bench, seconds: float, most: int) -> Iterator[Batches]:
-    """Batch times with more and more jobs at once, each of which has a new row each second."""
+    """Yield the batch times for increasing numbers of parallel jobs, each of which has a new row every second."""
     engine.run("CREATE TABLE few USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '1', 'numpartitions' = '1')")
     made = 0
     for count in sorted({*(each for each in _MANY if each < most), most}):
-        _at_once(range(made, count), lambda number: _make(engine, f"small_{number}", "few", 1000))
+        _run_parallel(range(made, count), lambda number: _make(engine, f"small_{number}", "few", 1000))
         made = count
         time.sleep(seconds / 2)
         [(began,)] = engine.run("SELECT CAST(current_timestamp() AS STRING)")
@@ -52,20 +60,20 @@ def many(engine: Bench, seconds: float, most: int) -> Iterator[Batches]:
             f" WHERE job LIKE 'small_%' AND span = 0 AND time >= TIMESTAMP'{began}'"
         )
         yield Batches(count, int(batches), float(median), float(slow))
-    _at_once(range(made), lambda number: _drop(engine, f"small_{number}"))
+    _run_parallel(range(made), lambda number: _drop(engine, f"small_{number}"))
 
 
 def idle(engine: Bench, seconds: float, jobs: int) -> Iterator[Idle]:
-    """Jobs over a table of one file, which they have read when they are made; they are gone afterwards."""
+    """Yield the processor time of jobs over a table of one file, which they read at their start. Drop them later."""
     engine.run("CREATE TABLE nothing_new (value BIGINT) USING parquet")
     engine.run("INSERT INTO nothing_new VALUES (1)")
     without = _processor(seconds)
-    _at_once(range(jobs), lambda number: _make(engine, f"idle_{number}", "nothing_new", 1000))
+    _run_parallel(range(jobs), lambda number: _make(engine, f"idle_{number}", "nothing_new", 1000))
     for when, wait in (("at first", 0.0), ("later", 3 * seconds)):
         time.sleep(wait)
-        taken = _processor(seconds)
-        yield Idle(jobs, when, taken["python"] - without["python"], taken["java"] - without["java"])
-    _at_once(range(jobs), lambda number: _drop(engine, f"idle_{number}"))
+        percent = _processor(seconds)
+        yield Idle(jobs, when, percent["python"] - without["python"], percent["java"] - without["java"])
+    _run_parallel(range(jobs), lambda number: _drop(engine, f"idle_{number}"))
 
 
 def _make(engine: Bench, name: str, source: str, millis: int) -> None:
@@ -79,22 +87,25 @@ def _drop(engine: Bench, name: str) -> None:
     engine.run(f"DROP TABLE {name}")
 
 
-def _at_once(numbers: Iterable[int], each: Callable[[int], object]) -> None:
-    with ThreadPoolExecutor(_AT_ONCE) as beside:
-        list(beside.map(each, numbers))
+def _run_parallel(numbers: Iterable[int], each: Callable[[int], object]) -> None:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        list(pool.map(each, numbers))
 
 
 def _processor(seconds: float) -> Mapping[str, float]:
-    """Percent of a core that this process and its Spark take over so many seconds, a while from now."""
+    """Return the percentages of a core that this process and its Spark use.
+
+    seconds: the time of the measurement, and the wait before it.
+    """
     python = psutil.Process()
     java = next(each for each in python.children(recursive=True) if _SPARK in each.cmdline())
     processes = {"python": python, "java": java}
-    time.sleep(seconds)  # what was asked for just before, and compiling it, is done by then
+    time.sleep(seconds)  # until the previous statements and the compilation of their code have ended
     began = time.perf_counter()
     before = {name: _seconds(process) for name, process in processes.items()}
     time.sleep(seconds)
-    taken = time.perf_counter() - began
-    return {name: (_seconds(process) - before[name]) / taken * 100 for name, process in processes.items()}
+    elapsed = time.perf_counter() - began
+    return {name: (_seconds(process) - before[name]) / elapsed * 100 for name, process in processes.items()}
 
 
 def _seconds(process: psutil.Process) -> float:
@@ -102,12 +113,12 @@ def _seconds(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def report_batches(found: Iterable[Batches]) -> None:
-    columns = (text("jobs at once"), *figures("batches", "batch ms, median", "batch ms, 19 of 20 under"))
-    rows = [(str(e.jobs), *(figure(value, 0) for value in (e.batches, e.median, e.slowest_of_twenty))) for e in found]
+def report_batches(measured: Iterable[Batches]) -> None:
+    columns = (text("parallel jobs"), *figures("batches", "batch ms, median", "batch ms, 95th percentile"))
+    rows = [(str(e.jobs), *(figure(value, 0) for value in (e.batches, e.median, e.percentile_95))) for e in measured]
     table(columns, rows)
 
 
-def report_idle(found: Iterable[Idle]) -> None:
+def report_idle(measured: Iterable[Idle]) -> None:
     columns = (text("idle jobs"), text("when"), *figures("Python, % of a core", "Spark, % of a core"))
-    table(columns, [(str(each.jobs), each.when, figure(each.python, 1), figure(each.java, 1)) for each in found])
+    table(columns, [(str(each.jobs), each.when, figure(each.python, 1), figure(each.java, 1)) for each in measured])

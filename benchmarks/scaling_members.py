@@ -1,4 +1,4 @@
-"""Members that join and are killed: what a second one gives, and how long it takes until jobs use those there are."""
+"""Members that join and are killed: the speedup of a second member, and the time until jobs use the change."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from benchmarks.reporting import Goal, figure, figures, middle, table, text
 from tools.cluster import Cluster, wait_until
 
 _TWICE: Final = Goal(least=1.8)
-_SPLITS: Final = 2  # of a batch: one for each member that there will be, and more would only cost more
-_SPLITS_OPTION: Final = "'numpartitions'"  # in Spark's own spelling it is a statistic to Hive's metastore, and dropped
-_SETTLE_BATCHES: Final = 3  # of a run, not counted: its code is compiled in them
-_LEAST_BATCHES: Final = 2
+_SPLITS: Final = 2  # partitions of a batch, one for each member
+_SPLITS_OPTION: Final = "'numpartitions'"  # Hive's metastore drops Spark's spelling, which it takes for a statistic
+_SETTLE_BATCHES: Final = 3  # the first batches of a run, in which its code is compiled, are not measured
+_MIN_BATCHES: Final = 2
 _WAIT_MILLIS: Final = 5  # for a row
 _SMALL_BATCHES: Final = 10
 _LOOP_SECONDS: Final = 2
-_LOOP_ROUNDS: Final = 3  # of which the best are taken: what else the machine does is not its measure
+_LOOP_ROUNDS: Final = 3  # the best rounds are used, because other load only slows them down
 _LOOP: Final = f"""
 from time import perf_counter
 turns, end = 0, perf_counter() + {_LOOP_SECONDS}
@@ -35,44 +35,52 @@ print(turns)
 
 @dataclass(frozen=True)
 class Load:
-    """What a job does with its rows. work: an expression over the row's `value`. rows, splits: of a
-    batch; a task has one of them."""
+    """The work of a job."""
 
     name: str
-    told: str
+    """The name of the job."""
+    title: str
+    """The description in the table."""
     work: str
+    """An expression over the row's `value`."""
     rows: int
+    """The row count of a batch."""
     splits: int = _SPLITS
+    """The number of partitions of a batch, each of which is a task."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Rows a second with one member and with two."""
+    """The rows per second of one load with one member and with two."""
 
-    told: str
+    title: str
+    """The description in the table."""
     one: float
+    """Rows per second with one member."""
     two: float
+    """Rows per second with two members."""
 
 
 @dataclass(frozen=True)
 class Members:
-    """What members give, and how long changes of them take."""
+    """The speedup by members, and the time that changes of them take."""
 
     gains: tuple[Gain, ...]
-    most: float
-    """How much more two processes do on this machine than one."""
+    """The result of each load."""
+    max_speedup: float
+    """The speedup of two plain processes on this machine compared with one."""
     batch_millis: float
-    """Of a batch of one row, with two members."""
+    """The median time of a batch of one row, with two members."""
     join_seconds: float
-    """Seconds from the start of a member until the engine lists it."""
+    """The seconds from the start of a member until the engine lists it."""
     use_seconds: float
-    """Seconds from the start of a member to the first batch of the run that uses it, with the engine's delay."""
+    """The seconds from the start of a member to the first batch of the run that uses it, with the engine's delay."""
     kill_seconds: float
-    """Seconds from `kill -9` of a member to the first batch of the next run."""
+    """The seconds from `kill -9` of a member to the first batch of the next run."""
 
 
 def loads(rows: int) -> tuple[Load, ...]:
-    """Arithmetic that keeps a core busy; and rows each of which waits, as for another system's answer."""
+    """Return two loads: arithmetic that keeps a core busy, and rows that wait, as for another system."""
     work = "aggregate(sequence(1, 2000), CAST(0 AS BIGINT), (sum, x) -> sum + (x ^ value))"
     wait = f"length(java_method('java.lang.Thread', 'sleep', {_WAIT_MILLIS}L))"
     return (
@@ -82,7 +90,7 @@ def loads(rows: int) -> tuple[Load, ...]:
 
 
 class Worker:
-    """A job with such a load whose batches follow one another."""
+    """A job that runs a load in continuous batches."""
 
     def __init__(self, bench: Bench, load: Load, seconds: float) -> None:
         self._bench = bench
@@ -97,10 +105,10 @@ class Worker:
         )
 
     def rate(self) -> float:
-        """Rows a second of the job's present run."""
+        """Return the rows per second of the job's current run."""
         run, first = self._settle()
         time.sleep(self._seconds)
-        self._bench.run(f"WAIT FOR JOB {self._name} UNTIL BATCH {first + _LEAST_BATCHES}")
+        self._bench.run(f"WAIT FOR JOB {self._name} UNTIL BATCH {first + _MIN_BATCHES}")
         [(rate,)] = self._bench.run(
             "SELECT sum(input_rows) * 1000.0D / sum(trigger_ms) FROM jetsql.metrics"
             f" WHERE job = '{self._name}' AND span = 0 AND run = {run} AND batch > {first}"
@@ -108,7 +116,7 @@ class Worker:
         return float(rate)
 
     def batch_millis(self) -> float:
-        """The median of some batches of the job's present run."""
+        """Return the median time of some batches of the job's current run."""
         run, first = self._settle()
         self._bench.run(f"WAIT FOR JOB {self._name} UNTIL BATCH {first + _SMALL_BATCHES}")
         return middle(
@@ -120,7 +128,7 @@ class Worker:
         )
 
     def _settle(self) -> tuple[int, int]:
-        """Its run and its newest batch, when it has been at work for a while."""
+        """Wait for some batches, and return the run and its newest batch."""
         _, batch = self._state()
         self._bench.run(f"WAIT FOR JOB {self._name} UNTIL BATCH {batch + _SETTLE_BATCHES}")
         return self._state()
@@ -135,7 +143,7 @@ class Worker:
         self._bench.run(f"DROP JOB {self._name}")
 
     def seconds_to_next_run(self, event: Callable[[], object]) -> float:
-        """From the event to the first batch that the run after this one has committed."""
+        """Return the seconds from an event to the first committed batch of the next run."""
         run, _ = self._state()
         began = time.perf_counter()
         event()
@@ -144,34 +152,34 @@ class Worker:
         return time.perf_counter() - began
 
     def _state(self) -> tuple[int, int]:
-        """Its run, and its newest committed batch."""
+        """Return the job's run and its newest committed batch."""
         [state] = self._bench.run(f"SELECT run, coalesce(batch, -1) FROM jetsql.jobs WHERE name = '{self._name}'")
         run, batch = state
         return int(run), int(batch)
 
 
 def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members:
-    """Leaves the second of the two there."""
-    most = _two_at_once()
+    """Run the measurements. The second member still runs afterwards."""
+    max_speedup = _measure_two_processes()
     first = join(spark)
     await_members(engine, 1)
-    given = loads(rows)
+    measured_loads = loads(rows)
     workers, ones = [], []
-    for load in given:
+    for load in measured_loads:
         worker = Worker(engine, load, seconds)
         workers.append(worker)
         ones.append(worker.rate())
         worker.suspend()
     small = Worker(engine, Load("small", "", "value", rows=1, splits=1), seconds)
-    join_sentences: list[float] = []
+    join_seconds: list[float] = []
 
-    def second() -> None:
+    def join_second() -> None:
         began = time.perf_counter()
         join(spark)
         await_members(engine, 2)
-        join_sentences.append(time.perf_counter() - began)
+        join_seconds.append(time.perf_counter() - began)
 
-    use_seconds = small.seconds_to_next_run(second)
+    use_seconds = small.seconds_to_next_run(join_second)
     batch_millis = small.batch_millis()
     small.suspend()
     twos = []
@@ -184,12 +192,12 @@ def members(spark: Cluster, engine: Bench, rows: int, seconds: float) -> Members
     kill_seconds = small.seconds_to_next_run(lambda: spark.kill(first))
     for worker in (*workers, small):
         worker.drop()
-    gains = tuple(Gain(load.told, one, two) for load, one, two in zip(given, ones, twos, strict=True))
-    return Members(gains, most, batch_millis, join_sentences[0], use_seconds, kill_seconds)
+    gains = tuple(Gain(load.title, one, two) for load, one, two in zip(measured_loads, ones, twos, strict=True))
+    return Members(gains, max_speedup, batch_millis, join_seconds[0], use_seconds, kill_seconds)
 
 
-def _two_at_once() -> float:
-    """How often the work of one process two of them do at once here: no second member can give more than that."""
+def _measure_two_processes() -> float:
+    """Return the speedup of two parallel processes compared with one, the upper limit for a second member."""
     rounds = [(_turns(1), _turns(2)) for _ in range(_LOOP_ROUNDS)]
     return max(two for _, two in rounds) / max(one for one, _ in rounds)
 
@@ -201,7 +209,7 @@ def _turns(processes: int) -> int:
 
 
 def join(spark: Cluster) -> psutil.Popen:
-    """A member that has a core of its own, which is what one of one core has on a machine of its own."""
+    """Start a member and bind it to a core that no other member uses, if the system supports that."""
     member = spark.join()
     if hasattr(member, "cpu_affinity"):
         all_cores = psutil.Process().cpu_affinity()
@@ -211,24 +219,25 @@ def join(spark: Cluster) -> psutil.Popen:
 
 
 def await_members(engine: Bench, count: int) -> None:
-    there = "SELECT count(*) FROM jetsql.members WHERE status = 'ACTIVE' AND NOT is_driver"
-    wait_until(lambda: engine.run(there) == [(count,)], f"there are not {count} members")
+    count_members = "SELECT count(*) FROM jetsql.members WHERE status = 'ACTIVE' AND NOT is_driver"
+    wait_until(lambda: engine.run(count_members) == [(count,)], f"there are not {count} members")
 
 
-def report_members(found: Members) -> None:
-    columns = (text("what the job does"), *figures("rows/s, 1 member", "2 members", "times"), text("goal"))
-    table(columns, map(_gain, found.gains))
+def report_members(measured: Members) -> None:
+    columns = (text("load"), *figures("rows/s, 1 member", "2 members", "speedup"), text("goal"))
+    table(columns, map(_gain_line, measured.gains))
     names = (
-        "2 processes do, times",
+        "speedup of 2 processes",
         "ms of a batch of 1 row",
         "join to member, s",
         "join to use, s",
         "kill to next, s",
     )
-    seconds = (found.join_seconds, found.use_seconds, found.kill_seconds)
-    table(figures(*names), [(figure(found.most, 2), figure(found.batch_millis, 0), *(figure(e, 1) for e in seconds))])
+    seconds = (measured.join_seconds, measured.use_seconds, measured.kill_seconds)
+    first = (figure(measured.max_speedup, 2), figure(measured.batch_millis, 0))
+    table(figures(*names), [(*first, *(figure(each, 1) for each in seconds))])
 
 
-def _gain(gain: Gain) -> Sequence[object]:
-    times = gain.two / gain.one
-    return gain.told, figure(gain.one, 0), figure(gain.two, 0), figure(times, 2), _TWICE.words(times)
+def _gain_line(gain: Gain) -> Sequence[object]:
+    speedup = gain.two / gain.one
+    return gain.title, figure(gain.one, 0), figure(gain.two, 0), figure(speedup, 2), _TWICE.describe(speedup)

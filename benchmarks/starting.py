@@ -1,9 +1,9 @@
-"""The processes that `benchmarks.startup` times: one start each, told as JSON on standard output.
+"""The processes that `benchmarks.startup` measures: each starts once and prints its times as JSON.
 
     python -m benchmarks.starting {bare|jetsql} HOME MASTER MEMORY BEGAN
 
-BEGAN is when the caller started this process (seconds since the epoch). Stages are timed where they happen, by watching
-the functions that do them: what the caller measures is the real start, not one that was taken apart for measuring.
+BEGAN is the time when the caller started this process (seconds since the epoch). The stages are measured by wrapping
+the functions that run them, so the measured start is the real one.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-FIRST_STATEMENT = "SHOW TABLES"  # asks the metastore, on both sides
+FIRST_STATEMENT = "SHOW TABLES"  # reads the metastore in both variants
 
 
 class Watch:
-    """Seconds by stage. A stage within another counts in both."""
+    """The seconds of each stage. The time of a nested stage counts in both."""
 
     def __init__(self, began: float) -> None:
         self._began = began
         self.stages: dict[str, float] = {"Python, to its first line": time.time() - began}
 
     def total(self, stage: str) -> None:
-        """Note how long it is since the process was started."""
+        """Store the time since the start of the process as a stage."""
         self.stages[stage] = time.time() - self._began
 
     def time(self, stage: str, work: Callable[[], Any]) -> Any:
+        """Call a function, add its time to a stage, and return its result."""
         began = time.perf_counter()
         try:
             return work()
@@ -38,18 +39,18 @@ class Watch:
             self.stages[stage] = self.stages.get(stage, 0.0) + time.perf_counter() - began
 
     def on(self, owner: Any, name: str, stage: str) -> None:
-        """Time every call of a function from now on."""
-        watched = getattr(owner, name)
+        """Replace a function with one that adds the time of every call to a stage."""
+        original = getattr(owner, name)
 
-        @functools.wraps(watched, updated=())
+        @functools.wraps(original, updated=())
         def timed(*args: Any, **kwargs: Any) -> Any:
-            return self.time(stage, lambda: watched(*args, **kwargs))
+            return self.time(stage, lambda: original(*args, **kwargs))
 
         setattr(owner, name, timed)
 
 
 def start_bare(watch: Watch, home: Path, master: str, memory: str) -> None:
-    """What a program without JetSQL does for the same catalogue."""
+    """Start Spark with the same catalogue, as a program without JetSQL does."""
 
     def imports() -> Any:
         from pyspark import core
@@ -80,6 +81,8 @@ def start_bare(watch: Watch, home: Path, master: str, memory: str) -> None:
 
 
 def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
+    """Start an engine and run the first statements."""
+
     def imports() -> Any:
         from pyspark import core
 
@@ -90,7 +93,7 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
 
     context, startup, embedded = watch.time("imports", imports)
     watch.on(context, "launch_gateway", "JVM")
-    watch.on(startup, "load_classes", "our Java")
+    watch.on(startup, "load_classes", "JetSQL's classes")
     watch.on(embedded, "start_spark", "session")
     watch.on(embedded, "Store", "store")
     watch.on(embedded.Manager, "start", "manager")

@@ -1,8 +1,8 @@
-"""From the start of the process to the first answer, and where the time goes, beside bare Spark.
+"""Measure the time from the start of the process to the first result by stage, compared with bare Spark.
 
-Both sides have the same catalogue, Hive's on embedded Derby in a home folder whose metastore is made already, and both
-end with the same statement, which asks it. The processes run one after the other in pairs, and which goes first changes
-from pair to pair. `session` holds `JVM`, and `open` holds all stages of the engine.
+Both variants use the same catalogue, Hive's on embedded Derby in a home folder with an existing metastore, and end with
+the same statement, which reads it. The processes run in pairs, one after the other, in alternating order. `session`
+includes `JVM`, and `open` includes all stages of the engine.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ Stages = dict[str, float]
 
 @dataclass(frozen=True)
 class Starter:
-    """Starts processes with these arguments."""
+    """The arguments of the measured processes."""
 
     home: Path
+    """The home folder of both variants."""
     master: str
+    """Spark's master."""
     memory: str
+    """The memory of Spark's driver."""
 
     def start(self, kind: str) -> Stages:
-        """Seconds by stage. Raises ClickException when the process fails."""
+        """Run a process of `benchmarks.starting` and return the seconds by stage. Raises ClickException."""
         command = [sys.executable, "-m", "benchmarks.starting", kind, str(self.home), self.master, self.memory]
         ended = subprocess.run([*command, repr(time.time())], cwd=_ROOT, capture_output=True, text=True, check=False)
         if ended.returncode:
@@ -45,10 +48,12 @@ class Starter:
 
 @dataclass(frozen=True)
 class Pair:
-    """One start of each."""
+    """One start of each variant."""
 
     jetsql: Stages
+    """The seconds by stage with JetSQL."""
     bare: Stages
+    """The seconds by stage with bare Spark."""
 
     @property
     def ratio(self) -> float:
@@ -56,21 +61,21 @@ class Pair:
 
 
 def pairs(starter: Starter, count: int) -> list[Pair]:
-    found = []
+    measured = []
     for number in range(count):
         first = starter.start("bare" if number % 2 else "jetsql")
         second = starter.start("jetsql" if number % 2 else "bare")
-        found.append(Pair(second, first) if number % 2 else Pair(first, second))
-    return found
+        measured.append(Pair(second, first) if number % 2 else Pair(first, second))
+    return measured
 
 
 def report_stages(measured: list[Pair]) -> None:
     names = list(measured[0].jetsql)
     rows = []
     for name in names:
-        ours = middle(pair.jetsql[name] for pair in measured)
-        theirs = middle(pair.bare[name] for pair in measured) if name in measured[0].bare else None
-        rows.append((name, figure(ours), None if theirs is None else figure(theirs)))
+        jetsql_seconds = middle(pair.jetsql[name] for pair in measured)
+        bare_seconds = middle(pair.bare[name] for pair in measured) if name in measured[0].bare else None
+        rows.append((name, figure(jetsql_seconds), None if bare_seconds is None else figure(bare_seconds)))
     table((text("stage"), *figures("JetSQL, s", "bare Spark, s")), rows)
 
 
@@ -81,12 +86,12 @@ def report_pairs(measured: list[Pair]) -> None:
     ]
     table((text("pair"), *figures("JetSQL, s", "bare Spark, s", "ratio")), rows)
     ratio = middle(pair.ratio for pair in measured)
-    say(f"median ratio {ratio:.3f}, goal {GOAL.words(ratio)}")
+    say(f"median ratio {ratio:.3f}, goal {GOAL.describe(ratio)}")
     say()
 
 
 def report_commands(count: int) -> None:
-    """What needs no engine: medians of so many calls."""
+    """Print the median times of commands that need no engine. count: the number of calls."""
     rows = []
     for flag in ("--version", "--help"):
         times = []
@@ -99,17 +104,17 @@ def report_commands(count: int) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--pairs", "count", type=click.IntRange(1), default=5, show_default=True, help="Starts of each side.")
+@click.option("--pairs", "count", type=click.IntRange(1), default=5, show_default=True, help="Starts of each variant.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
-@click.option("--memory", default="1g", show_default=True, help="Of Spark's driver.")
+@click.option("--memory", default="1g", show_default=True, help="Memory of Spark's driver.")
 def main(count: int, master: str, memory: str) -> None:
     introduce(
-        "startup: from the process to the first answer",
+        "startup: from the start of the process to the first result",
         "JetSQL: jetsql.open, SHOW JOBS, SHOW TABLES; bare: a SparkSession with Hive on Derby, SHOW TABLES",
     )
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
         starter = Starter(Path(folder), master, memory)
-        starter.start("jetsql")  # makes the home's metastore and store, and warms the disk's cache for both
+        starter.start("jetsql")  # creates the home's metastore and store, and warms the disk cache for both variants
         starter.start("bare")
         measured = pairs(starter, count)
     report_stages(measured)

@@ -1,8 +1,9 @@
-"""A Kafka broker for tests, benchmarks and examples: one node in KRaft mode on loopback, on free ports, gone when its
-context ends or its process does. By hand: `python -m tools.broker`.
+"""A Kafka broker for tests, benchmarks and examples: one node in KRaft mode on free ports of loopback.
 
-Its jars are fetched from Maven Central into Ivy's cache of the home, as Spark fetches packages, by the Ivy that ships
-with Spark. Topics are never made by asking for them, as where people run Kafka with care.
+The broker ends with its context or its process. By hand: `python -m tools.broker`.
+
+The Ivy that ships with Spark downloads its jars from Maven Central into Ivy's cache in the home directory, in the same
+way as Spark's packages. The broker does not create topics automatically, as is usual in production.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from filelock import FileLock
 BROKER = ("org.apache.kafka", "kafka_2.13", "4.1.1")
 REQUEST_SECONDS = 30.0
 _START_SECONDS = 60.0
-_CLUSTER = "jetsql-local-cluster-0"  # 16 bytes in base64, as Kafka wants it
+_CLUSTER = "jetsql-local-cluster-0"  # 16 bytes in base64, which Kafka requires
 
 _PROPERTIES = """
 process.roles=broker,controller
@@ -61,22 +62,28 @@ log.cleaner.dedupe.buffer.size=4194304
 
 
 class BrokerFailed(Exception):
-    """There is no broker: why, and what to do."""
+    """The error for a broker that cannot be started, with the reason and a hint."""
 
 
 @dataclass(frozen=True)
 class Login:
+    """The credentials of a user."""
+
     user: str
+    """The user's name."""
     password: str
+    """The user's password."""
 
 
 class Broker:
-    """One broker. `start`, `stop` and `kill` may be called in turn: ports and topics stay.
-
-    servers: for everybody, who may do anything. sasl_servers: for `login`, who may do nothing until they are let.
-    """
+    """One broker, which can be stopped and started again with the same ports and topics."""
 
     login: ClassVar[Login] = Login("nobody", "")
+    """The user of `sasl_servers`, without any rights at first."""
+    servers: str
+    """The address for anonymous clients, which have all rights."""
+    sasl_servers: str
+    """The address for `login`."""
 
     def __init__(self, folder: Path, jars: str) -> None:
         ports = _free_ports(3)
@@ -86,29 +93,31 @@ class Broker:
         self._java = ("java", "-Xmx256m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars)
         self._properties = folder / "server.properties"
         self._process: subprocess.Popen[bytes] | None = None
-        places = dict(zip(("plain", "sasl", "controller"), ports, strict=True))
+        named_ports = dict(zip(("plain", "sasl", "controller"), ports, strict=True))
         login = {"user": self.login.user, "password": self.login.password}
-        text = _PROPERTIES.format(**places, **login, logs=folder / "data")
+        text = _PROPERTIES.format(**named_ports, **login, logs=folder / "data")
         self._properties.write_text(text)
         format_data = ("kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER, "-c")
         subprocess.run((*self._java, *format_data, str(self._properties)), check=True, capture_output=True)
 
     def start(self) -> None:
+        """Start the broker and wait until it answers. Raises BrokerFailed."""
         with (self._folder / "server.log").open("ab") as log:
-            command = (*_ending_with_us(), *self._java, "kafka.Kafka", str(self._properties))
+            command = (*_end_with_parent(), *self._java, "kafka.Kafka", str(self._properties))
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._wait_until_up(self._process)
 
     def stop(self) -> None:
+        """Shut the broker down."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """As the power going off."""
+        """Kill the broker, which simulates a power failure."""
         self._end(signal.SIGKILL)
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self, sent: signal.Signals) -> None:
         if self._process is not None:
-            self._process.send_signal(how)
+            self._process.send_signal(sent)
             self._process.wait(60)
             self._process = None
 
@@ -117,14 +126,14 @@ class Broker:
         return AdminClient(self.client())
 
     def topic(self, name: str, partitions: int = 2, **config: str) -> str:
-        """Make a topic; config: `_` in a key stands for a dot. Returns its name."""
+        """Create a topic and return its name. config: its settings, with `_` instead of dots in the keys."""
         settings = {key.replace("_", "."): value for key, value in config.items()}
         made = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
         made[name].result(REQUEST_SECONDS)
         return name
 
     def client(self) -> dict[str, Any]:
-        """The settings of a client of this broker."""
+        """Return the settings of a client of this broker."""
         return {"bootstrap.servers": self.servers, "log_level": 0}
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
@@ -134,10 +143,11 @@ class Broker:
             except KafkaException:
                 if process.poll() is None:
                     continue
-                raise BrokerFailed(f"Kafka ended at once: {(self._folder / 'server.log').read_text()}") from None
+                log = (self._folder / "server.log").read_text()
+                raise BrokerFailed(f"Kafka exited immediately: {log}") from None
             else:
                 return
-        raise BrokerFailed(f"Kafka did not come up within {_START_SECONDS:.0f} s.")
+        raise BrokerFailed(f"Kafka has not started within {_START_SECONDS:.0f} s.")
 
 
 AnyBroker = TypeVar("AnyBroker", bound=Broker)
@@ -145,7 +155,7 @@ AnyBroker = TypeVar("AnyBroker", bound=Broker)
 
 @contextmanager
 def running(kind: type[AnyBroker]) -> Iterator[AnyBroker]:
-    """A fresh broker without topics."""
+    """Run a new broker without topics during the context. Raises BrokerFailed."""
     with tempfile.TemporaryDirectory(prefix="jetsql-kafka-") as folder:
         broker = kind(Path(folder), _jars(Path(folder)))
         try:
@@ -155,25 +165,25 @@ def running(kind: type[AnyBroker]) -> Iterator[AnyBroker]:
             broker.stop()
 
 
-def _ending_with_us() -> tuple[str, ...]:
-    """What has a process killed when this one dies, where there is such a thing: what hangs is killed."""
+def _end_with_parent() -> tuple[str, ...]:
+    """Return a command prefix that makes the kernel kill the process when this one dies; empty if not supported."""
     return ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 def _jars(folder: Path) -> str:
-    """The broker's class path. Only the first time in a home takes long (three quarters of a minute)."""
+    """Return the broker's class path. The first download takes about 45 s. Raises BrokerFailed."""
     if shutil.which("java") is None:
-        raise BrokerFailed("There is no java on the PATH; `make test` says how to install it.")
+        raise BrokerFailed("There is no java on the PATH; `make test` prints how to install it.")
     spark = Path(pyspark.__file__).parent / "jars"
     output = folder / "jars"
     command = ("java", "-cp", _jar(spark, "ivy-*"), "org.apache.ivy.Main", "-m2compatible", "-confs", "default")
     fetch = (*command, "-dependency", *BROKER, "-cachepath", str(output))
-    with FileLock(Path(tempfile.gettempdir()) / f"jetsql-broker-{os.getuid()}.lock"):  # Ivy's cache has none
-        done = subprocess.run(fetch, capture_output=True, text=True, check=False)
-    if done.returncode or not output.exists():
-        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise BrokerFailed(f"Kafka's own packages could not be fetched from Maven Central:\n{said}")
-    # Spark's logging goes first: Kafka's jars have none that would tell why a broker does not come up.
+    with FileLock(Path(tempfile.gettempdir()) / f"jetsql-broker-{os.getuid()}.lock"):  # Ivy's cache has no lock
+        ended = subprocess.run(fetch, capture_output=True, text=True, check=False)
+    if ended.returncode or not output.exists():
+        last_lines = "\n".join((ended.stdout + ended.stderr).strip().splitlines()[-5:])
+        raise BrokerFailed(f"Cannot download Kafka's packages from Maven Central:\n{last_lines}")
+    # Spark's logging comes first: Kafka's jars have no backend that would log why a broker does not start.
     logging = (_jar(spark, name) for name in ("slf4j-api-*", "log4j-slf4j2-impl-*", "log4j-api-2*", "log4j-core-*"))
     return os.pathsep.join((*logging, output.read_text().strip()))
 
@@ -184,17 +194,17 @@ def _jar(folder: Path, name: str) -> str:
 
 
 def _free_ports(count: int) -> list[int]:
-    taken = [socket.socket() for _ in range(count)]
+    sockets = [socket.socket() for _ in range(count)]
     try:
-        for each in taken:
+        for each in sockets:
             each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in taken]
+        return [int(each.getsockname()[1]) for each in sockets]
     finally:
-        for each in taken:
+        for each in sockets:
             each.close()
 
 
-if __name__ == "__main__":  # a broker to try things by hand, until its input ends
+if __name__ == "__main__":  # a broker for manual experiments, which runs until its input ends
     with running(Broker) as broker:
         print(broker.servers, os.getpid(), flush=True)  # noqa: T201
         sys.stdin.readline()

@@ -1,11 +1,12 @@
-"""An archive of Spark's classes as Java has them in memory (AppCDS, JEP 350), with which engines of tests start in half
-the time: Java maps it, and reads, checks and links some twenty thousand classes no more.
+"""An archive of Spark's loaded classes (AppCDS, JEP 350), which halves the start time of engines in tests.
+
+Java maps the archive instead of loading, verifying and linking some twenty thousand classes.
 
     python -m tools.class_archive
 
-makes it where it is missing, beside the Python that Spark is installed for; that takes half a minute. Java takes it for
-the very jars and Java only that it was made with, and goes without it otherwise, so nothing depends on it. The engine
-that is run for it has the packages that tests need, so they are fetched by then, and not by tests side by side.
+creates a missing archive in the prefix of the Python that has PySpark, which takes half a minute. Java uses the archive
+only with the same jars and the same Java, and otherwise ignores it, so nothing depends on it. The engine that creates
+it uses the packages that tests need, so they are downloaded once, and not by tests in parallel.
 """
 
 from __future__ import annotations
@@ -24,38 +25,38 @@ from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 
 _ROOT: Final = Path(__file__).parents[1]
 ARCHIVE: Final = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"
-# Engines of tests live too short for the compiler that makes a long life fast, and there is nothing large to collect.
+# Engines of tests run too briefly for the optimizing compiler, and have too little garbage for a parallel collector.
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _DEADLINE_SECONDS: Final = 300.0
 
 
 def java_options() -> str:
-    """For Spark's processes in tests: the driver, executors, master and workers."""
-    # An archive that does not fit is no news for the log that a test reads.
+    """Return the Java options for Spark's processes in tests: the driver, executors, master and workers."""
+    # The log that a test reads should have no line about an archive that Java ignores.
     archived = (f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:cds=off", "-Xlog:class+path=off") if ARCHIVE.exists() else ()
     return " ".join((*SHORT_LIVED, *archived))
 
 
 def environment() -> dict[str, str]:
-    """Variables by which whatever starts Spark from here starts it so. Options that an engine itself is given stay."""
+    """Return the variables that make child processes start Spark with these options, unless an engine has its own."""
     confs = [f"spark.{each}.defaultJavaOptions={java_options()}" for each in ("driver", "executor")]
-    words = [word for conf in confs for word in ("--conf", conf)]
-    return {"PYSPARK_SUBMIT_ARGS": shlex.join([*words, "pyspark-shell"]), "SPARK_DAEMON_JAVA_OPTS": java_options()}
+    arguments = [argument for conf in confs for argument in ("--conf", conf)]
+    return {"PYSPARK_SUBMIT_ARGS": shlex.join([*arguments, "pyspark-shell"]), "SPARK_DAEMON_JAVA_OPTS": java_options()}
 
 
 def make() -> None:
-    """Run an engine, and have Java write at its end what it has loaded. Raises CalledProcessError, TimeoutExpired."""
+    """Run an engine that writes the archive at its end. Raises CalledProcessError, TimeoutExpired."""
     with tempfile.TemporaryDirectory(prefix="jetsql-classes-", dir=ARCHIVE.parent) as folder:
-        made = Path(folder) / ARCHIVE.name
-        command = [sys.executable, "-m", "tools.class_archive", str(made)]
+        archive = Path(folder) / ARCHIVE.name
+        command = [sys.executable, "-m", "tools.class_archive", str(archive)]
         environ = {**os.environ, "JETSQL_CONFIG": os.devnull, "JETSQL_KAFKA": "true"}
         subprocess.run(command, check=True, timeout=_DEADLINE_SECONDS, env=environ, cwd=_ROOT)
-        if made.exists():  # a Java without an archive of its own classes can't make one of others
-            made.rename(ARCHIVE)
+        if archive.exists():  # a Java without an archive of its own classes writes none
+            archive.rename(ARCHIVE)
 
 
 def _load(archive: Path) -> None:
-    """Have a life that most engines of tests have, and wait until Java has ended."""
+    """Run an engine with typical statements of tests, and wait until Java has ended."""
     import jetsql
 
     with tempfile.TemporaryDirectory(prefix="jetsql-classes-") as home:
@@ -85,11 +86,11 @@ def _statements() -> Iterator[str]:
     yield "SELECT name, status FROM jetsql.jobs"
 
 
-def main(*words: str) -> None:
-    if words:
-        _load(Path(words[0]))
+def main(*arguments: str) -> None:
+    if arguments:
+        _load(Path(arguments[0]))
     elif not ARCHIVE.exists():
-        sys.stderr.write("Archiving Spark's classes (once), so that tests start it in half the time ...\n")
+        sys.stderr.write("Archiving Spark's classes (once), which halves its start time in tests ...\n")
         make()
 
 

@@ -1,5 +1,6 @@
-"""A Spark cluster of processes on this machine for tests, benchmarks and examples, by the commands that users have:
-`jetsql master` and `jetsql join`."""
+"""A standalone Spark cluster on this machine for tests, benchmarks and examples, started with the commands of users:
+`jetsql master` and `jetsql join`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from time import monotonic, sleep
 
 import psutil
 
+from jetsql.engine.jvm.environment import set_variable
+
 ROOT = Path(__file__).parents[1]
 SECONDS = 120.0
 _SECRET_FILE = "JETSQL_CLUSTER_SECRET_FILE"
@@ -23,13 +26,18 @@ _SECRET_FILE = "JETSQL_CLUSTER_SECRET_FILE"
 
 @dataclass
 class Cluster:
-    """folder: of the logs and of what master and members write. members: in the order in which they came."""
+    """The processes of a cluster."""
 
     folder: Path
+    """The folder of the logs, and of the files of the master and members."""
     port: int
+    """The master's port."""
     members: list[psutil.Popen] = field(default_factory=list)
+    """The running members, the oldest first."""
     master: psutil.Popen | None = None
+    """The master; None before it was started."""
     _numbers: Iterator[int] = field(default_factory=count)
+    """The numbers of the next members."""
 
     @property
     def url(self) -> str:
@@ -40,81 +48,79 @@ class Cluster:
         return self.folder / "cluster.secret"
 
     def start_master(self) -> None:
-        """One that goes on with what the one before it knew."""
-        words = ["--port", str(self.port), "--recovery-dir", str(self.folder / "master")]
-        self.master = _begin(self.folder / "master.log", "master", *words)
+        """Start a master, which recovers the state of the previous one, and wait until it listens."""
+        arguments = ["--port", str(self.port), "--recovery-dir", str(self.folder / "master")]
+        self.master = _start(self.folder / "master.log", "master", *arguments)
         wait_until(lambda: _listens(self.port), "the master does not listen")
 
     def kill_master(self) -> None:
+        """Kill the master (kill -9)."""
         if self.master is not None:
             _kill(self.master)
 
     def join(self, cores: int = 1) -> psutil.Popen:
+        """Start a member and return its process."""
         name = f"member-{next(self._numbers)}"
-        words = [self.url, "--cores", str(cores), "--memory", "1g", "--work-dir", str(self.folder / name)]
-        self.members.append(_begin(self.folder / f"{name}.log", "join", *words))
+        arguments = [self.url, "--cores", str(cores), "--memory", "1g", "--work-dir", str(self.folder / name)]
+        self.members.append(_start(self.folder / f"{name}.log", "join", *arguments))
         return self.members[-1]
 
     def kill(self, member: psutil.Popen) -> None:
-        """With -9, its executors too."""
+        """Kill a member and its executors (kill -9)."""
         _kill(member)
         self.members.remove(member)
 
-    def stop(self, member: psutil.Popen) -> None:
-        """Nothing of it does or says anything any more, as if it could not be reached; see `go_on`."""
+    def suspend(self, member: psutil.Popen) -> None:
+        """Suspend the processes of a member until `resume`, which simulates an unreachable machine."""
         for process in (member, *member.children(recursive=True)):
             process.suspend()
 
-    def go_on(self, member: psutil.Popen) -> None:
+    def resume(self, member: psutil.Popen) -> None:
+        """Resume the processes of a suspended member."""
         for process in (*member.children(recursive=True), member):
             process.resume()
 
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    """A master, and no member yet; all of it is gone afterwards."""
-    made = Cluster(folder, _free_port())
-    before = os.environ.get(_SECRET_FILE)
-    os.environ[_SECRET_FILE] = str(made.secret_file)  # for master, members and engines
-    try:
-        made.start_master()
-        yield made
-    finally:
-        if before is None:
-            del os.environ[_SECRET_FILE]
-        else:
-            os.environ[_SECRET_FILE] = before
-        for process in made.members:
-            _kill(process)
-        made.kill_master()
+    """Run a cluster with a master and without members, and kill all of its processes afterwards."""
+    started = Cluster(folder, _free_port())
+    with set_variable(_SECRET_FILE, str(started.secret_file)):  # for the master, members and engines
+        try:
+            started.start_master()
+            yield started
+        finally:
+            for process in started.members:
+                _kill(process)
+            started.kill_master()
 
 
-def wait_until(reached: Callable[[], object], otherwise: str) -> None:
-    """Raises TimeoutError when that takes longer than two minutes."""
-    until = monotonic() + SECONDS
+def wait_until(reached: Callable[[], object], problem: str) -> None:
+    """Poll a condition until it is true. Raises TimeoutError with the problem after `SECONDS`."""
+    deadline = monotonic() + SECONDS
     while not reached():
-        if monotonic() > until:
-            raise TimeoutError(f"After {SECONDS:g} s {otherwise}.")
+        if monotonic() > deadline:
+            raise TimeoutError(f"After {SECONDS:g} s {problem}.")
         sleep(0.5)
 
 
-def _begin(log: Path, *words: str) -> psutil.Popen:
-    with log.open("ab") as told:
+def _start(log: Path, *arguments: str) -> psutil.Popen:
+    with log.open("ab") as output:
         return psutil.Popen(
-            [sys.executable, "-m", "jetsql", *words],
+            [sys.executable, "-m", "jetsql", *arguments],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
-            stdout=told,
-            stderr=told,
+            stdout=output,
+            stderr=output,
         )
 
 
 def _kill(process: psutil.Popen) -> None:
     try:
-        own = [process, *process.children(recursive=True)]
+        family = [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return
-    for each in own:
+    for each in family:
         try:
             each.kill()
         except psutil.NoSuchProcess:
@@ -129,5 +135,5 @@ def _free_port() -> int:
 
 
 def _listens(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

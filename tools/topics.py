@@ -1,4 +1,4 @@
-"""What is in a Kafka topic, as another client than Spark's finds it."""
+"""Read the messages of a Kafka topic with a client other than Spark's."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ _REQUEST_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Message:
-    """One message, as it is given or found. timestamp: milliseconds, None leaves it to the client."""
+    """A message to send, or a message that was read."""
 
     key: bytes | None
+    """The key; None for no key."""
     value: bytes | None
+    """The value; None for a tombstone."""
     partition: int = -1
+    """The partition; -1 if the client chooses it."""
     timestamp: int | None = None
+    """The time in milliseconds since the epoch; None if the client sets it."""
     headers: tuple[tuple[str, bytes], ...] = ()
+    """The headers in order."""
     offset: int = -1
+    """The offset in the partition; -1 for a message to send."""
 
 
 def read(servers: str, topic: str, committed: bool = True) -> list[Message]:
-    """All messages that are in a topic now, partition by partition; committed: without those of transactions that are
-    open or aborted."""
+    """Return all messages that are in a topic now, ordered by partition and offset.
+
+    committed: whether to omit messages of open and aborted transactions.
+    """
     settings = {
         "bootstrap.servers": servers,
         "log_level": 0,
@@ -38,13 +46,14 @@ def read(servers: str, topic: str, committed: bool = True) -> list[Message]:
     try:
         partitions = consumer.list_topics(topic, _REQUEST_SECONDS).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
-        found = list(_until_ends(consumer, len(partitions)))
+        messages = list(_read_to_ends(consumer, len(partitions)))
     finally:
         consumer.close()
-    return sorted(found, key=lambda message: (message.partition, message.offset))
+    return sorted(messages, key=lambda message: (message.partition, message.offset))
 
 
-def _until_ends(consumer: Consumer, partitions: int) -> Iterator[Message]:
+def _read_to_ends(consumer: Consumer, partitions: int) -> Iterator[Message]:
+    """Yield messages until the ends of all partitions are reached. Raises RuntimeError, KafkaException."""
     ended = 0
     while ended < partitions:
         message = consumer.poll(_REQUEST_SECONDS)

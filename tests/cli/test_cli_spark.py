@@ -54,9 +54,12 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--master", "nonsense"], "Java ended at once: Master must either be yarn or start with spark, k8s, or local"),
+        (
+            ["--master", "nonsense"],
+            "Java exited immediately: Master must either be yarn or start with spark, k8s, or local",
+        ),
         (["--master", "local[x]"], "Could not parse Master URL: 'local[x]'"),
-        (["--conf", "spark.driver.memory=lots"], "Java ended at once: Invalid maximum heap size: -Xmxlots"),
+        (["--conf", "spark.driver.memory=lots"], "Java exited immediately: Invalid maximum heap size: -Xmxlots"),
         (["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config"),
     ],
 )
@@ -65,5 +68,5 @@ def test_what_spark_refuses_to_start_with_is_told_in_its_words(
 ) -> None:
     ended = jetsql(tmp_path, *arguments, "-e", "SHOW JOBS")
     assert (ended.returncode, ended.stdout) == (3, "")
-    assert f"Spark could not start: {reason}" in ended.stderr
+    assert f"Spark cannot start: {reason}" in ended.stderr
     assert "\tat " not in ended.stderr and "Exception" not in ended.stderr

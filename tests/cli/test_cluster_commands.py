@@ -188,7 +188,7 @@ def test_a_master_that_can_not_listen_is_told_at_once(
         port = taken.getsockname()[1]
         assert cli.main(["master", "--host", host, "--port", str(port)]) == 3
     told = capsys.readouterr()
-    assert f"can't listen at {host}:{port}: " in told.err and "--port" in told.err
+    assert f"cannot listen on {host}:{port}: " in told.err and "--port" in told.err
     assert "The master is" not in told.err + told.out
 
 
@@ -199,7 +199,7 @@ def test_a_member_can_not_be_where_this_machine_is_not(
     with socket.create_server(("127.0.0.1", 0)) as master:
         url = f"spark://127.0.0.1:{master.getsockname()[1]}"
         assert cli.main(["join", url, "--host", "192.0.2.1"]) == 3
-    assert "The member can't listen at 192.0.2.1: " in capsys.readouterr().err
+    assert "The member cannot listen on 192.0.2.1: " in capsys.readouterr().err
 
 
 def test_a_member_needs_a_folder(becomes: Becomes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +208,7 @@ def test_a_member_needs_a_folder(becomes: Becomes, tmp_path: Path, capsys: pytes
         url = f"spark://127.0.0.1:{master.getsockname()[1]}"
         assert cli.main(["join", url, "--work-dir", str(tmp_path / "file" / "below")]) == 3
         becomes("join", url, "--work-dir", str(tmp_path / "new" / "below"))
-    assert "can't make the folder" in capsys.readouterr().err and (tmp_path / "new" / "below").is_dir()
+    assert "cannot create the folder" in capsys.readouterr().err and (tmp_path / "new" / "below").is_dir()
 
 
 @pytest.mark.parametrize("size", ["abc", "10", "0m", "-1g", "1.5g", ""])

@@ -36,11 +36,11 @@ def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
         endpoints.check_ports(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
     assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
     assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
-    assert f"Set {door}_port to one that is free" in told.value.hint
+    assert f"Set {door}_port to a free port" in told.value.hint
 
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
-    with raises(EngineError, match=r"can't open at 192\.0\.2\.1:0.*thrift_host to an address of this"):
+    with raises(EngineError, match=r"cannot listen on 192\.0\.2\.1:0.*thrift_host to an address of this"):
         endpoints.check_ports(replace(ALL, thrift_host="192.0.2.1"))
 
 

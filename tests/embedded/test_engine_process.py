@@ -293,7 +293,7 @@ def test_a_port_that_is_taken(jetsql: Bench) -> None:
         for command in ("start", "serve"):
             ended = jetsql(command, JETSQL_HTTP_PORT=port)
             assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
-            assert f"The HTTP endpoint can't open at 127.0.0.1:{port}: Address already in use." in ended.stderr
+            assert f"The HTTP endpoint cannot listen on 127.0.0.1:{port}: Address already in use." in ended.stderr
     assert jetsql.log.count("Address already in use") == 2
 
 

@@ -52,7 +52,7 @@ def test_a_benchmark_explains_itself_without_starting_anything(name: str, option
     ],
 )
 def test_a_goal_says_whether_it_is_met(goal: Goal, value: float, words: str) -> None:
-    assert goal.words(value) == words
+    assert goal.describe(value) == words
 
 
 # --- rows are compared -----------------------------------------------------------------------------------------------

@@ -135,9 +135,9 @@ def test_no_mutants_are_no_success() -> None:
 @pytest.mark.parametrize(
     ("survived", "held", "words"),
     [
-        (0, True, "goal: 95 % met\nfloor: {floor:g} % held"),
-        (6, True, "goal: 95 % MISSED\nfloor: {floor:g} % held"),
-        (50, False, "goal: 95 % MISSED\nfloor: {floor:g} % BROKEN, so the test fails"),
+        (0, True, "goal: 95 % met\nfloor: {floor:g} % met"),
+        (6, True, "goal: 95 % MISSED\nfloor: {floor:g} % met"),
+        (50, False, "goal: 95 % MISSED\nfloor: {floor:g} % MISSED, so the test fails"),
     ],
 )
 def test_the_run_fails_below_its_floor_and_states_the_goal(
@@ -155,7 +155,7 @@ def test_the_run_fails_below_its_floor_and_states_the_goal(
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.StateCompatibility]:
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdict]:
     """The verdicts of a small project whose test looks at its mutant in its own process and in another one."""
     root = tmp_path_factory.mktemp("project")
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["spark"]\n', encoding="utf-8")
@@ -197,8 +197,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.State
     )
     assert (root / "shop.py").read_text(encoding="utf-8") == SOURCE
     return {
-        name: worker.StateCompatibility(**json.loads(line))
-        for name, line in zip(tasks, ended.stdout.splitlines(), strict=True)
+        name: worker.Verdict(**json.loads(line)) for name, line in zip(tasks, ended.stdout.splitlines(), strict=True)
     }
 
 
@@ -215,7 +214,5 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.State
         ("no mutant", 0),
     ],
 )
-def test_a_verdict_is_about_the_mutant_and_no_other(
-    verdicts: dict[str, worker.StateCompatibility], name: str, code: int
-) -> None:
+def test_a_verdict_is_about_the_mutant_and_no_other(verdicts: dict[str, worker.Verdict], name: str, code: int) -> None:
     assert verdicts[name].code == code, verdicts[name].output

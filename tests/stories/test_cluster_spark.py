@@ -268,7 +268,7 @@ def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
     engine.go_on("alone", "waited_for")
     engine.have(2, cores=3)
     for member in engine.spark.members:
-        engine.spark.stop(member)
+        engine.spark.suspend(member)
     with ThreadPoolExecutor(2) as beside:
         restarts = [beside.submit(engine.other, f"RESTART JOB {job}") for job in ("alone", "waited_for")]
         for job in ("alone", "waited_for"):
@@ -346,10 +346,10 @@ def test_a_member_that_can_not_be_reached_writes_nothing_twice(engine: Engine) -
     engine.count("summed")
     engine.go_on("careful", "summed")
     lost = engine.spark.members[0]
-    engine.spark.stop(lost)
+    engine.spark.suspend(lost)
     wait_until(lambda: len(engine.members()) == 1, "nobody finds out that it does not answer")
     engine.go_on("careful", "summed")
-    engine.spark.go_on(lost)
+    engine.spark.resume(lost)
     engine.go_on("careful", "summed")
     engine.check_once("careful", "careful")
     engine.check_totals("summed", "summed")
@@ -367,7 +367,7 @@ def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
     [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
     assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
     engine.have(1)
-    wait_until(lambda: "and the engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
+    wait_until(lambda: "The engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
     engine.have(2)
     engine.wait_status("at_once", "RUNNING")
     _send(kafka, topics, range(50))

@@ -1,7 +1,7 @@
-"""Builds wheels and source distributions: setuptools, with the jar of the Java classes built before.
+"""The build backend for wheels and source distributions: setuptools, after the jar of the Java classes was built.
 
-A source distribution has the sources and the jar, so that a wheel is made of it without a JDK. An editable installation
-is made without the jar: `tools/prepare java` builds it.
+A source distribution has the sources and the jar, so a wheel can be built from it without a JDK. An editable
+installation does not build the jar: `tools/prepare java` does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tools.java.packages import ROOT
 
 
 def _requires() -> list[str]:
-    """Return what building the jar needs: the jars of the PySpark that JetSQL runs with."""
+    """Return the requirements for building the jar: the PySpark that JetSQL runs with; none for a current jar."""
     if is_current():
         return []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

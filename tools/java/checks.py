@@ -1,4 +1,4 @@
-"""What must hold for the Java sources, as tests run it: their formatting, Error Prone, and their own tests.
+"""The checks of the Java sources that tests run: formatting, Error Prone, and JUnit tests.
 
     python -m tools.java.checks
 
@@ -32,13 +32,14 @@ def _exports() -> list[str]:
 
 
 def formatting(*options: str) -> None:
-    """Run google-java-format over all sources. Raises BuildError where it fails or changes are needed."""
+    """Run google-java-format over all sources. Raises BuildError when it fails or reports unformatted files."""
     jars = os.pathsep.join(map(str, fetch(_FORMAT)))
     files = [str(file) for folder in (MAIN, TESTS) for file in sources(folder)]
     command = [program("java"), *_exports(), "-cp", jars, "com.google.googlejavaformat.java.Main", *options, *files]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
-        raise BuildError(f"Not formatted; run python -m tools.java.checks:\n{ended.stdout}{ended.stderr}")
+        output = f"{ended.stdout}{ended.stderr}"
+        raise BuildError(f"The Java sources are not formatted; run python -m tools.java.checks:\n{output}")
 
 
 def check_formatting() -> None:
@@ -67,7 +68,10 @@ def _error_prone() -> Sequence[str]:
 
 
 def run_tests(class_path: Sequence[str]) -> str:
-    """Run the JUnit tests in the first entry of a class path and return their report. Raises BuildError if one fails."""
+    """Run the JUnit tests in the first entry of a class path and return their report.
+
+    Raises BuildError when a test fails.
+    """
     launcher = ("org.junit.platform.console.ConsoleLauncher", "execute", "--scan-class-path", class_path[0])
     options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
     command = [program("java"), "-cp", os.pathsep.join(class_path), *launcher, *options]

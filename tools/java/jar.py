@@ -1,6 +1,6 @@
-"""The jar of the Java classes (`jetsql/engine/jetsql.jar`), built from the folder `java` when its sources have changed.
+"""Build the jar of the Java classes (`jetsql/engine/jetsql.jar`) from the folder `java` when its sources have changed.
 
-Compiled by javac against the jars of the installed PySpark. The jar notes in its manifest what it was built from.
+The classes are compiled against the jars of the installed PySpark. The jar's manifest has a digest of the sources.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ OPTIONS: Final = (
     "--release=17",
     "-encoding",
     "UTF-8",
-    # Any warning fails the build, though without -Werror, with which javac ends at the first one of Error Prone.
-    # classfile: annotations in Spark's classes whose own classes are in no jar. path: jars that jars name as their
-    # class path and that are not there. processing: annotations (of Jackson, in Spark's) that no processor takes.
+    # Any warning fails the build, but without -Werror, with which javac ends at the first warning of Error Prone.
+    # classfile: annotations in Spark's classes whose definitions are in no jar. path: missing jars in the class paths
+    # that jars name. processing: annotations (of Jackson, in Spark) without a processor.
     "-Xlint:all,-classfile,-path,-processing",
 )
 _STAMP: Final = "JetSQL-Sources"
-_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # what a zip file can hold; the same sources give the same jar
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip file, so that the same sources give the same jar
 
 
 def sources(folder: Path = MAIN) -> list[Path]:
+    """Return the Java sources below a folder, sorted."""
     return sorted((folder / "java").rglob("*.java"))
 
 
 def stamp() -> str:
-    """Return a digest of everything that the jar is built from."""
+    """Return a digest of the sources, the resources and the compiler's options."""
     digest = sha256(" ".join(OPTIONS).encode())
     for file in sorted(path for path in MAIN.rglob("*") if path.is_file()):
         digest.update(file.relative_to(MAIN).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
@@ -45,7 +46,7 @@ def stamp() -> str:
 
 
 def is_current() -> bool:
-    """Return whether the jar is there and was built from these sources."""
+    """Return whether the jar exists and was built from these sources."""
     try:
         with zipfile.ZipFile(JAR) as jar:
             return f"{_STAMP}: {stamp()}" in jar.read("META-INF/MANIFEST.MF").decode().splitlines()
@@ -54,7 +55,7 @@ def is_current() -> bool:
 
 
 def build() -> None:
-    """Build the jar, unless it is current. Raises BuildError."""
+    """Build the jar unless it is current. Raises BuildError."""
     if is_current():
         return
     with tempfile.TemporaryDirectory(prefix="jetsql-java-") as folder:
@@ -63,11 +64,12 @@ def build() -> None:
 
 
 def class_path() -> list[str]:
+    """Return the class path for compiling: Spark and the Kafka connector."""
     return [spark_jars(), *map(str, connector())]
 
 
 def javac(files: Iterable[Path], class_path: Sequence[str], target: Path, options: Sequence[str]) -> None:
-    """Compile sources into a folder. Raises BuildError with what javac wrote, if it reported anything."""
+    """Compile sources into a folder. Raises BuildError with javac's output for any error or warning."""
     command = [program("javac"), *OPTIONS, *options, "-cp", os.pathsep.join(class_path), "-d", str(target)]
     ended = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
     if ended.returncode or "warning" in ended.stderr:
@@ -95,7 +97,7 @@ def _add(jar: zipfile.ZipFile, name: str, data: bytes) -> None:
 def main() -> None:
     if is_current():
         return
-    sys.stderr.write("Building the Java classes (when they have changed) ...\n")
+    sys.stderr.write("Building the Java classes (only after changes) ...\n")
     try:
         build()
     except BuildError as error:

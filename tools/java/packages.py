@@ -1,6 +1,6 @@
-"""Maven packages for the build, fetched by Spark's own resolver: with its cache, and from its repositories.
+"""Maven packages for the build, which Spark's own resolver downloads with its cache and repositories.
 
-A mirror is named as for Spark, by the setting `spark.jars.repositories`, here a property of Java:
+As for Spark, the setting `spark.jars.repositories` names a mirror, here as a Java property:
 `JAVA_TOOL_OPTIONS=-Dspark.jars.repositories=URL make java`.
 """
 
@@ -18,17 +18,17 @@ _CONNECTOR: Final = ROOT / "java/src/main/resources/dev/jetsql/kafka/connector.p
 
 
 class BuildError(Exception):
-    """The jar can't be built, or a tool of the build can't be had."""
+    """The error for a failed build or a missing tool of the build."""
 
 
 def program(name: str) -> str:
-    """Return a program of the JDK. Raises BuildError where there is none."""
+    """Return the path of a program of the JDK. Raises BuildError when it does not run."""
     home = os.environ.get("JAVA_HOME")
     path = Path(home) / "bin" / name if home else Path(name)
     try:
         subprocess.run([path, "-version"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise BuildError(f"Building the Java classes needs a JDK, and {path} does not run: {error}.") from error
+        raise BuildError(f"Building the Java classes needs a JDK, and {path} cannot be run: {error}.") from error
     return str(path)
 
 
@@ -41,15 +41,15 @@ def spark_jars() -> str:
 
 
 def connector() -> list[Path]:
-    """Return the jars of Spark's Kafka connector and Avro module, which JetSQL fetches when they are needed first."""
+    """Return the jars of Spark's Kafka connector and Avro module, which JetSQL downloads at their first use."""
     lines = _CONNECTOR.read_text(encoding="utf-8").splitlines()
     return fetch(*(line.partition("=")[2] for line in lines if line.startswith(("connector", "tokens", "avro"))))
 
 
 def fetch(*uris: str) -> list[Path]:
-    """Return the files of packages (`ivy://GROUP:NAME:VERSION`) and of those that they need. Raises BuildError."""
+    """Download packages (`ivy://GROUP:NAME:VERSION`) with their dependencies and return the jars. Raises BuildError."""
     command = [program("java"), "-cp", spark_jars(), str(_RESOLVE), *uris]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
-        raise BuildError(f"Spark's resolver could not fetch {', '.join(uris)}:\n{ended.stderr}")
+        raise BuildError(f"Spark's resolver cannot download {', '.join(uris)}:\n{ended.stderr}")
     return [Path(line) for line in ended.stdout.splitlines()]

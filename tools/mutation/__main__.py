@@ -1,4 +1,4 @@
-"""The mutation test itself: measure which tests reach what, judge a sample of mutants, and report."""
+"""Run the mutation test: measure which lines each test reaches, judge a sample of mutants, and report the result."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tools.mutation.mutants import File, Mutant
 ROOT: Final = Path(__file__).parents[2]
 GOAL: Final = 95.0
 FLOOR: Final = 85.0
-"""The run fails below this score, which the tests have reached. Raise it when they reach more; never lower it."""
+"""The run fails below this score. Raise it when the tests reach a higher score; never lower it."""
 _SECONDS: Final = 900.0
 _WORKERS: Final = 2
-# These look at the source, drive a terminal, or kill processes: they take long and notice no mutant that others miss.
-# The worker runs the type check of test_architecture itself.
+# These tests check the source, use a terminal, or kill processes. They are slow and detect no additional mutants. The
+# worker itself runs the type check of test_architecture.
 _NOT_RUN: Final = (
     "project/test_architecture",
     "shell/test_screens",
@@ -44,15 +44,15 @@ _TESTS: Final = (
     *(f"--ignore=tests/{name}.py" for name in _NOT_RUN),
 )
 _NOT_COPIED: Final = (".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist")
-_TESTS_SECONDS: Final = 15.0  # of the tests of one mutant, as they took when they were measured; the fastest are taken
+_TESTS_SECONDS: Final = 15.0  # the total measured time of the tests of a mutant, of which the fastest are run
 _LIMIT_SECONDS: Final = 10.0
 _LIMIT_TIMES: Final = 4.0
-_CONTROL_EVERY: Final = (
-    25  # after so many mutants, tests run without one, to see that it is the mutant that they notice
-)
+_CONTROL_EVERY: Final = 25  # the interval of control runs without a mutant, in which the tests must pass
 
 
 class Outcome(Enum):
+    """The outcome of a mutant."""
+
     KILLED = "killed"
     TYPES = "killed by the type check"
     TIMEOUT = "timed out"
@@ -67,17 +67,18 @@ _GOOD: Final = (Outcome.KILLED, Outcome.TYPES, Outcome.TIMEOUT, Outcome.EXPLAINE
 
 @dataclass
 class Judged:
-    """What became of the mutants."""
+    """The outcomes of the judged mutants."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    """The number of mutants with each outcome."""
     unreached: Counter[str] = field(default_factory=Counter)
-    """How many mutants of each place no test reaches."""
+    """The number of mutants in each function that no test reaches."""
     survivors: list[tuple[Mutant, int]] = field(default_factory=list)
-    """The mutants that no test noticed, and how many tests tried."""
+    """The mutants that no test has detected, with the number of tests."""
 
     @property
     def score(self) -> float:
-        """Return the percentage of the mutants that are killed or explained."""
+        """Return the percentage of killed and explained mutants."""
         good = sum(self.outcomes[each] for each in _GOOD)
         return 100.0 * good / max(1, good + self.outcomes[Outcome.SURVIVED])
 
@@ -95,8 +96,8 @@ class Workers:
             for tree in trees
         ]
 
-    def judge(self, number: int, task: worker.Task) -> worker.StateCompatibility:
-        """Let one of the processes judge a mutant."""
+    def judge(self, number: int, task: worker.Task) -> worker.Verdict:
+        """Let a worker judge a mutant. number: the worker's number. Raises ClickException."""
         process = self.processes[number]
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(vars(task)) + "\n")
@@ -104,8 +105,8 @@ class Workers:
         line = process.stdout.readline()
         if not line:
             output = (self._trees[number] / worker.LOG).read_text(encoding="utf-8", errors="replace")
-            raise click.ClickException(f"A process that runs the tests ended with {process.wait()}:\n{output}")
-        return worker.StateCompatibility(**json.loads(line))
+            raise click.ClickException(f"A worker ended with exit code {process.wait()}:\n{output}")
+        return worker.Verdict(**json.loads(line))
 
     def __enter__(self) -> Workers:
         return self
@@ -116,44 +117,44 @@ class Workers:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """Return the environment in which tests and the processes that they start import the code of a tree."""
+    """Return the environment in which tests and their child processes import the code of a tree."""
     return {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
 def copy(tree: Path) -> None:
-    """Copy the project, and compile it."""
+    """Copy the project to a folder and compile it."""
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*_NOT_COPIED))
     subprocess.run([sys.executable, "-m", "compileall", "-q", "jetsql", "tests", "tools"], cwd=tree, check=True)
 
 
 @contextmanager
 def measuring(tree: Path, folder: Path, deadline: float) -> Iterator[None]:
-    """Run all tests once, next to what is done in this context, and note what they reach. Tests may fail."""
-    noted = reach.prepare(folder, [tree / "jetsql" / package for package in mutants.PACKAGES])
+    """Run all tests once in parallel with the context, and record which lines they reach. Tests may fail."""
+    variables = reach.prepare(folder, [tree / "jetsql" / package for package in mutants.PACKAGES])
     command = [sys.executable, "-m", "pytest", "-p", "tools.mutation.reach", "-n", "3", "--dist", "worksteal", *_TESTS]
-    process = subprocess.Popen(command, cwd=tree, env=environment(tree) | noted)
+    process = subprocess.Popen(command, cwd=tree, env=environment(tree) | variables)
     try:
         yield
         if process.wait(max(1.0, deadline - time.monotonic())) not in (0, 1):
-            raise click.ClickException(f"The tests cannot be run: pytest ended with {process.returncode}.")
+            raise click.ClickException(f"The tests cannot be run: pytest ended with exit code {process.returncode}.")
     except subprocess.TimeoutExpired as error:
-        raise click.ClickException("The tests did not end in time; give more JETSQL_MUTATION_SECONDS.") from error
+        raise click.ClickException("The tests have not ended in time; raise JETSQL_MUTATION_SECONDS.") from error
     finally:
         kill(process)
 
 
 def kill(process: subprocess.Popen[Any]) -> None:
-    """Kill a process and all that it has started; it may have ended."""
+    """Kill a process and its children. The process may have ended."""
     if process.poll() is None:
         for each in psutil.Process(process.pid).children(recursive=True):
-            with suppress(psutil.NoSuchProcess):  # it has ended by itself
+            with suppress(psutil.NoSuchProcess):  # the child has ended
                 each.kill()
         process.kill()
     process.wait()
 
 
 class Test:
-    """A sample of mutants in the order of a seed, judged one after the other until the time is over."""
+    """A random sample of mutants, which are judged until the deadline."""
 
     def __init__(self, sources: Sequence[File], reached: reach.Reach, seed: int, deadline: float) -> None:
         self._sources = sources
@@ -167,7 +168,7 @@ class Test:
         self.judged = Judged()
 
     def run(self, workers: Workers) -> None:
-        """Judge until the time is over, with all workers at once. Raises what went wrong in one of them."""
+        """Judge mutants until the deadline, with all workers in parallel. Raises the first error of a worker."""
         threads = [threading.Thread(target=self._work, args=(workers, each)) for each in range(len(workers.processes))]
         for thread in threads:
             thread.start()
@@ -212,15 +213,15 @@ class Test:
                 click.echo(f"survived {len(tests)} tests: {mutant.identity.place}\n{mutant.diff}\n")
 
     def _tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests to run: as many as fit into the time, the fastest first, but one at least."""
-        taken: list[str] = []
+        """Return the tests to run: the fastest ones within the time limit, but at least one if possible."""
+        selected: list[str] = []
         seconds = 0.0
         for test in self._reached.tests(mutant.file, mutant.lines):
             seconds += self._reached.seconds[test]
-            if taken and seconds > _TESTS_SECONDS:
+            if selected and seconds > _TESTS_SECONDS:
                 break
-            taken.append(test)
-        return taken
+            selected.append(test)
+        return selected
 
     def _task(self, mutant: Mutant, text: str, tests: list[str]) -> worker.Task:
         usual = sum(self._reached.seconds[test] for test in tests)
@@ -230,10 +231,10 @@ class Test:
         [original] = [file.text for file in self._sources if file.name == mutant.file]
         verdict = workers.judge(number, self._task(mutant, original, tests))
         if verdict.code != 0:
-            raise click.ClickException(f"Tests fail without a mutant, so nothing can be said:\n{verdict.output}")
+            raise click.ClickException(f"Tests fail without a mutant, so no mutant can be judged:\n{verdict.output}")
 
     @staticmethod
-    def _outcome(verdict: worker.StateCompatibility) -> Outcome:
+    def _outcome(verdict: worker.Verdict) -> Outcome:
         match verdict.code:
             case 0:
                 return Outcome.SURVIVED
@@ -241,7 +242,7 @@ class Test:
                 return Outcome.TYPES
             case worker.TIMEOUT:
                 return Outcome.TIMEOUT
-            case worker.UNFIT | 5:  # 5: the name of the test is another one each time
+            case worker.UNFIT | 5:  # 5: pytest found no tests, because their names differ in each run
                 return Outcome.UNFIT
             case 4:
                 raise click.ClickException(f"The tests of a mutant cannot be run:\n{verdict.output}")
@@ -250,18 +251,18 @@ class Test:
 
 
 def report(judged: Judged, total: int, failed: list[str]) -> bool:
-    """Print the result. Returns whether the score reaches the floor, whatever the goal is."""
+    """Print the result. Return whether the score reaches the floor."""
     for place, count in sorted(judged.unreached.items()):
         click.echo(f"not reached by these tests: {place} ({count})")
     for test in failed:
-        click.echo(f"not used, since it failed without a mutant: {test}")
-    words = ", ".join(f"{judged.outcomes[outcome]} {outcome.value}" for outcome in Outcome)
-    click.echo(f"{sum(judged.outcomes.values())} of {total} mutants: {words}")
+        click.echo(f"not used, because it failed without a mutant: {test}")
+    outcomes = ", ".join(f"{judged.outcomes[outcome]} {outcome.value}" for outcome in Outcome)
+    click.echo(f"{sum(judged.outcomes.values())} of {total} mutants: {outcomes}")
     click.echo(f"mutation score: {judged.score:.1f} % killed or explained")
     click.echo(f"goal: {GOAL:g} % {'met' if judged.score >= GOAL else 'MISSED'}")
-    held = judged.score >= FLOOR
-    click.echo(f"floor: {FLOOR:g} % {'held' if held else 'BROKEN, so the test fails'}")
-    return held
+    reaches_floor = judged.score >= FLOOR
+    click.echo(f"floor: {FLOOR:g} % {'met' if reaches_floor else 'MISSED, so the test fails'}")
+    return reaches_floor
 
 
 def main() -> None:
@@ -278,15 +279,15 @@ def main() -> None:
             missing = mutants.stale(mutants.explained(), sources)
             for tree in trees:  # also fills the caches of mypy
                 if not worker.has_right_types(*(file.name for file in sources), folder=tree):
-                    raise click.ClickException("The type check fails without a mutant: run mypy.")
+                    raise click.ClickException("The type check fails without a mutant. Run mypy.")
         reached = reach.Reach(Path(folder), trees[0])
         test = Test(sources, reached, seed, began + seconds)
         with Workers(trees, [file.module for file in sources]) as workers:
             test.run(workers)
     for identity in missing:
         click.echo(f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}")
-    held = report(test.judged, sum(map(len, sources)), reached.failed)
-    sys.exit(0 if held and not missing else 1)
+    reaches_floor = report(test.judged, sum(map(len, sources)), reached.failed)
+    sys.exit(0 if reaches_floor and not missing else 1)
 
 
 if __name__ == "__main__":

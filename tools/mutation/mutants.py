@@ -1,4 +1,4 @@
-"""The mutants of a file, as changes of its text, and the list of those that are explained."""
+"""The mutants of a file as changes of its text, and the list of explained mutants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 
 @dataclass(frozen=True)
 class Identity:
-    """What a mutant is, wherever its function stands in the file."""
+    """The identity of a mutant, which does not depend on line numbers."""
 
     place: str
     """The file and the qualified name of the function."""
@@ -34,18 +34,21 @@ class Mutant:
     """One changed copy of a file."""
 
     file: str
+    """The path of the file in the project."""
     identity: Identity
+    """The identity for the list of explained mutants."""
     function: str
     """The qualified name of the top-level function, or of the method, around the change."""
     lines: range
-    """The lines of the statement that is changed; of a compound statement, those of its header."""
+    """The lines of the changed statement; for a compound statement, those of its header."""
     text: str
     """The text of the whole file with the change."""
     diff: str
+    """The change as a unified diff."""
 
 
 class File:
-    """A file and its mutants. They are made from its syntax tree one by one, for most are never asked for."""
+    """A file and its mutants, which are created only when they are needed."""
 
     def __init__(self, root: Path, path: Path) -> None:
         self.name = path.relative_to(root).as_posix()
@@ -62,7 +65,7 @@ class File:
         return len(self._mutations)
 
     def mutant(self, number: int) -> Mutant:
-        """Return one of the mutants, counted from 0."""
+        """Return a mutant. number: its number, from 0."""
         mutation = self._mutations[number]
         changed = self._module.deep_replace(mutation.original_node, mutation.mutated_node)
         assert isinstance(changed, libcst.Module)
@@ -80,7 +83,7 @@ class File:
                 yield mutant
 
     def _around(self, changed: range) -> _Statement:
-        """Return the innermost statement around these lines."""
+        """Return the innermost statement that contains these lines."""
         return [
             each for each in self._statements if each.lines.start <= changed.start <= changed.stop <= each.lines.stop
         ][-1]
@@ -89,10 +92,11 @@ class File:
 @dataclass(frozen=True)
 class _Statement:
     lines: range
+    """All lines."""
     header: range
-    """The lines before its body, or all of them."""
+    """The lines before the body; all lines without a body."""
     function: str
-    """The qualified name of the top-level function or of the method around it."""
+    """The qualified name of the top-level function or of the method around the statement."""
 
 
 def _statements(tree: ast.AST, function: str = "", inside: bool = False) -> Iterator[_Statement]:
@@ -120,28 +124,31 @@ def _statement(node: ast.stmt | ast.ExceptHandler | ast.match_case, first: int, 
 
 
 def _changed_lines(old: list[str], new: list[str]) -> range:
-    """Return the lines, counted from 1, outside which the two texts are equal."""
-    same = [
+    """Return the range of the lines of the old text that differ, counted from 1."""
+    changes = [
         block for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if block[0] != "equal"
     ]
-    first, last = same[0][1], same[-1][2]
+    first, last = changes[0][1], changes[-1][2]
     return range(first + 1, max(last, first + 1) + 1)
 
 
 def _sides(diff: Iterable[str]) -> tuple[str, str]:
+    """Return the removed and the added lines of a diff."""
     lines = list(diff)[2:]
     before, after = ("\n".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")
     return before, after
 
 
 def _is_in_function(mutation: Mutation) -> bool:
-    """Return whether a mutation changes a function. What a module or class does when it is imported runs only once."""
+    """Return whether a mutation changes a function. The code of a module or class runs only at its import."""
     return isinstance(mutation.contained_by_top_level_function, libcst.FunctionDef)
 
 
 def _is_prose(mutation: Mutation) -> bool:
-    """Return whether a mutation changes the words of a text for people, a plain string with a space, or the name of the
-    encoding, whose case does not matter."""
+    """Return whether a mutation changes a message or the name of the encoding, whose case does not matter.
+
+    Every plain string with a space counts as a message.
+    """
     node = mutation.original_node
     return isinstance(node, libcst.SimpleString) and (
         " " in str(node.evaluated_value) or node.evaluated_value == "utf-8"
@@ -149,13 +156,13 @@ def _is_prose(mutation: Mutation) -> bool:
 
 
 def files(root: Path) -> list[File]:
-    """Return the files of the packages that have mutants."""
+    """Return the files of `PACKAGES` that have mutants."""
     paths = [path for package in PACKAGES for path in sorted((root / "jetsql" / package).rglob("*.py"))]
     return [file for file in (File(root, path) for path in paths) if len(file)]
 
 
 def explained(path: Path = EXPLAINED) -> dict[Identity, str]:
-    """Return the reasons why mutants that no test notices are harmless. Raises ValueError for an entry without one."""
+    """Return the reasons of the explained mutants. Raises ValueError for an entry without a reason."""
     with path.open("rb") as file:
         entries = tomllib.load(file).get("mutant", [])
     reasons = {Identity(entry["place"], entry["before"], entry["after"]): entry["reason"].strip() for entry in entries}
@@ -166,14 +173,14 @@ def explained(path: Path = EXPLAINED) -> dict[Identity, str]:
 
 
 def stale(reasons: Iterable[Identity], sources: Iterable[File]) -> list[Identity]:
-    """Return the explained mutants that do not exist, since the code has changed."""
+    """Return the explained mutants that no longer exist because the code has changed."""
     by_name = {file.name: file for file in sources}
-    wanted: dict[str, set[Identity]] = {}
+    by_place: dict[str, set[Identity]] = {}
     for identity in reasons:
-        wanted.setdefault(identity.place, set()).add(identity)
+        by_place.setdefault(identity.place, set()).add(identity)
     missing: list[Identity] = []
-    for place, identities in wanted.items():
+    for place, identities in by_place.items():
         file = by_name.get(place.partition(" ")[0])
-        there = {mutant.identity for mutant in file.mutants_at(place)} if file else set()
-        missing += identities - there
+        existing = {mutant.identity for mutant in file.mutants_at(place)} if file else set()
+        missing += identities - existing
     return missing

@@ -1,8 +1,8 @@
-"""Which tests reach a line: a plugin of pytest that notes it, and the notes.
+"""A pytest plugin that records which tests reach a line, and its records.
 
     python -m pytest -p tools.mutation.reach ...   with JETSQL_REACH=FOLDER
 
-Each process of pytest-xdist notes its own tests; so do the processes that a test starts.
+Each process of pytest-xdist, and each process that a test starts, writes its own records.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ disable_warnings = no-data-collected, module-not-imported, module-not-measured
 
 
 class Reach:
-    """What a run of the tests noted: the tests that reach a line, and how long each test took."""
+    """The records of a run of the tests: the tests that reach a line, and the time of each test."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self.failed: list[str] = []
-        """Tests that failed; they are not used."""
+        """The failed tests, which are not used."""
         self._data = coverage.CoverageData(basename=str(folder / "all"))
         for path in folder.glob("coverage.*"):
             part = coverage.CoverageData(basename=str(path))
@@ -42,13 +42,14 @@ class Reach:
         self._root = root
         self._lines: dict[str, dict[int, list[str]]] = {}
         self.seconds: dict[str, float] = {}
+        """The time of each test."""
         for path in folder.glob("seconds.*"):
-            noted = json.loads(path.read_text(encoding="utf-8"))
-            self.seconds |= noted["seconds"]
-            self.failed += noted["failed"]
+            record = json.loads(path.read_text(encoding="utf-8"))
+            self.seconds |= record["seconds"]
+            self.failed += record["failed"]
 
     def tests(self, file: str, lines: Iterable[int]) -> list[str]:
-        """Return the tests that reach one of these lines, the fastest first."""
+        """Return the tests that reach any of these lines, the fastest first."""
         if file not in self._lines:
             self._lines[file] = self._data.contexts_by_lineno(str(self._root / file))
         contexts = self._lines[file]
@@ -58,13 +59,13 @@ class Reach:
 
 
 def _test(context: str) -> str:
-    """Return the test of a context: of a process that the test started, the context ends with the phase."""
+    """Return the test of a context. For a process that the test has started, the context ends with the phase."""
     for phase in (" (setup)", " (call)", " (teardown)"):
         context = context.removesuffix(phase)
     return context
 
 
-class _Notes:
+class _Recorder:
     def __init__(self, folder: Path, worker: str) -> None:
         self._measured = coverage.Coverage(config_file=str(folder / _COVERAGERC), context="")
         self._seconds: dict[str, float] = {}
@@ -93,7 +94,7 @@ class _Notes:
 
 
 def prepare(folder: Path, sources: Iterable[Path]) -> dict[str, str]:
-    """Return the environment for a run of pytest that notes into this folder."""
+    """Prepare a folder for records, and return the environment variables for pytest."""
     paths = ",".join(map(str, sources))
     (folder / _COVERAGERC).write_text(_CONFIG.format(sources=paths, folder=folder), encoding="utf-8")
     return {FOLDER: str(folder)}
@@ -103,5 +104,5 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         folder = Path(os.environ[FOLDER])
-        config.pluginmanager.register(_Notes(folder, worker))
+        config.pluginmanager.register(_Recorder(folder, worker))
         os.environ["COVERAGE_PROCESS_START"] = str(folder / _COVERAGERC)  # for the processes that tests start

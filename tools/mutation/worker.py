@@ -1,10 +1,9 @@
 """A process that runs tests against mutants, one after the other: `python -m tools.mutation.worker MODULE ...`.
 
-It runs in a copy of the project that is its own. It has imported the modules that are mutated and all tests, and forks
-for each mutant. The fork gives the mutated function its new code. The file is changed, too, for the processes that the
-tests start; afterwards it is restored, and what is left of these processes is killed. mypy, which is one of the tests
-of the project, checks the mutants that survive the tests. Each line of the input is a
-`Task`, and each line of the output its `StateCompatibility`.
+Each worker runs in its own copy of the project. It imports the mutated modules and all tests, and forks for each
+mutant. The fork replaces the code of the mutated function. The file is changed, too, for the processes that the tests
+start; afterwards the file is restored, and remaining processes are killed. mypy checks the mutants that survive the
+tests. Each line of the input is a `Task`, and each line of the output its `Verdict`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import pytest
 
 _OPTIONS: Final = ("-q", "-m", "not spark", "-p", "no:cacheprovider")
 LOG: Final = "mutation.log"
-"""The file of what the tests write, in the folder of the process."""
+"""The file with the output of the tests, in the folder of the process."""
 _MARK: Final = "JETSQL_MUTANT"
 _POLL_SECONDS: Final = 0.01
 _LATER_SECONDS: Final = 3600
@@ -37,35 +36,37 @@ UNFIT: Final = 70
 TYPES: Final = 71
 """The exit code for a mutant that passes the tests and fails the type check."""
 TIMEOUT: Final = -1000
-"""Stands for the exit code of tests that did not end in time."""
+"""The exit code for tests that have not ended in time."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Tests to run against a mutant."""
+    """The tests to run against a mutant."""
 
     file: str
+    """The path of the mutated file in the project."""
     function: str
-    """The qualified name of the top-level function, or of the method, that is mutated."""
+    """The qualified name of the mutated top-level function or method."""
     text: str
-    """The mutated text of the file; the text that it has, to run the tests without a mutant."""
+    """The mutated text of the file; its current text to run the tests without a mutant."""
     tests: list[str]
+    """The names of the tests."""
     limit: float
-    """Seconds after which the tests are killed."""
+    """The seconds after which the tests are killed."""
 
 
 @dataclass(frozen=True)
-class StateCompatibility:
-    """What became of a task."""
+class Verdict:
+    """The result of a task."""
 
     code: int
     """The exit code of pytest, minus the signal that killed it, UNFIT, TYPES, or TIMEOUT."""
     output: str
-    """The last characters that the tests wrote."""
+    """The end of the tests' output."""
 
 
 class _Only:
-    """A plugin that runs these tests only. Arguments of pytest cannot name every test: some have odd names."""
+    """A plugin that runs only the given tests. Some names of tests cannot be arguments of pytest."""
 
     def __init__(self, tests: set[str]) -> None:
         self._tests = tests
@@ -79,20 +80,20 @@ def main() -> None:
     verdicts = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
     os.dup2(1, 2)
-    collected = pytest.main(["--collect-only", *_OPTIONS])  # first: pytest refuses plugins that it did not import
+    collected = pytest.main(["--collect-only", *_OPTIONS])  # first: pytest has to import its plugins itself
     if collected != 0:
-        raise SystemExit(f"The tests cannot be collected: pytest ended with {int(collected)}.")
+        raise SystemExit(f"The tests cannot be collected: pytest ended with exit code {int(collected)}.")
     _import_all(sys.argv[1:])
     for number, line in enumerate(sys.stdin):
         os.truncate(log, 0)
         code = _judge(Task(**json.loads(line)), number)
         output = log.read_text(encoding="utf-8", errors="replace")[-_OUTPUT:]
-        verdicts.write(json.dumps(asdict(StateCompatibility(code, output))) + "\n")
+        verdicts.write(json.dumps(asdict(Verdict(code, output))) + "\n")
         verdicts.flush()
 
 
 def _import_all(modules: list[str]) -> None:
-    """Import the modules that can be mutated, except those made for packages that are not installed."""
+    """Import the modules that can be mutated, except those that need packages that are not installed."""
     for name in modules:
         try:
             importlib.import_module(name)
@@ -102,13 +103,13 @@ def _import_all(modules: list[str]) -> None:
 
 
 def _judge(task: Task, number: int) -> int:
-    """Run the tests of a task in a fork. Returns the code of its verdict."""
+    """Run the tests of a task in a fork and return the code of the verdict."""
     mark = f"{os.getpid()}.{number}"
     path = Path(task.file)
     original, times = path.read_bytes(), path.stat()
     os.environ[_MARK] = mark
     path.write_text(task.text, encoding="utf-8")
-    # Python and mypy compare only time and size with those of their caches, so each mutant has a time of its own.
+    # Python and mypy validate their caches by time and size only, so each mutant has a different time.
     os.utime(path, (times.st_atime, times.st_mtime + _LATER_SECONDS + number))
     try:
         child = os.fork()
@@ -145,12 +146,11 @@ def _run(task: Task, original: str) -> None:
 
 
 def _patch(task: Task) -> bool:
-    """Give the function its mutated code. Returns whether it fits: the function must refer to the same outer names."""
-    module = sys.modules[task.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
-    found: Any = module
+    """Replace the code of the function. Return False if it does not fit: it must use the same outer variables."""
+    member: Any = sys.modules[task.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
     for name in task.function.split("."):
-        found = vars(found)[name]
-    function: FunctionType = getattr(found, "__func__", found)
+        member = vars(member)[name]
+    function: FunctionType = getattr(member, "__func__", member)
     code = _code(compile(task.text, function.__code__.co_filename, "exec", dont_inherit=True), function.__code__)
     if code is None or code.co_freevars != function.__code__.co_freevars:
         return False
@@ -160,7 +160,7 @@ def _patch(task: Task) -> bool:
 
 
 def _patch_defaults(function: FunctionType, body: ast.AST, names: list[str]) -> None:
-    """Give the parameters the constants that are their defaults in the mutated text."""
+    """Replace the default values of the parameters by the constants in the mutated text."""
     node = body
     for name in names:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -179,7 +179,7 @@ def _patch_defaults(function: FunctionType, body: ast.AST, names: list[str]) -> 
 
 
 def _code(module: CodeType, like: CodeType) -> CodeType | None:
-    """Return the code in a module that has this name and begins in this line."""
+    """Return the code object in a module with the same name and first line as another one, or None."""
     for each in module.co_consts:
         if isinstance(each, CodeType):
             if (each.co_qualname, each.co_firstlineno) == (like.co_qualname, like.co_firstlineno):
@@ -190,7 +190,7 @@ def _code(module: CodeType, like: CodeType) -> CodeType | None:
 
 
 def _wait(child: int, deadline: float) -> int:
-    """Wait for the end of a process; at the deadline, kill it."""
+    """Wait for the end of a process, and kill it at the deadline. Return its exit code, or TIMEOUT."""
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -203,13 +203,13 @@ def _wait(child: int, deadline: float) -> int:
 
 
 def _kill_marked(mark: str) -> None:
-    """Kill the processes that the tests of a task left behind, which have its mark in their environment."""
+    """Kill the remaining processes of a task's tests, which have its mark in their environment."""
     for process in psutil.process_iter():
         try:
             if process.environ().get(_MARK) == mark:
                 process.kill()
         except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue  # it has ended, or it is another user's
+            continue  # the process has ended or belongs to another user
 
 
 if __name__ == "__main__":

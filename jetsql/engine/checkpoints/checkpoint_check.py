@@ -1,8 +1,8 @@
 """Check a checkpoint before a job starts from it.
 
-Spark takes an empty folder for a new query and begins again with batch 0: for an established job, every row would come
-a second time. And Spark's error for a truncated file names neither the file nor the job. So JetSQL first reads what
-Spark reads first: the query's id, the newest planned batch and the newest committed one.
+Spark treats an empty folder as a new query and begins with batch 0: an established job would write every row a second
+time. Spark's error for a truncated file names neither the file nor the job. JetSQL therefore first reads the files that
+Spark reads first: the query's id, the newest planned batch and the newest committed batch.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _VERSION: Final = re.compile(r"v\d+")
 
 
 def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
-    """Return how far the query of a checkpoint came.
+    """Return the progress stored in a job's checkpoint.
 
-    Raises StatementError CHECKPOINT_DAMAGED when the job has begun and its checkpoint is incomplete. A version on trial
-    may begin with an empty one.
+    Raises StatementError CHECKPOINT_DAMAGED when the job has run before and its checkpoint is incomplete. A version on
+    trial may begin with an empty checkpoint.
     """
     progress = read_progress(files, folder)
     if _continues(job):
@@ -38,17 +38,17 @@ def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
 
 def _continues(job: Job) -> bool:
     """Return whether the job's next run continues an earlier one."""
-    begun = job.version.first_trigger_done and job.rollback_version is None
-    return begun and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
+    has_run = job.version.first_trigger_done and job.rollback_version is None
+    return has_run and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
 
 
 def _check_identity(files: FileSystem, folder: str) -> None:
     path = f"{folder}/metadata"
     text = files.read_if_there(path)
     if text is None:
-        raise _damaged(*((path, "is missing") if files.list_names(folder) else (folder, "is empty or gone")))
+        raise _damaged(*((path, "is missing") if files.list_names(folder) else (folder, "is empty or missing")))
     if not _is_json(text):
-        raise _damaged(path, "is cut off or was changed")
+        raise _damaged(path, "is truncated or was changed")
 
 
 def _check_complete(folder: str, job: Job, progress: Progress) -> None:
@@ -65,12 +65,15 @@ def _check_complete(folder: str, job: Job, progress: Progress) -> None:
 
 
 def _check_entry(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
-    """Check one entry of Spark's logs: its version, then lines of JSON, `-` for a source without rows."""
+    """Check one entry of Spark's logs: its version, then one line of JSON each, or `-` for a source without rows.
+
+    lines: the least number of lines. Raises StatementError CHECKPOINT_DAMAGED.
+    """
     if batch is None:
         return
     version, *rest = (files.read_if_there(f"{log}/{batch}") or "").splitlines() or [""]
     if not _VERSION.fullmatch(version) or len(rest) + 1 < lines or not all(map(_is_json, rest)):
-        raise _damaged(f"{log}/{batch}", "is cut off or was changed")
+        raise _damaged(f"{log}/{batch}", "is truncated or was changed")
 
 
 def _is_json(line: str) -> bool:
@@ -83,10 +86,10 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _damaged(path: str, what: str) -> StatementError:
+def _damaged(path: str, damage: str) -> StatementError:
     return StatementError(
         "CHECKPOINT_DAMAGED",
-        f"The job's checkpoint is damaged: {path} {what}.",
+        f"The job's checkpoint is damaged: {path} {damage}.",
         hint=RESTORE,
         where=path,
     )

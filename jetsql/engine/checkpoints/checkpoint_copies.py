@@ -1,12 +1,13 @@
-"""Copy a checkpoint as of one committed batch, while its query may run on.
+"""Copy a checkpoint as of one committed batch, while its query may continue to run.
 
-Spark never changes a file of a checkpoint once it is there, and names each after its batch. So the files of a batch
-and of those before it are a consistent copy, whatever the query does meanwhile. But Spark deletes what is more than a
-hundred batches old (`spark.sql.streaming.minBatchesToRetain`): a copy that takes that many batches would lose files. So
-`CheckpointPins` keeps a query from running too far ahead of its copy, and a folder from being deleted under one.
+Spark never changes an existing file of a checkpoint, and names each file after its batch. So the files of a batch and
+of all earlier batches are a consistent copy, whatever the query does meanwhile. But Spark deletes files that are more
+than a hundred batches old (`spark.sql.streaming.minBatchesToRetain`), and a copy that takes that many batches would
+lose files. `CheckpointPins` therefore keeps a query from running too far ahead of its copy, and keeps a folder from
+being deleted during a copy.
 
-The copy has a query id of its own, because Spark stops a query when another with its id starts. The file with that id
-is written last, so a copy without it is incomplete.
+The copy has its own query id, because Spark stops a query when another query with the same id starts. The file with
+that id is written last, so a copy without it is incomplete.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _MAX_BATCHES_AHEAD = 50
 
 
 class CheckpointPins:
-    """The batches of one engine's checkpoints that are being copied, by job."""
+    """The batches that are being copied from the checkpoints of one engine, by job."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -45,7 +46,7 @@ class CheckpointPins:
 
     @contextmanager
     def pin(self, job: str, batch: int) -> Iterator[None]:
-        """Keep the files of a batch in the job's checkpoint while this lasts."""
+        """Keep the files of a batch in the job's checkpoint during the context."""
         with self._changed:
             self._pinned.setdefault(job, []).append(batch)
         try:
@@ -58,22 +59,22 @@ class CheckpointPins:
                 self._changed.notify_all()
 
     def wait_for_copies(self, job: str, batch: int, stopping: threading.Event) -> None:
-        """Wait while a batch would be too far ahead of a copy.
+        """Wait while a batch is too far ahead of a copy.
 
-        stopping: set when the query is to stop. Such a query runs one more batch at most and need not wait.
+        stopping: set when the query is being stopped. It then runs at most one more batch and need not wait.
         """
         with self._changed:
             while batch - min(self._pinned.get(job, [batch])) > _MAX_BATCHES_AHEAD and not stopping.is_set():
                 self._changed.wait(1.0)
 
     def wait_until_unpinned(self, job: str) -> None:
-        """Wait until no copy of the job's checkpoint is being made."""
+        """Wait until no copy of the job's checkpoint is in progress."""
         with self._changed:
             self._changed.wait_for(lambda: job not in self._pinned)
 
 
 def select_files_as_of(names: Iterable[str], batch: int, offsets: OffsetLogEntry) -> list[str]:
-    """Return the files that are a checkpoint's state as of a committed batch: state files last, no metadata."""
+    """Return the files of a checkpoint as of a committed batch: state files last, without the metadata file."""
     candidates = (name for name in names if name != _METADATA and not _is_temporary(name))
     return sorted(
         (name for name in candidates if _belongs_to_batch(name, batch, offsets)),
@@ -91,19 +92,22 @@ def _belongs_to_batch(name: str, batch: int, offsets: OffsetLogEntry) -> bool:
         return int(entry["number"]) <= batch
     if entry is not None:
         return _source_entry_belongs(int(entry["source"]), int(entry["number"]), offsets)
-    # A batch reads the version with its own number and writes the one after it.
+    # A batch reads the state version with its own number and writes the next version.
     return state is None or int(state["version"]) <= batch + 1
 
 
 def _source_entry_belongs(source: int, number: int, offsets: OffsetLogEntry) -> bool:
-    """Return whether a source's log entry is needed. Only a file source numbers its log by its own offsets."""
+    """Return whether the copy needs an entry of a source's log. Only a file source numbers its log by its offsets."""
     offset = offsets.sources[source] if source < len(offsets.sources) else None
     newest = offset.get("logOffset") if isinstance(offset, dict) else None
     return newest is None or number <= int(newest)
 
 
 def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job: str) -> int:
-    """Copy a checkpoint as of a committed batch and return the size in bytes. job: its name, for failpoints."""
+    """Copy a checkpoint as of a committed batch and return the size in bytes.
+
+    job: the job's name, for failpoints.
+    """
     names_to_copy = select_files_as_of(files.list_tree(source), batch, read_offsets(files, source, batch))
     files.delete(target)
     half = len(names_to_copy) // 2
@@ -116,15 +120,15 @@ def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job
 
 
 def is_complete(files: FileSystem, target: str) -> bool:
-    """Return whether a copy was finished."""
+    """Return whether a copy has all of its files."""
     return files.exists(f"{target}/{_METADATA}")
 
 
 @contextmanager
 def local_alias(path: str) -> Iterator[str]:
-    """Give a folder a name that Spark's tools for state can open.
+    """Yield a path of a folder that Spark's state tools can open: a link to it, or the path itself.
 
-    They convert the path to a URI and back, which turns a blank into `%20`. Only a local folder can have an alias.
+    The tools convert the path to a URI and back, which turns a space into `%20`. Only a local folder gets a link.
     """
     scheme, _, local = path.partition(":")
     if scheme != "file" or quote(local) == local:
@@ -137,9 +141,9 @@ def local_alias(path: str) -> Iterator[str]:
 
 
 def check_readable(session: SparkSession, checkpoint: str, batch: int) -> None:
-    """Load every part of a copied state with Spark. session: has the settings that the state is written with.
+    """Load every partition of a copied state with Spark. Raises StatementError SNAPSHOT_FAILED.
 
-    Raises StatementError SNAPSHOT_FAILED.
+    session: a session with the settings that the state is written with.
     """
     try:
         with local_alias(checkpoint) as path:
@@ -147,5 +151,5 @@ def check_readable(session: SparkSession, checkpoint: str, batch: int) -> None:
                 reader = session.read.format("statestore").option("operatorId", row.operatorId).option("batchId", batch)
                 reader.option("storeName", row.stateStoreName).load(path).selectExpr("count(*)").collect()
     except PySparkException as error:
-        message = f"The copy of the state does not open: {cause_of(error).message}"
-        raise StatementError("SNAPSHOT_FAILED", message, hint="Try again; the job itself goes on.") from error
+        message = f"Spark cannot read the copy of the state: {cause_of(error).message}"
+        raise StatementError("SNAPSHOT_FAILED", message, hint="Try again; the job itself continues.") from error

@@ -1,10 +1,10 @@
-"""The folders of jobs: one for each job, named by its id and never by what a user wrote.
+"""The folders of jobs: one for each job, named by its id and never by a name that a user wrote.
 
 <root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state
-<root>/<job id>/spark-<n>/    the same after n updates of the job; each begins as a copy of the one before
-<root>/<job id>/manifests/    what each batch moves into its file table; kept here because TRUNCATE and
+<root>/<job id>/spark-<n>/    the same after n updates of the job; each begins as a copy of the previous one
+<root>/<job id>/manifests/    the files that each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table
-<root>/<job id>/parts/        into which parts each batch for a Kafka topic is split
+<root>/<job id>/parts/        the parts into which each batch for a Kafka topic is split
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Checkpoints:
     """The checkpoints of all jobs."""
 
     root: str
-    """The folder above those of the jobs, a path or URI."""
+    """The parent folder of the jobs' folders, a path or URI."""
     files: FileSystem
 
     def job_folder(self, job_id: str) -> str:
@@ -33,7 +33,7 @@ class Checkpoints:
         return f"{self.root}/{job_id}"
 
     def spark_checkpoint(self, job_id: str, number: int) -> str:
-        """Return the folder of one of Spark's checkpoints of a job. number: `Job.checkpoint`."""
+        """Return the folder of one of the Spark checkpoints of a job. number: `Version.checkpoint`."""
         return f"{self.job_folder(job_id)}/{checkpoint_name(number)}"
 
     def manifests_folder(self, job_id: str) -> str:
@@ -46,18 +46,18 @@ class Checkpoints:
         return read_progress(self.files, self.spark_checkpoint(job.id, job.version.checkpoint))
 
     def find_stale(self, job: Job) -> list[str]:
-        """Return the checkpoints of versions that the job does not run and cannot return to; other files stay."""
+        """Return the checkpoint folders of versions that the job neither runs nor can return to."""
         versions = (version for version in (job.rollback_version, job.pending_version) if version is not None)
         kept = [
             self.spark_checkpoint(job.id, number)
             for number in (job.version.checkpoint, *(each.checkpoint for each in versions))
         ]
         kept += [f"{path}.begin" for path in kept]
-        found = [f"{self.job_folder(job.id)}/{name}" for name in self.files.list_names(self.job_folder(job.id))]
-        return [path for path in found if _CHECKPOINT_NAME.fullmatch(path.rpartition("/")[2]) and path not in kept]
+        paths = [f"{self.job_folder(job.id)}/{name}" for name in self.files.list_names(self.job_folder(job.id))]
+        return [path for path in paths if _CHECKPOINT_NAME.fullmatch(path.rpartition("/")[2]) and path not in kept]
 
     def reset(self, job: Job) -> None:
-        """Delete the checkpoint of the job's version, so that the job begins again."""
+        """Delete the checkpoint of the job's current version, so that the job begins again."""
         self.files.delete(self.spark_checkpoint(job.id, job.version.checkpoint))
 
     def discard(self, job: Job) -> None:

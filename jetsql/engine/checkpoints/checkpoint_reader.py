@@ -1,4 +1,4 @@
-"""Read Spark's checkpoint of a query: how far the query came, and the offsets of its batches."""
+"""Read the Spark checkpoint of a query: its newest batches and the offsets of its batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jetsql.errors import StatementError
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a query came."""
+    """The newest batches of a query in its checkpoint."""
 
     planned: int | None
     """The newest batch in the offset log; None before the first."""
@@ -20,12 +20,12 @@ class Progress:
 
     @property
     def has_pending_batch(self) -> bool:
-        """Return whether a batch is planned and not committed. The next run repeats it, whatever its SQL says then."""
+        """Return whether a batch is planned and not committed. The next run repeats it, even if its SQL differs."""
         return self.planned is not None and self.planned != self.committed
 
     @property
     def replayed_batch(self) -> int | None:
-        """Return the batch that the next run repeats as it was planned, or None."""
+        """Return the batch that the next run repeats with its planned offsets, or None."""
         return self.planned if self.has_pending_batch else None
 
     @property
@@ -41,7 +41,7 @@ class OffsetLogEntry:
     """One batch's entry of Spark's offset log."""
 
     sources: tuple[object, ...]
-    """Each source's offset as parsed JSON; None for a source without rows or with another format."""
+    """The offset of each source as parsed JSON; None for a source without rows or with another format."""
     confs: dict[str, str]
     """The settings that Spark pinned for the query."""
 
@@ -50,19 +50,19 @@ class OffsetLogEntry:
         """Parse the text of an entry. Raises StatementError SNAPSHOT_FAILED for an unknown version of the log."""
         version, metadata, *sources = text.splitlines()
         if version != "v1":
-            raise StatementError("SNAPSHOT_FAILED", f"Spark's offset log has the form {version}, which is not known.")
+            raise StatementError("SNAPSHOT_FAILED", f"JetSQL cannot read version {version} of Spark's offset log.")
         return cls(tuple(_parse_offset(source) for source in sources), json.loads(metadata).get("conf", {}))
 
 
 def _parse_offset(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:  # an offset is whatever its source writes
+    except ValueError:  # each source chooses the format of its offsets
         return None
 
 
 def read_progress(files: FileSystem, checkpoint: str) -> Progress:
-    """Return how far the query of a checkpoint came."""
+    """Return the newest batches in a checkpoint."""
     return Progress(files.find_newest_entry(f"{checkpoint}/offsets"), files.find_newest_entry(f"{checkpoint}/commits"))
 
 
@@ -72,9 +72,10 @@ def read_offsets(files: FileSystem, checkpoint: str, batch: int) -> OffsetLogEnt
 
 
 def read_source_range(files: FileSystem, checkpoint: str, batch: int, source: int) -> tuple[object, object]:
-    """Return the offsets at which a batch starts and ends in one source; None for an offset that is not known.
+    """Return the offsets at which a batch starts and ends in one source; None for an unknown offset.
 
-    source: the number of the source in the query. The first batch starts where the source noted its initial offset.
+    The first batch starts at the initial offset that the source has stored.
+    source: the number of the source in the query.
     """
     end = read_offsets(files, checkpoint, batch).sources[source]
     before = files.read_if_there(f"{checkpoint}/offsets/{batch - 1}") if batch else None
@@ -91,7 +92,7 @@ def fill_offset_gap(files: FileSystem, checkpoint: str) -> None:
     """Add the missing entry before the newest one to an offset log with gaps.
 
     Asynchronous progress tracking does not write an entry for each batch. Every other query needs the entry before the
-    newest batch, because that is where the newest batch starts. The last entry written before it ends there.
+    newest one, because the newest batch starts at its offsets. The last entry that was written has the same offsets.
     """
     newest = files.find_newest_entry(f"{checkpoint}/offsets") or 0
     names = files.list_names(f"{checkpoint}/offsets")

@@ -1,9 +1,9 @@
-"""Each job's lease: which engine runs it, stored next to its checkpoint.
+"""The lease of a job: a file next to its checkpoint that names the engine that runs it.
 
-The lock on a home keeps a second engine away where the file system knows locks; one that is shared between machines
-may not. Two runs on one checkpoint would each repeat what the other has done, and Spark stops neither. So a run claims
-the lease when it starts, and checks before each batch that the lease is still its own: the run that started last
-continues, and the other one ends before it writes. A lease is never taken from a process that is alive on this machine.
+The lock on a home excludes a second engine where the file system supports locks; a file system that machines share may
+not. Two runs on one checkpoint would each repeat the other's batches, and Spark stops neither. So a run claims the
+lease when it starts, and checks before each batch that it still has the lease: the run that started last continues,
+and the other run ends before it writes. A run never takes the lease of a process that is alive on this machine.
 """
 
 from __future__ import annotations
@@ -24,23 +24,25 @@ from jetsql.jobs.model.job import Job
 
 @dataclass(frozen=True)
 class LeaseOwner:
-    """The process of the engine that has a lease."""
+    """The engine process that has a lease."""
 
     engine: str
     """The engine's id, new for each process."""
     host: str
+    """The host name of its machine."""
     pid: int
+    """The process id."""
     started: float
-    """When the process began, seconds since the epoch."""
+    """The start time of the process, seconds since the epoch."""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the process runs on this machine; processes of other machines count as ended.
+        """Return whether the process runs on this machine; a process of another machine counts as ended.
 
-        A killed process keeps its id as a zombie until its parent waits for it, and some parents never do.
+        A killed process keeps its id as a zombie until its parent waits for it, and some parents never wait.
         """
         if self.host != socket.gethostname():
             return False
@@ -52,19 +54,21 @@ class LeaseOwner:
             return False
 
 
-# Made once, before any thread needs it: jobs start in parallel, and all of them are this engine's.
+# Created at import: jobs start in parallel threads, and all of them have the same owner.
 _THIS_PROCESS: Final = LeaseOwner(uuid4().hex, socket.gethostname(), os.getpid(), psutil.Process().create_time())
 
 
 @dataclass(frozen=True)
 class JobLease:
-    """A job's lease, held from `claim` until another engine claims it or the job's files are deleted."""
+    """A job's lease, valid from `claim` until another engine claims it or the job's files are deleted."""
 
     checkpoints: Checkpoints
+    """The folders of all jobs."""
     job: Job
+    """The job that is run under the lease."""
 
     def claim(self) -> None:
-        """Store that this engine runs the job. Raises StatementError JOB_IN_USE while another one does."""
+        """Store that this engine runs the job. Raises StatementError JOB_IN_USE while another engine runs it."""
         owner = self._read_owner()
         if owner is not None and owner != _THIS_PROCESS and owner.is_alive:
             raise self._job_in_use(owner, f"Stop that engine, then RESUME JOB {self.job.name}.")
@@ -72,10 +76,10 @@ class JobLease:
             self.checkpoints.files.write(self._path, json.dumps(asdict(_THIS_PROCESS)))
 
     def check(self) -> None:
-        """Raise StatementError JOB_IN_USE when another engine has claimed the job since."""
+        """Raise StatementError JOB_IN_USE when another engine has claimed the job since `claim`."""
         owner = self._read_owner()
         if owner != _THIS_PROCESS:
-            raise self._job_in_use(owner, "Find out why two engines use one home, and let one of them go on.")
+            raise self._job_in_use(owner, "Find out why two engines use one home, and stop one of them.")
 
     def _read_owner(self) -> LeaseOwner | None:
         if not self.checkpoints.files.exists(self._path):
@@ -83,13 +87,13 @@ class JobLease:
         try:
             return LeaseOwner(**json.loads(self.checkpoints.files.read(self._path)))
         except (ValueError, TypeError):
-            return None  # half written by an engine that died
+            return None  # an engine was killed while it wrote the file
 
     @property
     def _path(self) -> str:
         return f"{self.checkpoints.job_folder(self.job.id)}/lease.json"
 
     def _job_in_use(self, owner: LeaseOwner | None, hint: str) -> StatementError:
-        who = str(owner) if owner is not None else "another engine"
-        message = f"The job's checkpoint is in use by {who}. Nothing was written."
+        user = str(owner) if owner is not None else "another engine"
+        message = f"The job's checkpoint is in use by {user}. Nothing was written."
         return StatementError("JOB_IN_USE", message, hint=hint)

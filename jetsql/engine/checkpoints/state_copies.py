@@ -1,7 +1,7 @@
-"""Copies of a job's state: snapshots, a snapshot restored for a new job, and the copy that an update starts on.
+"""Copies of a job's state: snapshots, snapshots restored for new jobs, and the copies that updates start from.
 
-A copy is made in a folder of its own and counts only when it is complete and Spark opens it. So a crash in the middle
-leaves what was there before untouched. Repartitioning is Spark's own, and is done on copies only: interrupted, it
+A copy is written to a new folder and is valid only when it is complete and Spark can read it. So a crash during the
+copy leaves the existing state unchanged. Spark repartitions the state, and only in copies: an interrupted repartition
 leaves a checkpoint that Spark can read with neither partition count.
 """
 
@@ -39,10 +39,10 @@ _GROUP = "spark.jobGroup.id"
 
 @contextmanager
 def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Iterator[None]:
-    """Cancel what this thread has Spark do as soon as `cancelled` is done: it could wait for executors for ever.
+    """Cancel the Spark jobs of this thread as soon as `cancelled` is done: they could wait for executors forever.
 
-    group: a name for that work, never used before.
-    Raises StatementError SNAPSHOT_FAILED in place of Spark's error for cancelled work.
+    group: a name for the job group that was never used before.
+    Raises StatementError SNAPSHOT_FAILED in place of Spark's error for a cancelled job.
     """
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
@@ -51,7 +51,7 @@ def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Ite
         yield
     except Exception as error:
         if cancelled.done():
-            raise StatementError("SNAPSHOT_FAILED", "The copy of the state was given up.") from error
+            raise StatementError("SNAPSHOT_FAILED", "The copy of the state was cancelled.") from error
         raise
     finally:
         context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]
@@ -59,15 +59,17 @@ def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Ite
 
 @dataclass(frozen=True)
 class StateCopies:
-    """Makes, restores and deletes copies of state."""
+    """The copies of the state of one engine's jobs."""
 
     checkpoints: Checkpoints
+    """The folders of all jobs."""
     pins: CheckpointPins
+    """The batches that are being copied."""
     snapshot_root: str
     """The folder of all snapshots, a path or URI."""
 
     def create_snapshot(self, job: Job, name: str, session: SparkSession) -> CopiedState:
-        """Copy a job's state into a new snapshot; leave nothing when that fails. Raises StatementError."""
+        """Copy a job's state into a new snapshot, and delete an incomplete one. Raises StatementError."""
         target = f"{self.snapshot_root}/{name}"
         source = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         try:
@@ -76,11 +78,13 @@ class StateCopies:
             self.checkpoints.files.delete(target)
             if isinstance(error, StatementError):
                 raise
-            message = f"The state could not be copied into {target}: {cause_of(error).message}"
-            raise StatementError("SNAPSHOT_FAILED", message, hint="Nothing of it is left; try again.") from error
+            message = f"Cannot copy the state of job {job.name} to {target}: {cause_of(error).message}"
+            raise StatementError(
+                "SNAPSHOT_FAILED", message, hint="Try again; the incomplete copy is deleted."
+            ) from error
 
     def delete_snapshot(self, name: str) -> None:
-        """Delete the folder of a snapshot, if there is one."""
+        """Delete the folder of a snapshot if it exists."""
         self.checkpoints.files.delete(f"{self.snapshot_root}/{name}")
 
     def list_snapshots(self) -> tuple[str, ...]:
@@ -88,7 +92,10 @@ class StateCopies:
         return tuple(self.checkpoints.files.list_names(self.snapshot_root))
 
     def restore_snapshot(self, job: Job, session: SparkSession) -> None:
-        """Give a new job the state of the snapshot that it starts from, unless it has that already."""
+        """Copy the snapshot that a new job starts from into its checkpoint, unless that was done.
+
+        Raises StatementError SNAPSHOT_NOT_FOUND.
+        """
         target = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if (
             job.source_snapshot_id is None
@@ -98,10 +105,10 @@ class StateCopies:
             return
         source = f"{self.snapshot_root}/{job.source_snapshot_id}"
         if not is_complete(self.checkpoints.files, source):
-            message = f"The snapshot that the job starts from is gone: there is no {source}."
+            message = f"The snapshot that job {job.name} starts from is missing or incomplete: {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
         batch = read_progress(self.checkpoints.files, source).committed
-        assert batch is not None, "a snapshot holds a committed batch"
+        assert batch is not None, "a snapshot has a committed batch"
         draft = f"{target}.draft"
         copy_checkpoint(self.checkpoints.files, source, draft, batch, job.name)
         if self._repartition(job, draft, batch, session):
@@ -109,7 +116,7 @@ class StateCopies:
         self.checkpoints.files.rename(draft, target)
 
     def copy_for_update(self, job: Job, proposed: Version, session: SparkSession) -> None:
-        """Make the checkpoint of a job's new version, and store the batch that it begins after."""
+        """Write the checkpoint of a job's new version, and store the batch that the version begins after."""
         files = self.checkpoints.files
         target = self.checkpoints.spark_checkpoint(job.id, proposed.checkpoint)
         source = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
@@ -125,12 +132,12 @@ class StateCopies:
         failpoint("update-prepared", job.name)
 
     def read_base_batch(self, job: Job) -> int:
-        """Return the batch that was newest when the checkpoint of a version on trial was made; -1 for none."""
+        """Return the newest batch at the time when the checkpoint of a version on trial was made; -1 for none."""
         checkpoint = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         return int(json.loads(self.checkpoints.files.read(_base_batch_file(checkpoint))))
 
     def discard_checkpoint(self, job: str, number: int) -> None:
-        """Delete the checkpoint of one version."""
+        """Delete the checkpoint of one version after all copies of it have ended."""
         self.pins.wait_until_unpinned(job)
         folder = self.checkpoints.spark_checkpoint(job, number)
         self.checkpoints.files.delete(_base_batch_file(folder))
@@ -146,7 +153,7 @@ class StateCopies:
                 try:
                     size = copy_checkpoint(self.checkpoints.files, source, target, batch, job.name)
                 except Exception as error:
-                    # Files that belong to no batch any more go at any time; the next list is without them.
+                    # Spark may delete files that no batch needs any more at any time; the next list omits them.
                     if not missing_file(error) or attempt == _ATTEMPTS - 1:
                         raise
                     continue
@@ -157,14 +164,14 @@ class StateCopies:
     def _newest_committed(self, job: Job, source: str) -> int:
         batch = read_progress(self.checkpoints.files, source).committed
         if batch is None:
-            message = f"Job {job.name} has no state: nothing is committed in {source}."
+            message = f"Job {job.name} has no state: no batch is committed in {source}."
             raise StatementError("SNAPSHOT_FAILED", message, hint="WAIT FOR JOB waits for its first batch.")
         return batch
 
     def _repartition(
         self, job: Job, target: str, batch: int, session: SparkSession, version: Version | None = None
     ) -> bool:
-        """Repartition a copied state as its plan asks for. Return whether that changed anything."""
+        """Repartition a copied state as its plan requires. Return whether the partition count has changed."""
         plan = job.plan if version is None else version.plan
         wanted_partitions = requested_partitions(plan) or _rescaled_partitions(job, version)
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
@@ -179,7 +186,7 @@ class StateCopies:
 
 
 def _rescaled_partitions(job: Job, version: Version | None) -> int | None:
-    """Return the partition count of a version that was made for more cores, or None for another version."""
+    """Return the partition count of a version that was created to use more cores, or None for another version."""
     if version is None or not is_rescale(job.version, version):
         return None
     return int(version.session_defaults[SHUFFLE_PARTITIONS])

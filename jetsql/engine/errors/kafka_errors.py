@@ -1,8 +1,8 @@
 """Explain errors of Kafka's brokers and clients: one table of their messages and hints.
 
 The same error occurs when JetSQL looks up a topic (CREATE JOB, a stalled job), when it writes a part of a batch in a
-transaction, and within a run of Spark's connector, which knows neither broker nor topic. An error is identified by its
-class, by Spark's condition where the connector has one, and by its message only where Kafka's client has nothing else.
+transaction, and within a run of Spark's connector, whose errors name neither broker nor topic. An error is identified
+by its class, by Spark's condition where the connector sets one, and by its message only as a last resort.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from jetsql.jobs.model.job import Cause
 from jetsql.jobs.model.redaction import redact
 
 PREFIX: Final = "jetsql-"
-"""The prefix of the transactional ids and consumer groups that jobs have at a broker."""
+"""The prefix of the transactional ids and consumer groups of jobs."""
 
 
 class KafkaOperation(Enum):
-    """What a client does with a topic."""
+    """The operation of a client on a topic."""
 
     READ = "read"
     WRITE = "write"
     RUN = "use"
-    """Reading or writing by Spark's connector, which does not report which of both."""
+    """Reading or writing by Spark's connector, whose errors do not say which of the two."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,23 @@ class KafkaFailure:
     step: str = ""
     """The step of the client that failed, such as `connect` or `commit`."""
     seconds: float = 0.0
-    """How long a part of a batch had been written; 0 outside one."""
+    """The time that writing the part of a batch took; 0 when no part was written."""
     part: str = ""
-    """The name of the part of a batch that was written; empty outside one."""
+    """The name of the part of a batch that was written; empty when no part was written."""
 
     @classmethod
     def from_java(cls, report: Mapping[str, str]) -> KafkaFailure:
-        """Return the failure that JetSQL's Java reports as JSON."""
+        """Return the failure that JetSQL's Java code reports as JSON."""
         error_class, seconds = short_class_name(report["class"]), float(report.get("seconds", 0.0))
         return cls(error_class, str(report["message"]), report["step"], seconds, report.get("part", ""))
 
 
 @dataclass(frozen=True)
 class KafkaRequest:
-    """The request that failed, as far as it is known."""
+    """The known properties of a failed request."""
 
     operation: KafkaOperation
+    """The client's operation on the topic."""
     server: str = "Kafka"
     """The cluster, as messages name it."""
     topic: str = "of the job"
@@ -66,13 +67,13 @@ class KafkaRequest:
 
     @property
     def user(self) -> str:
-        """The user that the client logs in as."""
-        found = re.search(r"username\s*=\s*[\"']?([^\"';\s]+)", (self.conf or {}).get("sasl.jaas.config", ""))
-        return found[1] if found else "the user"
+        """Return the user that the client logs in as, or `the user` when the settings name none."""
+        match = re.search(r"username\s*=\s*[\"']?([^\"';\s]+)", (self.conf or {}).get("sasl.jaas.config", ""))
+        return match[1] if match else "the user"
 
     @property
     def transaction_seconds(self) -> float:
-        """The seconds that a transaction may take."""
+        """Return the seconds that a transaction may take."""
         return int((self.conf or {}).get("transaction.timeout.ms", "60000")) / 1000
 
 
@@ -80,14 +81,18 @@ class KafkaRequest:
 class _Explanation:
     """The condition, message and hint for one kind of error.
 
-    Placeholders in the texts: server, topic, user, verb, rights, limit (of a transaction), said, part, seconds, kind.
+    Placeholders in the message: server, topic, user, verb, limit (of a transaction), said, part, seconds, kind.
+    Placeholder in the hint: rights.
     """
 
     condition: str
-    """One of `errors.SQLSTATES`, or `_NOT_READY`."""
+    """A key of `errors.SQLSTATES`, or `_NOT_READY`."""
     message: str
+    """The text with placeholders."""
     hint: str = ""
+    """The text with placeholders; empty for none."""
     retryable: bool = True
+    """Whether a retry can succeed without the user."""
 
 
 _PACKAGES: Final = (
@@ -96,72 +101,72 @@ _PACKAGES: Final = (
     "org.apache.kafka.common.",
     "org.apache.kafka.clients.consumer.",
 )
-_NOT_READY: Final = ""  # stands for the condition in _CONDITIONS of the operation
+_NOT_READY: Final = ""  # replaced by the operation's condition in _CONDITIONS
 _CONDITIONS: Final = {
     KafkaOperation.READ: "SOURCE_NOT_READY",
     KafkaOperation.WRITE: "SINK_NOT_READY",
     KafkaOperation.RUN: "EXTERNAL_SYSTEM_ERROR",
 }
 _RIGHTS: Final = {
-    KafkaOperation.READ: "READ and DESCRIBE on it",
-    KafkaOperation.WRITE: "WRITE and DESCRIBE on it",
-    KafkaOperation.RUN: "READ and DESCRIBE on a topic that is read, WRITE and DESCRIBE on one that is written",
+    KafkaOperation.READ: "READ and DESCRIBE on the topic",
+    KafkaOperation.WRITE: "WRITE and DESCRIBE on the topic",
+    KafkaOperation.RUN: "READ and DESCRIBE on each topic that is read, WRITE and DESCRIBE on each that is written",
 }
 _AT_LEAST: Final = "OPTIONS ('processingGuarantee' = 'atLeastOnce') needs no transactions."
 _UNKNOWN: Final = "UnknownTopicOrPartitionException"
 
-_AWAY: Final = _Explanation(
+_UNREACHABLE: Final = _Explanation(
     "EXTERNAL_SYSTEM_UNAVAILABLE",
-    "{server} can't be reached: {said}",
-    "See that it runs and can be reached from here. Running jobs wait for it and lose nothing.",
+    "{server} cannot be reached: {said}",
+    "Check that it runs and that the engine can reach it. Running jobs wait for it and lose nothing.",
 )
-_NO_TOPIC: Final = _Explanation(_NOT_READY, "{server} has no topic {topic}.", "Create it there first.")
+_NO_TOPIC: Final = _Explanation(_NOT_READY, "{server} has no topic {topic}.", "Create the topic first.")
 _TOPIC_GONE: Final = _Explanation(
     _NOT_READY,
-    "{server} has no such topic, or not all of its partitions: {said}",
-    "If it was deleted and made anew, a job that reads it begins there after DROP JOB and CREATE JOB.",
+    "{server} has no such topic, or the topic lacks partitions: {said}",
+    "If the topic was deleted and created again, run DROP JOB and CREATE JOB for each job that reads it.",
 )
 _NOT_ALLOWED: Final = _Explanation(
-    _NOT_READY, "{server} doesn't let {user} {verb} the topic {topic}.", "Allow {rights} there."
+    _NOT_READY, "{server} does not allow {user} to {verb} the topic {topic}.", "Allow {rights}."
 )
-_NOT_ALLOWED_IN_RUN: Final = replace(_NOT_ALLOWED, message="{server} doesn't let {user} do that: {said}")
+_NOT_ALLOWED_IN_RUN: Final = replace(_NOT_ALLOWED, message="{server} denies {user} access: {said}")
 _NO_GROUP: Final = _Explanation(
     _NOT_READY,
-    "{server} doesn't let {user} read as one of the consumer groups of Spark: {said}",
-    "Allow READ on groups with the prefix 'spark-kafka-source-' there.",
+    "{server} does not allow {user} to read with Spark's consumer groups: {said}",
+    "Allow READ on groups with the prefix 'spark-kafka-source-'.",
 )
-_NO_NOTES: Final = _Explanation(
+_NO_COMMITTED_BATCHES: Final = _Explanation(
     _NOT_READY,
-    "{server} doesn't let {user} note in a consumer group which batches are in.",
-    f"Allow READ (and DELETE, to clean up) on groups with the prefix '{PREFIX}' there. Or: {_AT_LEAST}",
+    "{server} does not allow {user} to store the committed batches in a consumer group.",
+    f"Allow READ (and DELETE, to clean up) on groups with the prefix '{PREFIX}'. Alternatively, {_AT_LEAST}",
 )
 _NOT_ACCEPTED: Final = _Explanation(
     _NOT_READY,
     "{server} does not accept the credentials of {user}: {said}",
-    "See to 'kafka.sasl.jaas.config', 'kafka.sasl.mechanism' and 'kafka.security.protocol' in the table's OPTIONS.",
+    "Check 'kafka.sasl.jaas.config', 'kafka.sasl.mechanism' and 'kafka.security.protocol' in the table's OPTIONS.",
 )
 _TOO_LARGE: Final = _Explanation(
     "SINK_REFUSED_ROWS",
     "A message is too large for the topic {topic} of {server}: {said}",
-    "Raise 'kafka.max.request.size' in the table's OPTIONS and max.message.bytes of the topic, or leave such rows out"
+    "Raise 'kafka.max.request.size' in the table's OPTIONS and max.message.bytes of the topic, or exclude these rows"
     " with WHERE.",
     retryable=False,
 )
 _LOST: Final = _Explanation(
     "SOURCE_CHANGED",
-    "Messages that are the next to be read are not in Kafka any more: {said}",
-    "They were deleted before the job came to them, by the topic's retention for example. ALTER JOB ... OPTIONS"
-    " ('spark.jetsql.kafka.failOnDataLoss' = 'false') RESUME goes on without them. If the topic was deleted and made"
-    " anew, DROP JOB and CREATE JOB begin with the new one.",
+    "Kafka no longer has the next messages of the job: {said}",
+    "They were deleted before the job read them, for example by the topic's retention. ALTER JOB ... OPTIONS"
+    " ('spark.jetsql.kafka.failOnDataLoss' = 'false') RESUME continues without them. If the topic was deleted and"
+    " created again, run DROP JOB and CREATE JOB to read the new topic.",
     retryable=False,
 )
 _BY_KIND: Final = {
-    "TimeoutException": _AWAY,
-    "DisconnectException": _AWAY,
-    "NetworkException": _AWAY,
-    "BrokerNotAvailableException": _AWAY,
-    "CoordinatorNotAvailableException": _AWAY,
-    "CoordinatorLoadInProgressException": _AWAY,
+    "TimeoutException": _UNREACHABLE,
+    "DisconnectException": _UNREACHABLE,
+    "NetworkException": _UNREACHABLE,
+    "BrokerNotAvailableException": _UNREACHABLE,
+    "CoordinatorNotAvailableException": _UNREACHABLE,
+    "CoordinatorLoadInProgressException": _UNREACHABLE,
     _UNKNOWN: _NO_TOPIC,
     "UnknownTopicIdException": _NO_TOPIC,
     "InvalidTopicException": replace(_NO_TOPIC, message="{server} has no topic {topic}: {said}"),
@@ -170,22 +175,22 @@ _BY_KIND: Final = {
     "GroupAuthorizationException": _NO_GROUP,
     "TransactionalIdAuthorizationException": _Explanation(
         _NOT_READY,
-        "{server} doesn't let {user} write in transactions.",
-        f"Allow WRITE and DESCRIBE on transactional ids with the prefix '{PREFIX}' there. Or: {_AT_LEAST}",
+        "{server} does not allow {user} to write in transactions.",
+        f"Allow WRITE and DESCRIBE on transactional ids with the prefix '{PREFIX}'. Alternatively, {_AT_LEAST}",
     ),
     "UnsupportedVersionException": _Explanation(
-        _NOT_READY, "{server} has no transactions, so nothing can be written exactly once: {said}", _AT_LEAST
+        _NOT_READY, "{server} has no transactions, so jobs cannot write to it exactly once: {said}", _AT_LEAST
     ),
     "RecordTooLargeException": _TOO_LARGE,
     "RecordBatchTooLargeException": _TOO_LARGE,
     "InvalidRecordException": _Explanation(
         "SINK_REFUSED_ROWS",
-        "The topic {topic} of {server} does not take a row of the batch: {said}",
-        "A topic that is compacted takes no rows without a key.",
+        "The topic {topic} of {server} rejects a row of the batch: {said}",
+        "Give each row a key if the topic is compacted.",
     ),
     "OffsetOutOfRangeException": _LOST,
 }
-# Other meanings and messages of the same classes in errors of Spark's connector.
+# In errors of Spark's connector, these classes have other meanings and messages.
 _IN_RUNS: Final = {
     _UNKNOWN: _TOPIC_GONE,
     "UnknownTopicIdException": _TOPIC_GONE,
@@ -194,95 +199,99 @@ _IN_RUNS: Final = {
     "RecordTooLargeException": replace(_TOO_LARGE, message="A message is too large for its topic: {said}"),
 }
 _IN_PARTS: Final = {
-    "GroupAuthorizationException": _NO_NOTES,
+    "GroupAuthorizationException": _NO_COMMITTED_BATCHES,
     "RecordTooLargeException": replace(
         _TOO_LARGE, message=f"{_TOO_LARGE.message} Nothing of its part of the batch was written."
     ),
 }
-# Kafka's client identifies these by their message only.
+# Kafka's client distinguishes these errors only by their message.
 _BY_MESSAGE: Final = {
     "TxnOffsetCommitResponse: Topic authorization failed": _Explanation(
         _NOT_READY,
-        "{server} doesn't let {user} note which batches are in the topic {topic}.",
-        f"Allow READ on it there, which that takes. Or: {_AT_LEAST}",
+        "{server} does not allow {user} to store the committed batches of the topic {topic}.",
+        f"Allow READ on the topic, which Kafka requires for this. Alternatively, {_AT_LEAST}",
     ),
     "since batch creation": _Explanation(
         "EXTERNAL_SYSTEM_UNAVAILABLE",
-        "{server} did not take messages in time: {said}",
-        "See that it runs and can be reached from here; jobs wait for it and lose nothing. If it runs, its topic may"
-        " take smaller batches only: set 'kafka.batch.size' in the table's OPTIONS to its max.message.bytes.",
+        "{server} did not accept messages in time: {said}",
+        "Check that it runs and that the engine can reach it; jobs wait for it and lose nothing. If it runs, the topic"
+        " may accept only smaller batches: set 'kafka.batch.size' in the table's OPTIONS to its max.message.bytes.",
     ),
     "transaction timeout is larger": _Explanation(
         _NOT_READY,
-        "{server} allows no transaction as long as {limit}, which 'kafka.transaction.timeout.ms' asks for.",
-        "Set it lower in the table's OPTIONS, or raise transaction.max.timeout.ms of the brokers.",
+        "{server} does not allow transactions of {limit}, the value of 'kafka.transaction.timeout.ms'.",
+        "Lower the value in the table's OPTIONS, or raise transaction.max.timeout.ms of the brokers.",
     ),
 }
-# And these our own `TransactionalPartWriter.java`.
-_OURS: Final = {
+# `TransactionalPartWriter.java` raises these with the class IllegalStateException.
+_PART_WRITER_ERRORS: Final = {
     "newest: ": _Explanation(
         "SINK_CHANGED",
-        "The topic {topic} of {server} has later batches of this job already ({said}), so the job's checkpoint is an"
+        "The topic {topic} of {server} already has later batches of this job ({said}), so the job's checkpoint is an"
         " older copy. Nothing of the part {part} was written.",
-        "Bring back the newest checkpoint, or drop the job and create it again.",
+        "Restore the newest checkpoint, or run DROP JOB and CREATE JOB.",
     ),
     "no topic": _Explanation(
         "SINK_REFUSED_ROWS",
-        "A row of the batch names no topic, and the table has none. Nothing of its part of the batch was written.",
-        "Give each row a topic, or the table the option 'topic'.",
+        "A row of the batch has no topic, and the table has no option 'topic'. Nothing of its part of the batch was"
+        " written.",
+        "Give each row a topic, or set the table's option 'topic'.",
     ),
     "no key": _Explanation(
         "SINK_REFUSED_ROWS",
-        "A row of the batch has no key, so there is nothing to update it by in the topic {topic} of {server}. Nothing"
-        " of its part of the batch was written.",
-        "Leave such rows out with WHERE, or give them a value with coalesce.",
+        "A row of the batch has no key, so it cannot update a row in the topic {topic} of {server}. Nothing of its part"
+        " of the batch was written.",
+        "Exclude rows without a key with WHERE, or give them a key with coalesce.",
     ),
 }
 _FENCED: Final = ("ProducerFencedException", "InvalidProducerEpochException", "InvalidPidMappingException")
 _TOO_LONG: Final = _Explanation(
     "EXTERNAL_SYSTEM_ERROR",
-    "Writing a part of the batch ({part}) took {seconds:.0f} s. {server} undoes transactions that are open for longer"
-    " than {limit}, so nothing of this part is in.",
+    "Writing a part of the batch ({part}) took {seconds:.0f} s. {server} aborts transactions that are open for longer"
+    " than {limit}, so nothing of this part was written.",
     "Make batches smaller ('maxOffsetsPerTrigger' of the source), or raise 'kafka.transaction.timeout.ms' in the"
     " table's OPTIONS (the brokers allow up to transaction.max.timeout.ms, 15 minutes by default).",
 )
-_TAKEN_OVER: Final = _Explanation(
+_SUPERSEDED: Final = _Explanation(
     "DELIVERY_INTERRUPTED",
-    "A part of the batch ({part}) was not written: another attempt at it, by another task or run of the job, took its"
-    " place.",
-    "It is tried again.",
+    "A part of the batch ({part}) was not written, because another attempt by another task or run of the job replaced"
+    " this one.",
+    "JetSQL retries the batch.",
 )
-_BEGINNING: Final = ("transaction", "mark", "open")
+_TRANSACTION_STEPS: Final = ("transaction", "mark", "open")
 _NO_TRANSACTION: Final = _Explanation(
     "EXTERNAL_SYSTEM_UNAVAILABLE",
-    "{server} begins no transaction: {said}",
-    "See that it runs. With fewer brokers than the 3 copies that Kafka keeps by default, set"
-    " transaction.state.log.replication.factor and transaction.state.log.min.isr of the brokers to their number.",
+    "{server} cannot begin a transaction: {said}",
+    "Check that it runs. If the cluster has fewer than 3 brokers, Kafka's default replication factor, set"
+    " transaction.state.log.replication.factor and transaction.state.log.min.isr to the number of brokers.",
 )
-_WRONG_OPTION: Final = _Explanation(
-    _NOT_READY, "{server} can't be reached with the table's OPTIONS: {said}", "There, such names begin with 'kafka.'."
+_INVALID_OPTION: Final = _Explanation(
+    _NOT_READY,
+    "{server} cannot be reached with the table's OPTIONS: {said}",
+    "In OPTIONS, names of Kafka's settings begin with 'kafka.'.",
 )
-_NO_SUCH_VALUE: Final = _Explanation(
+_INVALID_VALUE: Final = _Explanation(
     "INVALID_OPTION_VALUE",
-    "Kafka's client does not take the OPTIONS of a table: {said}",
-    "There, this name begins with 'kafka.'. DROP TABLE and CREATE TABLE give it another value.",
+    "Kafka's client rejects the OPTIONS of a table: {said}",
+    "Change the value with DROP TABLE and CREATE TABLE. In OPTIONS, the name begins with 'kafka.'.",
     retryable=False,
 )
 _OTHER: Final = _Explanation("EXTERNAL_SYSTEM_ERROR", "{server} reports an error: {kind}: {said}")
 
 
 def explain_failure(failure: KafkaFailure, request: KafkaRequest) -> StatementError:
-    """Return the error to raise for a failure, without any secret of the client's settings."""
-    explanation = _find_explanation(failure, request) or (_AWAY if failure.step == "connect" else _OTHER)
+    """Return the error to raise for a failure. Its message has no secret of the client's settings."""
+    explanation = _find_explanation(failure, request) or (_UNREACHABLE if failure.step == "connect" else _OTHER)
     message, where = _fill(explanation.message, failure, request), f"{request.server}, topic {request.topic}"
-    kind = RetryableError if explanation.condition == _AWAY.condition else StatementError
+    kind = RetryableError if explanation.condition == _UNREACHABLE.condition else StatementError
     return kind(_condition(explanation, request), message, hint=_hint(explanation, request), where=where)
 
 
 def explain_run_failure(cause: Cause, innermost: str, messages: Sequence[str]) -> Cause | None:
-    """Return the cause with a message about Kafka, or None when Kafka is not the reason.
+    """Return the cause of a failed run with a message about Kafka, or None when the error is not from Kafka.
 
-    innermost: the class of the innermost error. messages: the whole messages of all errors in the chain.
+    innermost: the class of the innermost error.
+    messages: the complete messages of all errors in the chain.
     """
     request = KafkaRequest(KafkaOperation.RUN)
     failure = KafkaFailure(short_class_name(innermost), _reason(cause.message, messages))
@@ -296,30 +305,30 @@ def explain_run_failure(cause: Cause, innermost: str, messages: Sequence[str]) -
         condition=f"JETSQL.{condition}",
         sqlstate=SQLSTATES[condition],
         retryable=explanation.retryable,
-        external_outage=explanation.condition == _AWAY.condition,
+        external_outage=explanation.condition == _UNREACHABLE.condition,
         message=_fill(explanation.message, failure, request),
         hint=_hint(explanation, request),
     )
 
 
 def short_class_name(name: str) -> str:
-    """Return the name of a class of Kafka's without its package, and other names unchanged."""
+    """Return the name of a Kafka class without its package. Names of other classes are unchanged."""
     return next((name.removeprefix(package) for package in _PACKAGES if name.startswith(package)), name)
 
 
 def _find_explanation(failure: KafkaFailure, request: KafkaRequest) -> _Explanation | None:
     """Return the explanation of a failure, or None for an unknown error."""
     kind = failure.error_class
-    by_message = {**_BY_MESSAGE, **_OURS} if kind == "java.lang.IllegalStateException" else _BY_MESSAGE
+    by_message = {**_BY_MESSAGE, **_PART_WRITER_ERRORS} if kind == "java.lang.IllegalStateException" else _BY_MESSAGE
     for text, explanation in by_message.items():
         if text in failure.message:
             return explanation
     if kind in _FENCED and request.operation is KafkaOperation.WRITE:
-        return _TOO_LONG if failure.seconds >= request.transaction_seconds else _TAKEN_OVER
-    if kind == "TimeoutException" and failure.step in _BEGINNING:
+        return _TOO_LONG if failure.seconds >= request.transaction_seconds else _SUPERSEDED
+    if kind == "TimeoutException" and failure.step in _TRANSACTION_STEPS:
         return _NO_TRANSACTION
     if kind == "ConfigException" and "bootstrap" not in failure.message:
-        return _NO_SUCH_VALUE if request.operation is KafkaOperation.RUN else _WRONG_OPTION
+        return _INVALID_VALUE if request.operation is KafkaOperation.RUN else _INVALID_OPTION
     if "Authentication" in kind:
         return _NOT_ACCEPTED
     special = {KafkaOperation.RUN: _IN_RUNS, KafkaOperation.WRITE: _IN_PARTS}.get(request.operation, {})
@@ -354,6 +363,6 @@ def _detail(message: str) -> str:
 
 
 def _reason(message: str, messages: Sequence[str]) -> str:
-    """Return the reason without Spark's general advice on lost data, unless there is nothing else: the hint has it."""
-    found = (text.partition("Reason:")[2].partition("SQLSTATE")[0].strip() for text in (message, *messages))
-    return next(filter(None, found), message).partition(" This could be either 1)")[0]
+    """Return the reason in the messages, without Spark's general advice on lost data, which the hint replaces."""
+    reasons = (text.partition("Reason:")[2].partition("SQLSTATE")[0].strip() for text in (message, *messages))
+    return next(filter(None, reasons), message).partition(" This could be either 1)")[0]

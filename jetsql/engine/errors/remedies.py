@@ -1,8 +1,8 @@
-"""What an error of Spark, Java or a file system means for a job, and what the user can do about it: one table.
+"""Explain errors of Spark, Java and file systems: one table of their conditions, messages and hints.
 
-Such errors name a method or a temporary file, and seldom the problem. They are identified by Spark's condition, by the
-operating system's message, or by where in Spark they were raised: an unreadable checkpoint has a dozen different
-errors, and only the place in the code is the same.
+These errors name a method or a temporary file, and seldom the problem. They are identified by Spark's condition, by the
+operating system's message, or by the stack trace: an unreadable checkpoint has a dozen different errors, which share
+only the methods that raised them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jetsql.jobs.model.job import Cause
 
 @dataclass(frozen=True)
 class RunPaths:
-    """What a run writes and where, for errors that do not name a place."""
+    """The places that a run writes to, for errors that name none."""
 
     sink: str
     """The table or system that the run writes."""
@@ -32,32 +32,32 @@ class RunPaths:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a Java error and its causes report."""
+    """The report of a Java error and its causes."""
 
     messages: tuple[str, ...]
     """The message of each exception, the outermost first."""
     frames: str
-    """The methods in the stack traces, one a line."""
+    """The methods in the stack traces, one on each line."""
     innermost: str
     """The class of the innermost exception."""
 
 
 RESTORE: Final = (
-    "Put back what is missing from a backup and RESUME JOB. Without one, DROP JOB and CREATE JOB make it anew: from a"
-    " snapshot with the option 'initialSnapshotName', else from the beginning, so empty its table first."
+    "Restore the missing files from a backup and RESUME JOB. Without a backup, DROP JOB and CREATE JOB: from a snapshot"
+    " with the option 'initialSnapshotName', or from the beginning after you have emptied its table."
 )
 _READ_HINT: Final = (
-    "Put a whole file there and RESUME JOB, or leave out what can't be read: ALTER JOB ... OPTIONS"
+    "Replace the file with a complete one and RESUME JOB, or skip unreadable files: ALTER JOB ... OPTIONS"
     " ('spark.sql.files.ignoreCorruptFiles' = 'true') RESUME."
 )
 GONE_HINT: Final = (
-    "Put the file back and RESUME JOB, or go on without its rows: ALTER JOB ... OPTIONS"
+    "Put the file back and RESUME JOB, or continue without its rows: ALTER JOB ... OPTIONS"
     " ('spark.sql.files.ignoreMissingFiles' = 'true') RESUME."
 )
 
-_NOTHING_LOST: Final = "Nothing is lost: a live job goes on with its next restart or with RESUME JOB."
+_NOTHING_LOST: Final = "Nothing is lost: a live job continues with its next restart or with RESUME JOB."
 
-# A URI or path as Hadoop writes it, with spaces: a word after a space belongs to it when another folder follows.
+# A URI or path as Hadoop writes it, which may have spaces: a word after a space is part of it if a slash follows.
 _PATH: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+.-]*:|(?<!\S)(?=/[^\s/]+/))/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*"
 )
@@ -82,7 +82,7 @@ DAMAGED: Final = (
 _CHECKPOINT_FRAMES: Final = re.compile(
     r"streaming\.checkpointing\.|streaming\.state\.|FileStreamSourceLog|StreamMetadata\$"
 )
-# Classes of errors for missing or damaged files; others may be of a network that recovers.
+# The classes of errors for missing or damaged files. Errors of other classes may come from a network that recovers.
 _DAMAGE_CLASSES: Final = (
     "java.lang.IllegalStateException",
     "java.lang.IllegalArgumentException",
@@ -102,19 +102,19 @@ _WRITING_FRAMES: Final = re.compile(r"HDFSMetadataLog\.(write|add)|createAtomic|
 
 
 def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
-    """Return the cause with a condition, message and hint of JetSQL's for errors in the tables here.
+    """Return the cause with JetSQL's condition, message and hint if a table of this module has the error.
 
-    The cause names the place of the error wherever that is known.
+    The cause names the file, folder or system of the error if it is known.
     """
     broker = explain_run_failure(cause, trace.innermost, trace.messages)
     if broker is not None:
         return broker
     text = "\n".join(trace.messages)
-    where = cause.where or _path_in(trace.messages)
+    where = cause.where or _find_path(trace.messages)
     if _FULL.search(text):
-        return _full(cause, _place(trace, paths) or where)
+        return _full(cause, _find_folder(trace, paths) or where)
     if _NOT_USABLE.search(text):
-        return _not_usable(cause, where or _place(trace, paths))
+        return _not_usable(cause, where or _find_folder(trace, paths))
     if cause.condition.startswith(DAMAGED) or _reads_checkpoint(trace):
         return _damaged(cause, where or (paths.checkpoint if paths is not None else ""))
     if cause.condition.startswith("FAILED_READ_FILE"):
@@ -122,36 +122,36 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
     return replace(cause, where=where)
 
 
-def _path_in(messages: tuple[str, ...]) -> str:
-    """Return the innermost file or folder that the messages name."""
-    found = (_PATH.search(message) for message in reversed(messages))
-    path = next((path.group().rstrip(".:") for path in found if path and not path.group().startswith("http")), "")
+def _find_path(messages: tuple[str, ...]) -> str:
+    """Return the file or folder that the innermost message with a path names; empty without one."""
+    matches = (_PATH.search(message) for message in reversed(messages))
+    path = next((match.group().rstrip(".:") for match in matches if match and not match.group().startswith("http")), "")
     folder, _, name = path.rpartition("/")
     return folder if name.startswith(".") and name.endswith(".tmp") else path
 
 
-def _full(cause: Cause, place: str) -> Cause:
-    at = f" for {place}" if place else ""
-    message = f"There is no space left{at}: {cause.message}"
-    return _with_condition(cause, "DISK_FULL", message, place, f"Free some space there. {_NOTHING_LOST}")
+def _full(cause: Cause, where: str) -> Cause:
+    target = f" for {where}" if where else ""
+    message = f"There is no space left{target}: {cause.message}"
+    return _with_condition(cause, "DISK_FULL", message, where, f"Free some disk space. {_NOTHING_LOST}")
 
 
 def _not_usable(cause: Cause, where: str) -> Cause:
-    message = f"{where or 'A file or folder'} can't be used: {cause.message}"
-    hint = f"Let the engine's user read and write there. {_NOTHING_LOST}"
+    message = f"{where or 'A file or folder'} cannot be used: {cause.message}"
+    hint = f"Give the engine's user read and write permission. {_NOTHING_LOST}"
     return _with_condition(cause, "STORAGE_NOT_USABLE", message, where, hint)
 
 
 def _damaged(cause: Cause, where: str) -> Cause:
-    """Return the cause for a checkpoint that cannot be read, which only the user can repair."""
-    what = _JSON_PLACE.sub("", cause.message)
-    at = f" at {where}" if where and where not in what else ""
-    message = f"The job's checkpoint is damaged{at}: {what}"
+    """Return the cause for an unreadable checkpoint, which only the user can repair."""
+    detail = _JSON_PLACE.sub("", cause.message)
+    location = f" at {where}" if where and where not in detail else ""
+    message = f"The job's checkpoint is damaged{location}: {detail}"
     return replace(_with_condition(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), retryable=False)
 
 
 def _with_condition(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
-    """Return the cause with a condition of JetSQL's instead of Spark's."""
+    """Return the cause with JetSQL's condition instead of Spark's."""
     return replace(
         cause,
         condition=f"JETSQL.{condition}",
@@ -166,7 +166,7 @@ def _with_condition(cause: Cause, condition: str, message: str, where: str, hint
 def _not_readable(cause: Cause, where: str) -> Cause:
     gone = cause.condition.endswith("FILE_NOT_EXIST")
     named = bool(where) and where in cause.message
-    message = cause.message if named else f"{where or 'A file'} can't be read: {cause.message}"
+    message = cause.message if named else f"{where or 'A file'} cannot be read: {cause.message}"
     return replace(cause, message=message, where=where, hint=GONE_HINT if gone else _READ_HINT)
 
 
@@ -178,8 +178,8 @@ def _reads_checkpoint(trace: Trace) -> bool:
     )
 
 
-def _place(trace: Trace, paths: RunPaths | None) -> str:
-    """Return the folder of the run that an error came from, by the methods in its stack trace."""
+def _find_folder(trace: Trace, paths: RunPaths | None) -> str:
+    """Return the folder that the failed operation used, as its stack trace shows; empty if unknown."""
     if paths is None:
         return ""
     if "streaming.checkpointing." in trace.frames or "dev.jetsql.files.Files" in trace.frames:

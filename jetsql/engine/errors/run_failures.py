@@ -1,7 +1,7 @@
-"""Turn errors of a run into causes with a message for users, and say whether a retry can help.
+"""Turn errors of a run into causes with a message for users, and decide whether a retry can help.
 
-One table has the conditions of Spark that come back at each retry. Every other error may go away: a server restarts,
-a network recovers, space is freed on a disk.
+One table has the conditions that recur at each retry. Every other error may be temporary: a server restarts, a network
+recovers, space is freed on a disk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import SQLSTATES, JetSQLError, RetryableError
 from jetsql.jobs.model.job import Cause
 
-# Prefixes of conditions (Spark's and JetSQL's) that come back at each start of the job.
+# Prefixes of conditions (Spark's and JetSQL's) that recur at each start of the job.
 NOT_RETRYABLE: tuple[str, ...] = (
     "AMBIGUOUS_REFERENCE",
     "ARITHMETIC_OVERFLOW",
@@ -92,21 +92,21 @@ NOT_RETRYABLE: tuple[str, ...] = (
 )
 
 
-_MESSAGE = "The message at offset "  # how MessageDecoder.java tells of one that doesn't fit the columns of its table
+_MESSAGE = "The message at offset "  # MessageDecoder.java's error for a message that does not fit its table's columns
 
 
 def is_retryable(condition: str) -> bool:
-    """Whether a run that ended with this condition may work when it is started again."""
+    """Return whether a run that ended with this condition may succeed when it is started again."""
     return not condition.startswith(NOT_RETRYABLE)
 
 
 def cause_of(error: BaseException, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
-    """Return an exception of a run as a cause: its innermost specific error, with a hint where there is one."""
+    """Return the cause for an exception of a run: its innermost specific error, with a hint if there is one."""
     return _without_secrets(_cause_of(error, batch, paths))
 
 
 def cause_of_throwable(throwable: object, batch: int | None = None, paths: RunPaths | None = None) -> Cause:
-    """Return a Java throwable as a cause. Wrappers such as "the job was aborted" are skipped."""
+    """Return the cause for a Java throwable. Wrappers such as "the job was aborted" are skipped."""
     return _without_secrets(_cause_of_throwable(throwable, batch, paths))
 
 
@@ -129,12 +129,12 @@ def _cause_of(error: BaseException, batch: int | None, paths: RunPaths | None) -
         message = strip_message(str(error), condition)
         return Cause(message, condition, error.getSqlState() or "", batch, is_retryable(condition), _class_name(error))
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
-    found = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_name(error))
-    return explain_cause(found, Trace((str(error),), "", _class_name(error)), paths)
+    cause = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_name(error))
+    return explain_cause(cause, Trace((str(error),), "", _class_name(error)), paths)
 
 
 def _cause_of_own_error(error: JetSQLError, batch: int | None, inner: BaseException | None = None) -> Cause:
-    # An error that gets its place in a statement is raised again, with the original error as its context.
+    # An error that gets its span in a statement is raised again, with the original error as its context.
     origin = next((each for each in (inner, error.__cause__, error.__context__) if isinstance(each, JdbcError)), None)
     kind = "" if origin is None else origin.error_class
     return Cause(
@@ -179,12 +179,12 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
 
 
 def _file_of(throwable: object) -> str:
-    """Return the file that an error of Spark names."""
+    """Return the file that a Spark error names; empty without one."""
     return str(throwable.getMessageParameters().get("path") or "")  # type: ignore[attr-defined]
 
 
 def _frames(throwable: object) -> str:
-    """Return the methods in the stack trace of a throwable, one a line."""
+    """Return the methods in the stack trace of a throwable, one on each line."""
     return "\n".join(str(frame) for frame in throwable.getStackTrace())  # type: ignore[attr-defined]
 
 
@@ -196,20 +196,20 @@ _WRAPPERS = frozenset(
         "INTERNAL_ERROR",
     }
 )
-# Conditions that are worth showing, whose messages do not describe the failure: that is in the error within.
+# Conditions to show although their messages do not describe the failure; the message of the inner error does.
 _UNSPECIFIC = frozenset({"FAILED_READ_FILE.NO_HINT", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"})
 
 
 def _call(throwable: object, method: str) -> str:
     try:
         value = getattr(throwable, method)()
-    except Py4JError:  # not every throwable knows conditions
+    except Py4JError:  # only Spark's throwables have conditions
         return ""
     return "" if value is None else str(value)
 
 
 def strip_message(text: str, condition: str) -> str:
-    """Return a message of Spark without its condition, SQLSTATE, plan and stack."""
+    """Return a message of Spark without its condition, SQLSTATE, plan and stack trace."""
     text = text.strip().removeprefix(f"[{condition}]").strip()
     text = text.partition("\n\tat ")[0].partition("\nJVM stacktrace")[0].partition("\n== SQL")[0].partition(";\n")[0]
     return first_lines(text.partition(" SQLSTATE:")[0])

@@ -1,8 +1,8 @@
-"""Databases of JDBC tables: short transactions in them, and the errors to raise for theirs.
+"""The databases of JDBC tables: short transactions, and the errors to raise for those of the database.
 
-Rows go through Spark's writers. Everything else that a job does in a database is a list of steps in one transaction
-on one connection. An error keeps its SQLSTATE, which has the same meaning in every database: JetSQL's condition for
-it, and whether a retry can help. No message has a password, whatever a driver put into it.
+Spark's writers write the rows. Everything else that a job does in a database is a list of steps in one transaction on
+one connection. An error keeps its SQLSTATE, which has the same meaning in every database: it determines JetSQL's
+condition and whether a retry can help. Passwords are removed from every message of a driver.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import redact, redact_urls
 
-NO_DRIVER: Final = "DRIVER"  # takes the place of a SQLSTATE
+NO_DRIVER: Final = "DRIVER"  # used instead of a SQLSTATE
 
-# Prefixes of SQLSTATEs -> conditions; the first that fits holds. What is not here may heal.
+# Prefixes of SQLSTATEs and their conditions; the first match applies. Other errors are retryable.
 _CONDITIONS: Final = (
     (NO_DRIVER, "EXTERNAL_SYSTEM_UNAVAILABLE"),
     ("08", "EXTERNAL_SYSTEM_UNAVAILABLE"),
@@ -40,20 +40,20 @@ _CONDITIONS: Final = (
     ("42", "SINK_NOT_READY"),
 )
 _MESSAGES: Final = {
-    "EXTERNAL_SYSTEM_UNAVAILABLE": "{server} can't be reached: {message}",
-    "DUPLICATE_KEY": "{server} has a row with such a key already, so nothing of the batch was written: {message}",
-    "SINK_REFUSED_ROWS": "{server} does not take a row of the batch, so nothing of it was written: {message}",
-    "SINK_NOT_READY": "{server} refuses: {message}",
+    "EXTERNAL_SYSTEM_UNAVAILABLE": "{server} cannot be reached: {message}",
+    "DUPLICATE_KEY": "{server} already has a row with the same key, so nothing of the batch was written: {message}",
+    "SINK_REFUSED_ROWS": "{server} rejects a row of the batch, so nothing of the batch was written: {message}",
+    "SINK_NOT_READY": "{server} refuses the request: {message}",
     "EXTERNAL_SYSTEM_ERROR": "{server} reports an error: {message}",
 }
-_HINTS: Final = {"DUPLICATE_KEY": "SINK INTO a table with 'key.columns' updates such rows."}
+_HINTS: Final = {"DUPLICATE_KEY": "To update existing rows, use SINK INTO a table with the option 'key.columns'."}
 
 _DRIVER_HINT: Final = (
-    f"Name its JDBC driver in the table's OPTIONS ('driver' = '{POSTGRESQL.class_name}'), and start the engine with "
-    f"--conf spark.jars.packages={POSTGRESQL.package} or the package of that database."
+    f"Set its JDBC driver in the table's OPTIONS ('driver' = '{POSTGRESQL.class_name}'), and start the engine with "
+    f"--conf spark.jars.packages={POSTGRESQL.package} or the package of that database's driver."
 )
 
-# Defaults for a driver that the table's OPTIONS override. A connection fails after 5 s.
+# Defaults for a driver, which the table's OPTIONS override. An attempt to connect fails after 5 s.
 _CONNECTION_DEFAULTS: Final = {
     POSTGRESQL.scheme: {
         "driver": POSTGRESQL.class_name,
@@ -63,7 +63,7 @@ _CONNECTION_DEFAULTS: Final = {
         "ApplicationName": "JetSQL",
     },
 }
-# What PostgreSQL adds to a message: the severity, and the position in a statement that the user has not written.
+# PostgreSQL adds to a message the severity, and a position in a statement that the user has not written.
 _NOISE: Final = re.compile(r"^(ERROR|FATAL): | Position: \d+$")
 _NOT_FOR_CONNECTIONS: Final = frozenset({"key.columns", "path", "serialization.format"})
 
@@ -73,20 +73,26 @@ class TransactionStep:
     """One SQL statement of a transaction."""
 
     name: str
-    """Identifies the statement in errors and results."""
+    """The name of the step in errors and results."""
     sql: str
+    """The text of the statement."""
     expect: int | None = None
     """The value that the statement must return; None for any."""
 
 
 class JdbcError(Exception):
-    """A failed step, connection or commit; the transaction was rolled back.
+    """The failure of a step, a connection or a commit; the transaction was rolled back."""
 
-    sqlstate: empty when the driver gave none.
-    step: the name of the step; None for connecting and committing.
-    unexpected_value: the value that a step returned instead of the expected one, if that is the failure.
-    error_class: the class of the driver's exception; empty when there was none.
-    """
+    sqlstate: str
+    """The driver's SQLSTATE or NO_DRIVER; empty when the driver gave none."""
+    message: str
+    """The driver's message."""
+    step: str | None
+    """The name of the step; None for connecting and committing."""
+    unexpected_value: int | None
+    """The value that a step returned instead of the expected one; None for other failures."""
+    error_class: str
+    """The class of the driver's exception; empty when there was none."""
 
     def __init__(
         self,
@@ -111,20 +117,21 @@ class JdbcError(Exception):
 
 def find_condition(sqlstate: str) -> str:
     """Return JetSQL's condition for a SQLSTATE, without the prefix."""
-    return next((found for prefix, found in _CONDITIONS if sqlstate.startswith(prefix)), "EXTERNAL_SYSTEM_ERROR")
+    matches = (condition for prefix, condition in _CONDITIONS if sqlstate.startswith(prefix))
+    return next(matches, "EXTERNAL_SYSTEM_ERROR")
 
 
 class Database:
-    """The database of a JDBC table, connected as the table's OPTIONS say."""
+    """The database of a JDBC table, connected with the table's OPTIONS."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._java = java(spark)
-        named = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
-        revealed_options = revealed(spark, named)
+        connection_options = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
+        revealed_options = revealed(spark, connection_options)
         self._lower_case_options = {key.lower(): value for key, value in revealed_options.items()}
-        more = _CONNECTION_DEFAULTS.get(self.driver.scheme, {}) if self.driver is not None else {}
+        defaults = _CONNECTION_DEFAULTS.get(self.driver.scheme, {}) if self.driver is not None else {}
         self._options = revealed_options | {
-            key: value for key, value in more.items() if key.lower() not in self._lower_case_options
+            key: value for key, value in defaults.items() if key.lower() not in self._lower_case_options
         }
 
     @cached_property
@@ -134,7 +141,7 @@ class Database:
 
     @property
     def table(self) -> str:
-        """Return the table's name as the OPTIONS give it; empty for a query."""
+        """Return the option `dbtable`, a table's name or a query in parentheses; empty without the option."""
         return self._lower_case_options.get("dbtable", "")
 
     @property
@@ -150,17 +157,17 @@ class Database:
     def transact(self, steps: Sequence[TransactionStep], keep: bool = True) -> list[str | None]:
         """Run all steps in one transaction and return their values. Raises JdbcError.
 
-        keep: False rolls the transaction back at its end.
+        keep: whether to commit the transaction; False rolls it back.
         """
-        plain = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
-        answer = self._java.sql.Databases.transact(json.dumps(self._options), json.dumps(plain), keep)
-        values: list[str | None] = self._read_values(answer)
+        records = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
+        result = self._java.sql.Databases.transact(json.dumps(self._options), json.dumps(records), keep)
+        values: list[str | None] = self._read_values(result)
         return values
 
     def list_tables(self, prefix: str) -> list[tuple[str, str]]:
-        """Return schema and name of all tables whose names have a prefix. Raises JdbcError."""
-        found = self._read_values(self._java.sql.Databases.tables(json.dumps(self._options), prefix))
-        return [(table["schema"] or "", table["name"]) for table in found]
+        """Return the schemas and names of all tables whose names have a prefix. Raises JdbcError."""
+        tables = self._read_values(self._java.sql.Databases.tables(json.dumps(self._options), prefix))
+        return [(table["schema"] or "", table["name"]) for table in tables]
 
     def writer_options(self, table: str) -> dict[str, str]:
         """Return the options with which Spark's JDBC writer appends to a table of this database."""
@@ -175,7 +182,7 @@ class Database:
         return StatementError(error.condition, self.redact(message), hint=hint, where=self.server)
 
     def explain_write_error(self, error: BaseException) -> StatementError | None:
-        """Return the error to raise for a failure of Spark's JDBC writer, or None when it is of something else."""
+        """Return the error to raise for a failure of Spark's JDBC writer, or None for another failure."""
         failure = find_jdbc_error(error)
         return None if failure is None or "JDBCRDD" in str(error) else self.explain_error(failure)
 
@@ -184,71 +191,71 @@ class Database:
         return redact(text, self._options)
 
     def _driver_missing(self) -> StatementError:
-        known = self.driver
-        package = known.package if known is not None and known.package else "GROUP:ARTIFACT:VERSION"
-        name = self._options.get("driver", "no 'driver' is named in the table's OPTIONS")
+        driver = self.driver
+        package = driver.package if driver is not None and driver.package else "GROUP:ARTIFACT:VERSION"
+        name = self._options.get("driver", "the table's OPTIONS have no 'driver'")
         return StatementError(
             "EXTERNAL_SYSTEM_UNAVAILABLE",
-            f"{self.server} can't be reached: its JDBC driver is not on the class path ({name}).",
+            f"{self.server} cannot be reached: its JDBC driver is not on the class path ({name}).",
             hint=f"Start the engine with --conf spark.jars.packages={package}",
             where=self.server,
         )
 
     def _read_values(self, text: str) -> Any:
-        answer = json.loads(text)
-        if "state" in answer:
-            raise JdbcError(answer["state"], answer["message"], answer.get("step"), error_class=answer["class"])
-        if "unexpected" in answer:
-            raise JdbcError("", "", answer["step"], int(answer["unexpected"]))
-        return answer["values"]
+        result = json.loads(text)
+        if "state" in result:
+            raise JdbcError(result["state"], result["message"], result.get("step"), error_class=result["class"])
+        if "unexpected" in result:
+            raise JdbcError("", "", result["step"], int(result["unexpected"]))
+        return result["values"]
 
 
 def describe_server(url: str) -> str:
     """Return the kind and address of a JDBC URL, without secrets."""
     kind, _, address = url.strip().partition(":")[2].partition(":")
-    known = find_driver(url)
-    name = known.name if known is not None else kind
+    driver = find_driver(url)
+    name = driver.name if driver is not None else kind
     return redact_urls(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
 
 
 def explain_read_error(failure: JdbcError) -> StatementError:
-    """Return the error to raise when a database that a query reads fails. Sinks raise more specific ones."""
-    lost = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
-    how = "can't be reached" if lost else "reports an error"
+    """Return the error to raise when a database that a query reads fails. Sinks raise more specific errors."""
+    unavailable = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
+    problem = "cannot be reached" if unavailable else "reports an error"
     return StatementError(
-        failure.condition if lost else "EXTERNAL_SYSTEM_ERROR",
-        f"A database that the statement needs {how}: {redact_urls(to_sentence(failure.message))}",
+        failure.condition if unavailable else "EXTERNAL_SYSTEM_ERROR",
+        f"A database that the statement needs {problem}: {redact_urls(to_sentence(failure.message))}",
         hint=_DRIVER_HINT if failure.sqlstate == NO_DRIVER else "",
     )
 
 
 def find_jdbc_error(error: BaseException) -> JdbcError | None:
-    """Return the error of a database within an exception of Spark's, or None."""
+    """Return the database error within an exception of Spark, or None."""
     return find_jdbc_error_in(throwable_of(error))
 
 
 def find_jdbc_error_in(throwable: Any) -> JdbcError | None:
-    """Return the innermost error of a database within a Java throwable, or None. It says what is wrong without rows."""
-    found = None
+    """Return the innermost database error within a Java throwable, or None. Outer messages may have rows."""
+    innermost = None
     for each in causes(throwable):
-        sqlstate = _sqlstate(each)
+        sqlstate = _find_sqlstate(each)
         if sqlstate is not None:
-            found = JdbcError(sqlstate, str(each.getMessage() or each), error_class=class_name(each))
-    return found
+            innermost = JdbcError(sqlstate, str(each.getMessage() or each), error_class=class_name(each))
+    return innermost
 
 
-def _sqlstate(throwable: Any) -> str | None:
+def _find_sqlstate(throwable: Any) -> str | None:
     """Return the SQLSTATE of a java.sql.SQLException, NO_DRIVER, or None for every other throwable."""
     kind, message = class_name(throwable), str(throwable.getMessage())
     if message == "No suitable driver" or (kind == "java.lang.ClassNotFoundException" and "Driver" in message):
         return NO_DRIVER
     try:
         return str(throwable.getSQLState() or "")
-    except Py4JError:  # it has no such method
+    except Py4JError:  # the throwable is no SQLException
         return None
 
 
 def to_sentence(message: str) -> str:
-    """Return a database's message as one line that ends like a sentence."""
+    """Return a database's message as one line that ends with a punctuation mark."""
     text = _NOISE.sub("", " ".join(message.split()))
     return text if text.endswith((".", "!", "?")) or not text else f"{text}."

@@ -1,11 +1,10 @@
 """The databases that JDBC sinks write: their drivers, and the SQL that differs between them.
 
-A database has a dialect when its transactions include DDL and have been tried: the staging table, the rows and the
-ledger's row are committed or rolled back together. Names of JetSQL's own tables are always quoted, so every database
-keeps them as they are.
+A database has a dialect when its transactions include DDL and are tested: the staging table, the rows and the ledger's
+row are committed or rolled back together. Names of JetSQL's own tables are always quoted, so that no database changes
+their case.
 
-JetSQL ships no drivers: Spark fetches those that a setting names. Their versions are here only; the tests run with
-the same ones.
+JetSQL ships no drivers: Spark downloads the packages that a setting names. The tests use the versions given here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ class Driver:
     scheme: str
     """The word after `jdbc:` in a URL."""
     name: str
+    """The name of the database in messages."""
     class_name: str
+    """The driver's Java class."""
     package: str = ""
     """The Maven coordinates; empty for a driver that is part of Spark."""
 
@@ -48,18 +49,20 @@ def find_driver(url: str) -> Driver | None:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs in one kind of database."""
+    """The SQL and the SQLSTATEs of one kind of database."""
 
     driver: Driver
+    """The driver of the database."""
     session_setup: Sequence[str] = ()
     """Statements that begin each transaction."""
     staging: str = "TABLE"
-    """The words that create a staging table, after CREATE."""
+    """The keywords after CREATE for a staging table."""
     no_table_states: tuple[str, ...] = ()
     """The SQLSTATEs for a table that does not exist."""
     table_exists_states: tuple[str, ...] = ()
     """The SQLSTATEs for a table that exists already."""
     can_upsert: bool = False
+    """Whether the database has INSERT ... ON CONFLICT."""
     repeated_key_state: str = "-"
     """The SQLSTATE for an upsert that has a key twice."""
     no_unique_index_state: str = "-"
@@ -71,7 +74,7 @@ class Dialect:
 _DIALECTS: Final = (
     Dialect(
         driver=POSTGRESQL,
-        # A job that waits for a lock for ever could not be stopped.
+        # A job that waits for a lock without a limit cannot be stopped.
         session_setup=("SET lock_timeout = '30s'",),
         staging="UNLOGGED TABLE",
         no_table_states=("42P01",),
@@ -79,7 +82,7 @@ _DIALECTS: Final = (
         can_upsert=True,
         repeated_key_state="21000",
         no_unique_index_state="42P10",
-        # Spark sends text for every type that it has no own for (uuid, json, enum ...); the server finds the type.
+        # Spark sends text for types that it lacks (uuid, json, enum, ...); the server converts it to the column's type.
         writer_options={"stringtype": "unspecified"},
     ),
     Dialect(driver=DERBY, no_table_states=("42X05", "42Y07"), table_exists_states=("X0Y32",)),
@@ -87,12 +90,12 @@ _DIALECTS: Final = (
 
 
 def find_dialect(driver: Driver | None) -> Dialect | None:
-    """Return the dialect of a driver's database, or None when its transactions are not known to hold a batch."""
+    """Return the dialect of a driver's database, or None when JetSQL cannot write it in transactions."""
     return next((dialect for dialect in _DIALECTS if dialect.driver is driver), None)
 
 
 def is_table_name(dbtable: str) -> bool:
-    """Return whether `dbtable` is a table's name, and not a query in parentheses for example."""
+    """Return whether the option `dbtable` is a table's name and not, for example, a query in parentheses."""
     return _NAME.fullmatch(dbtable) is not None
 
 
@@ -102,9 +105,9 @@ def quote(name: str) -> str:
 
 
 def find_schema(dbtable: str) -> str:
-    """Return the schema in a table's name, as written; empty when there is none."""
-    found = _NAME.fullmatch(dbtable)
-    return (found["schema"] or "") if found is not None else ""
+    """Return the schema in a table's name as written; empty without one."""
+    match = _NAME.fullmatch(dbtable)
+    return (match["schema"] or "") if match is not None else ""
 
 
 def name_in_schema(dbtable: str, name: str) -> str:
@@ -115,11 +118,12 @@ def name_in_schema(dbtable: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class TargetSql:
-    """Statements about a sink's table."""
+    """SQL statements for a sink's table."""
 
     dialect: Dialect
+    """The dialect of the sink's database."""
     table: str
-    """The table as `dbtable` names it."""
+    """The table's name as in the option `dbtable`."""
     columns: tuple[str, ...]
     """All columns that are written."""
     keys: tuple[str, ...] = ()
@@ -130,7 +134,7 @@ class TargetSql:
         return f"CREATE {self.dialect.staging} {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA"
 
     def delete_rows(self) -> str:
-        """Return a DELETE of all rows. Readers see the old rows or the new ones; TRUNCATE would show them none."""
+        """Return a DELETE of all rows. Readers see the old rows until the commit; TRUNCATE would show them none."""
         return f"DELETE FROM {self.table}"
 
     def insert_from(self, staging: str) -> str:
@@ -154,9 +158,10 @@ class TargetSql:
 
 @dataclass(frozen=True)
 class LedgerSql:
-    """Statements about the ledger, which has the newest committed batch of each job."""
+    """SQL statements for the ledger, the table of the newest committed batch of each job."""
 
     table: str
+    """The ledger's qualified name."""
     job: str
     """The job's id."""
 

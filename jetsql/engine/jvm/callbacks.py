@@ -1,10 +1,10 @@
-"""Py4J's callback server, through which Java calls functions of Python, with a token.
+"""Authenticate Py4J's callback server, through which Java calls Python functions.
 
-PySpark gives Java's gateway a token and the callback server none, so every process of the machine could call the
-objects that Python hands to Java. Py4J can authenticate the callback server, too: Python's side takes the token as a
-parameter, and Java's client of it only as a private field (`copyWith` in Py4J's Java drops the token).
+PySpark sets a token for Java's gateway but none for the callback server, so every process of the machine could call the
+objects that Python passes to Java. Py4J can authenticate the callback server, too: the Python side takes the token as a
+parameter, and the Java client only as a private field (`copyWith` in Py4J's Java drops the token).
 
-A Unix socket would need no token, but Py4J's Java side connects through `java.net.Socket`, which knows none.
+A Unix socket would need no token, but Py4J's Java side connects through `java.net.Socket`, which supports none.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ _starting = threading.Lock()
 
 
 def start_callback_server(gateway: Any) -> None:
-    """Start the callback server of a gateway with a token, or give one to a server that has none; again is a no-op.
+    """Start the callback server of a gateway with a token, or set the token of a running server.
 
-    Raises EngineError ENGINE_NOT_STARTED where streaming queries run that this could interrupt.
+    A second call does nothing. Raises EngineError ENGINE_NOT_STARTED while streaming queries run that a new token could
+    interrupt.
     """
     launcher: Any = pyspark.java_gateway
     parameters = gateway.callback_server_parameters
     with _starting:
-        # By __dict__: a gateway answers for every name that it does not have with a Java package.
+        # Read __dict__: for a missing attribute, a gateway returns a Java package.
         running = gateway.__dict__.get("_callback_server")
         if running is not None and parameters.auth_token is not None:
             return
         if running is not None:
             _check_idle(gateway)
-        parameters.auth_token = secrets.token_urlsafe(_TOKEN_BYTES)  # connections made from now on need it
+        parameters.auth_token = secrets.token_urlsafe(_TOKEN_BYTES)  # new connections need it from now on
         if running is None:
             launcher.ensure_callback_server_started(gateway)
         else:
             _end_connections(gateway, running)
-        _give_token_to_java(gateway, parameters.auth_token)
+        _set_java_token(gateway, parameters.auth_token)
 
 
 def _end_connections(gateway: Any, running: Any) -> None:
-    """End the connections to a server that had no token: any user of the machine may have made them."""
+    """Close the connections to a server that had no token: any user of the machine may have opened them."""
     java = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
     java.resetCallbackClient(java.getCallbackClient().getAddress(), running.port)
     with running.lock:
@@ -59,13 +60,13 @@ def _check_idle(gateway: Any) -> None:
     if running:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            "Java calls Python in this session through a port that every user of the machine can use. JetSQL has to put"
-            f" a token in front of it, which could interrupt the session's streaming queries ({running} running).",
-            hint="Call jetsql.enable(spark) before the first streaming query, or stop them and call it again.",
+            "Every user of the machine can use the port through which Java calls Python in this session. JetSQL has to"
+            f" protect it with a token, which could interrupt the session's streaming queries ({running} running).",
+            hint="Call jetsql.enable(spark) before the first streaming query, or stop all queries and call it again.",
         )
 
 
-def _give_token_to_java(gateway: Any, token: str) -> None:
+def _set_java_token(gateway: Any, token: str) -> None:
     client: Any = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getCallbackClient()
     kind = client.getClass()
     while str(kind.getName()) != "py4j.CallbackClient":

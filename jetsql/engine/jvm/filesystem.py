@@ -1,6 +1,7 @@
 """Files in any of Hadoop's file systems.
 
-Every path of a job is accessed here, so that checkpoints and tables may be on a local disk, HDFS or an object store.
+All files of jobs are accessed through this module, so checkpoints and tables may be on a local disk, HDFS or an object
+store.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jetsql.engine.jvm.java_classes import java
 class FileSystem:
     """The file operations that jobs need.
 
-    Paths are URIs or paths as text. A missing file raises Java's error, if the method does not say otherwise.
+    Paths are URIs or plain paths. A missing file raises Java's error unless the method's description says otherwise.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -29,16 +30,16 @@ class FileSystem:
         self._java.delete(path)
 
     def rename(self, source: str, target: str) -> None:
-        """Move a file and create the target's folder. Raises OSError when the file system refuses."""
+        """Move a file or folder, and create the target's parent. Raises OSError when the file system refuses."""
         if not self._java.rename(source, target):
-            raise OSError(f"{source} could not be moved to {target}")
+            raise OSError(f"cannot move {source} to {target}")
 
     def touch(self, path: str) -> None:
-        """Set a file's modification time to now. A file source skips files that seem much older than its newest."""
+        """Set a file's modification time to now. A file source skips files that are much older than its newest."""
         self._java.touch(path)
 
     def list_names(self, folder: str) -> list[str]:
-        """Return the names in a folder, sorted; empty when there is no such folder."""
+        """Return the names in a folder, sorted; an empty list when the folder does not exist."""
         names: list[str] = json.loads(self._java.names(folder))
         return names
 
@@ -52,15 +53,15 @@ class FileSystem:
         return sorted(name for name in names if not any(_hidden(part) for part in name.split("/")))
 
     def list_tree(self, folder: str) -> list[str]:
-        """Return all files below a folder, relative to it, hidden ones too; empty when there is no such folder."""
+        """Return all files below a folder, relative to it and with hidden ones; empty when it does not exist."""
         return json.loads(self._java.filesBelow(folder)) if self.exists(folder) else []
 
     def copy(self, source: str, target: str, names: list[str]) -> int:
-        """Copy files, named relative to both folders, and return their size in bytes."""
+        """Copy files between two folders and return their total size in bytes. names: relative to both folders."""
         return int(self._java.copy(source, target, json.dumps(names)))
 
     def find_newest_entry(self, folder: str) -> int | None:
-        """Return the greatest number that is a file's name, as in Spark's logs, or None."""
+        """Return the greatest number among the file names of a Spark log, or None."""
         number = self._java.newest(folder)
         return None if number is None else int(number)
 
@@ -73,12 +74,12 @@ class FileSystem:
         return str(self._java.read(path))
 
     def write(self, path: str, text: str) -> None:
-        """Write a file atomically: it has all of `text`, or is as it was before. Raises OSError."""
+        """Write a file atomically: on failure, the file is unchanged. Raises OSError."""
         if not self._java.write(path, text):
-            raise OSError(f"{path} could not be written")
+            raise OSError(f"cannot write {path}")
 
     def qualify(self, path: str) -> str:
-        """Return the path with scheme and authority, as Spark's catalogue writes locations."""
+        """Return the path with scheme and authority, in the form of locations in Spark's catalogue."""
         return str(self._java.qualified(path))
 
 

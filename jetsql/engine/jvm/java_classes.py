@@ -1,7 +1,7 @@
 """The Java classes of JetSQL inside Spark's JVM: their jar, and calls of their static methods.
 
-A parser, an analyzer rule or a listener has to be a JVM class. They do what must happen there; all decisions stay in
-Python. The sources are in the folder `java` of the repository, and the jar is built before Spark starts.
+Parsers, analyzer rules and listeners have to be JVM classes. They do only the work that needs the JVM; Python makes all
+decisions. The sources are in the folder `java` of the repository, and the jar is built before Spark starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXTENSIONS: Final = f"{_PACKAGE}.sql.JetSqlExtensions"
 _EXTENSIONS_FILE: Final = "dev/jetsql/sql/JetSqlExtensions.class"
 _SPARK_EXTENSIONS: Final = "spark.sql.extensions"
 _SPARK_JARS: Final = "spark.jars"
-# The class loader that Spark starts its driver with: the parent of those of all sessions and threads.
+# The class loader of Spark's driver: the parent of the class loaders of all sessions and threads.
 _SPARK_LOADER: Final = "org.apache.spark.util.MutableURLClassLoader"
 _loaded: dict[int, JavaPackage] = {}
 _loading = threading.RLock()
@@ -36,7 +36,7 @@ _loading = threading.RLock()
 class JavaPackage:
     """A package of the jar: `java(spark).sql.Tables.facts(...)` calls a static method of a class.
 
-    Py4J's own view of Java asks Java for the kind of every part of such a name; here a call is one request.
+    Py4J's `JVMView` sends a request to Java for each part of the name; here a call is a single request.
     """
 
     def __init__(self, gateway: Any, name: str) -> None:
@@ -46,7 +46,7 @@ class JavaPackage:
     def __getattr__(self, name: str) -> Any:
         kind = JavaPackage if name[0].islower() else _StaticMethods
         member = kind(self._gateway, f"{self._name}.{name}")
-        self.__dict__[name] = member  # found there from now on
+        self.__dict__[name] = member  # later accesses do not call __getattr__
         return member
 
 
@@ -67,9 +67,9 @@ def java(spark: SparkSession) -> JavaPackage:
 
 
 def load_classes(gateway: Any) -> JavaPackage:
-    """Load the jar into the JVM, unless it is there, and return its classes.
+    """Load the jar into the JVM, unless it is loaded, and return its classes.
 
-    Raises EngineError ENGINE_NOT_STARTED where there is no jar, or the JVM takes none.
+    Raises EngineError ENGINE_NOT_STARTED when the jar is missing or the JVM cannot load it.
     """
     with _loading:
         if id(gateway) not in _loaded:
@@ -82,53 +82,54 @@ def load_classes(gateway: Any) -> JavaPackage:
 
 
 def jar() -> Path:
-    """Return the jar. Raises EngineError ENGINE_NOT_STARTED where it was not built."""
+    """Return the path of the jar. Raises EngineError ENGINE_NOT_STARTED when it was not built."""
     path = Path(str(resources.files("jetsql.engine").joinpath("jetsql.jar")))
     if not path.exists():
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"The Java classes of JetSQL were not built: there is no {path}.",
-            hint="In a checkout, run 'make java', which builds them.",
+            f"The Java classes of JetSQL were not built: {path} does not exist.",
+            hint="In a checkout, build them with 'make java'.",
         )
     return path
 
 
 def _add_jar(gateway: Any) -> None:
-    loader, found = _StaticMethods(gateway, "org.apache.spark.util.Utils").getContextOrSparkClassLoader(), None
+    loader = _StaticMethods(gateway, "org.apache.spark.util.Utils").getContextOrSparkClassLoader()
     if loader.getResource(_EXTENSIONS_FILE) is not None:
         return
+    driver_loader = None
     while loader is not None:
-        found = loader if is_instance_of(gateway, loader, _SPARK_LOADER) else found
+        driver_loader = loader if is_instance_of(gateway, loader, _SPARK_LOADER) else driver_loader
         loader = loader.getParent()
-    if found is None:
+    if driver_loader is None:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            "The Spark of this session takes no further classes while it runs.",
-            hint=f"Start it with --conf {_SPARK_JARS}={jar()}.",
+            "The running Spark of this session cannot load JetSQL's classes.",
+            hint=f"Start Spark with --conf {_SPARK_JARS}={jar()}.",
         )
-    found.addURL(gateway.jvm.java.net.URL(jar().as_uri()))
+    driver_loader.addURL(gateway.jvm.java.net.URL(jar().as_uri()))
 
 
 def class_confs(gateway: Any, given: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's settings by which sessions speak JetSQL and executors have its classes.
+    """Return the Spark settings that add JetSQL's extensions to sessions and its jar to executors.
 
-    given: the engine's settings; what they don't name is taken from those that the JVM was launched with.
+    given: the engine's settings. For missing ones, the settings that the JVM was launched with apply.
     """
-    ours = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
-    return {key: _with(given.get(key) or _property(gateway, key), value) for key, value in ours.items()}
+    added = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
+    return {key: _append_item(given.get(key) or _read_property(gateway, key), value) for key, value in added.items()}
 
 
-def _property(gateway: Any, key: str) -> str:
+def _read_property(gateway: Any, key: str) -> str:
     return str(_StaticMethods(gateway, "java.lang.System").getProperty(key, ""))
 
 
-def _with(items: str, item: str) -> str:
+def _append_item(items: str, item: str) -> str:
     others = [each for each in items.split(",") if each and each != item]
-    return ",".join([*others, item])  # the last extension has the parser that statements meet first
+    return ",".join([*others, item])  # Spark calls the parser of the last extension first
 
 
 def enable(spark: SparkSession) -> None:
-    """Extend a session that runs, and those made from it later, with JetSQL; again is a no-op."""
+    """Extend a running session, and sessions created from it later, with JetSQL. A second call does nothing."""
     java(spark).sql.JetSqlExtensions.enable(spark._jsparkSession)
     context: Any = spark.sparkContext
     if jar().name not in str(context._jsc.sc().listJars()):
@@ -136,28 +137,28 @@ def enable(spark: SparkSession) -> None:
 
 
 def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with the secrets that values name (`secret:env:NAME`, `secret:file:PATH`).
+    """Return the options with references replaced by their secrets (`secret:env:NAME`, `secret:file:PATH`).
 
     Raises PySpark's AnalysisException with the condition JETSQL.SECRET_NOT_READABLE.
     """
     if not any(is_reference(value) for value in options.values()):
         return dict(options)
-    found: dict[str, str] = json.loads(java(spark).common.Secrets.revealOptions(json.dumps(dict(options))))
-    return found
+    values: dict[str, str] = json.loads(java(spark).common.Secrets.revealOptions(json.dumps(dict(options))))
+    return values
 
 
 def without_secrets(text: str) -> str:
-    """Return a text of an error without the values of the secrets that Java has read, see `Secrets.java`."""
+    """Return a text without the values of secrets that Java has read, see `Secrets.java`."""
     for classes in list(_loaded.values()):
         try:
             text = str(classes.common.Secrets.redact(text))
         except (Py4JError, ConnectionError) as error:
             if isinstance(error, Py4JJavaError):
                 raise
-            # Java has ended, and what it had read is gone with it.
+            # The JVM has ended, and Python has no list of the secrets.
     return text
 
 
 def missing_file(error: BaseException) -> bool:
-    """Return whether a call failed because a file was not there."""
+    """Return whether a Java call failed because a file is missing."""
     return isinstance(error, Py4JJavaError) and "FileNotFoundException" in str(error.java_exception.getClass())

@@ -1,8 +1,8 @@
-"""Launching Spark's JVM: its settings come from a private file, and its output goes to the engine's log.
+"""Launch Spark's JVM with settings from a private file, and with its output in the engine's log.
 
-PySpark passes settings as arguments of the process, which every user of the machine can read; here they stand in a
-file of mode 0600 that is deleted as soon as the JVM has read it. The JVM inherits the terminal of the process that
-starts it and writes to it, where results belong on stdout and nothing else.
+PySpark passes settings as arguments of the process, which every user of the machine can read. This module writes them
+to a file of mode 0600 and deletes it as soon as the JVM has read it. PySpark's JVM also inherits the terminal and would
+write to it, where only results belong on stdout.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, Final
 import pyspark
 from pyspark.java_gateway import launch_gateway
 
+from jetsql.engine.jvm.environment import set_variable
 from jetsql.errors import EngineError
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import append_private, write_private
@@ -33,24 +34,27 @@ _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
 _SOCKET_NAME: Final = len("/.00000000-0000-0000-0000-000000000000.sock")
-_SOCKET_PATH_MOST: Final = 103  # bytes on macOS; Linux has 4 more
+_MAX_SOCKET_PATH: Final = 103  # bytes on macOS; Linux has 4 more
 
 
 @dataclass(frozen=True)
 class SparkStart:
-    """What Spark is started with."""
+    """The parameters of a start of Spark."""
 
     home: Path
+    """The folder of the metastore, the log and temporary files."""
     warehouse: str
-    """Where tables are, a path or URI."""
+    """The folder of managed tables, a path or URI."""
     master: str
+    """Spark's master URL."""
     driver_memory: str | None = None
+    """The driver's heap size as Spark writes sizes; None for Spark's default."""
     conf: Mapping[str, str] = field(default_factory=dict)
-    """Settings of Spark that override the engine's own; values may be references to secrets."""
+    """Spark settings that override the engine's; values may be references to secrets."""
     cluster_secret: Path | None = None
-    """The file with the secret that a standalone cluster shares; None: the user's own, see `cluster_secret`."""
+    """The file with the secret of a standalone cluster; None for the default file, see `find_secret_file`."""
     token: str = ""
-    """What a browser has to give as the password for Spark's web UI, where that is on."""
+    """The password of Spark's web UI."""
 
     @property
     def log(self) -> Path:
@@ -63,22 +67,22 @@ class SparkStart:
 
 
 def launch_jvm(start: SparkStart, confs: Mapping[str, str]) -> Any:
-    """Launch the JVM of this process with these settings, unless it has one, and return PySpark's gateway to it.
+    """Launch the JVM of this process with these settings, unless it runs, and return PySpark's gateway to it.
 
-    Raises EngineError HOME_NOT_USABLE, INVALID_SETTING for arguments in the environment that would replace the
-    settings, and PySpark's and the system's errors where the JVM does not start.
+    Raises EngineError HOME_NOT_USABLE, EngineError INVALID_SETTING for arguments in the environment that would replace
+    the settings, and PySpark's and the system's errors when the JVM does not start.
     """
     context: Any = pyspark.SparkContext
     _renew_temporary_folder(start.temporary)
     if context._gateway is None:
-        context._ensure_initialized(gateway=_launched(start, confs))
+        context._ensure_initialized(gateway=_launch(start, confs))
     else:
         utils = getattr(context._jvm.org.apache.spark.util, "Utils$")
-        getattr(utils, "MODULE$").clearLocalRootDirs()  # of the engine before, which had another home
+        getattr(utils, "MODULE$").clearLocalRootDirs()  # the previous engine of this process had another home
     return context._gateway
 
 
-def _launched(start: SparkStart, confs: Mapping[str, str]) -> Any:
+def _launch(start: SparkStart, confs: Mapping[str, str]) -> Any:
     file = start.home / _PROPERTIES
     launch: Any = launch_gateway
     local = confs.get("spark.driver.bindAddress") == LOOPBACK
@@ -91,26 +95,29 @@ def _launched(start: SparkStart, confs: Mapping[str, str]) -> Any:
 
 
 def java_options(start: SparkStart) -> str:
-    """Return the options of the JVM, as one line."""
+    """Return the options of the JVM as one line."""
     log4j = resources.files("jetsql.engine").joinpath("log4j2.properties")
     options = {
         "log4j2.configurationFile": Path(str(log4j)).as_uri(),
         "jetsql.log": str(start.log),
         "derby.system.home": str(start.home),
         "derby.stream.error.file": str(start.home / "derby.log"),
-        "derby.storage.useDefaultFilePermissions": "false",  # its files are readable by their owner only
+        "derby.storage.useDefaultFilePermissions": "false",  # only the owner can read the files
     }
     flags = (
-        # Out of memory, a JVM goes on without the threads that met it; it has to end for its jobs to be started again.
+        # After an OutOfMemoryError the JVM continues without the failed threads; jobs restart only after it has exited.
         "-XX:+ExitOnOutOfMemoryError",
-        # Room for the code that Spark makes for each query: a JVM that runs out of it ends. Only what is used is taken.
+        # Spark generates code for each query, and a JVM without room for it exits. Unused space takes no memory.
         "-XX:ReservedCodeCacheSize=512m",
     )
     return " ".join((*flags, *(f'"-D{key}={value}"' for key, value in options.items())))
 
 
 def _renew_temporary_folder(folder: Path) -> None:
-    """Make an empty folder; an engine that was killed leaves its files there, and this engine owns the home by now."""
+    """Create an empty folder. A killed engine has left its files there; this engine has the lock on the home.
+
+    Raises EngineError HOME_NOT_USABLE.
+    """
     try:
         if folder.is_symlink():
             folder.unlink()
@@ -121,13 +128,13 @@ def _renew_temporary_folder(folder: Path) -> None:
         raise EngineError(
             "HOME_NOT_USABLE",
             f"Cannot renew the temporary folder {folder}: {error.strerror or error}.",
-            hint="Delete the folder, or choose a home that you may write to (--home).",
+            hint="Delete the folder, or choose a writable home (--home).",
         ) from error
 
 
 def socket_folder(start: SparkStart) -> Path:
-    """Return a private folder for Unix sockets, whose paths have to be short; it exists when the JVM is launched."""
-    if len(os.fsencode(start.temporary)) + _SOCKET_NAME <= _SOCKET_PATH_MOST:
+    """Return a private folder for Unix sockets, whose paths must be short. It exists when the JVM is launched."""
+    if len(os.fsencode(start.temporary)) + _SOCKET_NAME <= _MAX_SOCKET_PATH:
         return start.temporary
     folder = Path(tempfile.mkdtemp(prefix="jetsql-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -136,9 +143,10 @@ def socket_folder(start: SparkStart) -> Path:
 
 @contextmanager
 def _environment(properties: Path, local: bool) -> Iterator[None]:
-    """Set what PySpark and Spark take from the environment only, while this lasts.
+    """Set the environment variables of PySpark and Spark that have no setting, during the context.
 
-    local: whether Spark's web UI listens on loopback; its address has no setting but SPARK_LOCAL_IP.
+    Raises EngineError INVALID_SETTING.
+    local: whether Spark's web UI listens on loopback; only SPARK_LOCAL_IP sets its address.
     """
     given = os.environ.get(_ARGUMENTS, "pyspark-shell")
     if "--properties-file" in shlex.split(given):
@@ -147,37 +155,21 @@ def _environment(properties: Path, local: bool) -> Iterator[None]:
             f"{_ARGUMENTS} in the environment has --properties-file, which would replace the engine's settings.",
             hint="Move the settings of that file into config.toml, or give them with --conf.",
         )
-    ours = f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {given}"
-    with _set(_ARGUMENTS, ours), _set("SPARK_LOCAL_IP", LOOPBACK if local else os.environ.get("SPARK_LOCAL_IP")):
+    arguments = f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {given}"
+    address = LOOPBACK if local else os.environ.get("SPARK_LOCAL_IP")
+    with set_variable(_ARGUMENTS, arguments), set_variable("SPARK_LOCAL_IP", address):
         yield
-
-
-@contextmanager
-def _set(name: str, value: str | None) -> Iterator[None]:
-    before = os.environ.get(name)
-    _put(name, value)
-    try:
-        yield
-    finally:
-        _put(name, before)
-
-
-def _put(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
 
 
 def properties(confs: Mapping[str, str]) -> str:
-    """Return the settings as java.util.Properties reads them."""
-    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in confs.items())
+    """Return the settings in the format of java.util.Properties."""
+    return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in confs.items())
 
 
-def _escaped(text: str) -> str:
-    return re.sub(r"[^\w.-]", _code_units, text, flags=re.ASCII)
+def _escape(text: str) -> str:
+    return re.sub(r"[^\w.-]", _escape_character, text, flags=re.ASCII)
 
 
-def _code_units(char: re.Match[str]) -> str:
+def _escape_character(char: re.Match[str]) -> str:
     units = char.group().encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4))

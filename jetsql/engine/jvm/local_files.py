@@ -1,10 +1,10 @@
-"""Files of this machine, written without a process for each.
+"""Set the permissions of local files without a process for each file.
 
-Without its native library, which PySpark does not have, Hadoop starts `chmod` for every file and folder that it makes,
-and Spark makes several of both in each batch of a streaming query: its two logs, with their checksums, what a state
-store keeps, what a sink writes. In small batches that was a third of their time.
+Without its native library, which PySpark lacks, Hadoop starts `chmod` for every file and folder that it creates. Spark
+creates several in each batch of a streaming query: entries of two logs with checksums, files of the state store, and
+files of the sink. In small batches, `chmod` took a third of the time.
 
-Only where Spark and its tasks are one process: an executor's JVM would have to know the class when it starts.
+This applies only on `local[*]`: the JVM of an executor would need the class when it starts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _LOCAL_FILES: Final = "dev.jetsql.files.LocalFiles"
 
 
 def set_rights_by_calls(spark: SparkSession) -> None:
-    """From now on Spark's local file system sets the rights of new files itself, unless settings name another one."""
+    """Make Spark's local file system set permissions by system calls, unless a setting names another file system."""
     context: Any = spark.sparkContext
     conf = context._jsc.hadoopConfiguration()
     if not context.master.startswith("local") or conf.get(_SETTING) is not None:
         return
     conf.set(_SETTING, _LOCAL_FILES)
-    context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # else the one that is open already stays
+    context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # otherwise Hadoop reuses the open instance

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Spark hands them to Python: piece by piece, from where `RowStream.java` keeps them."""
+"""Read the rows of a DataFrame in parts, from the socket on which `RowStream.java` sends them."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def stream_rows(frame: DataFrame) -> Iterator[Any]:
-    """Return the rows as PySpark's. Memory holds one batch of them. Raises Spark's errors."""
+    """Yield the rows as PySpark rows, with one batch in memory at a time. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
     return _read(java(frame.sparkSession).rows.RowStream.pickled(frame._jdf), pickled)
 
 
 def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
-    """Return the rows as messages of an Arrow stream. Raises Spark's errors."""
+    """Yield the rows as messages of an Arrow stream. Raises Spark's errors."""
     return _read(java(frame.sparkSession).rows.RowStream.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
 
 
 def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
-    """Return the rows as an Arrow stream, in pieces of at least one batch. Memory holds one batch.
+    """Yield the rows as an Arrow stream, in parts of at least one batch, with one batch in memory at a time.
 
-    The schema comes with the first rows, so that most errors come before any output. Its metadata has the columns with
-    Spark's types, under `jetsql.columns`. Raises Spark's errors.
+    The schema comes with the first rows, so that most errors are raised before any output. Its metadata has the columns
+    with Spark's types under the key `jetsql.columns`. Raises Spark's errors.
     """
     return stream_arrow_parts(frame, [frame] if columns else (), columns)
 
 
 def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tuple[Column, ...]) -> Iterator[bytes]:
-    """Return the rows of several DataFrames as one Arrow stream. shape: a DataFrame with their schema."""
+    """Yield the rows of several DataFrames as one Arrow stream. shape: a DataFrame with their schema."""
     schema = json.dumps([asdict(column) for column in columns])
-    waiting = bytes(java(shape.sparkSession).rows.ArrowSchemas.message(shape._jdf, schema))
+    unsent = bytes(java(shape.sparkSession).rows.ArrowSchemas.message(shape._jdf, schema))
     for part in parts:
         for batch in _arrow_batches(part):
-            yield waiting + batch
-            waiting = b""
-    yield waiting + _END
+            yield unsent + batch
+            unsent = b""
+    yield unsent + _END
 
 
 class _Pipe:
-    """The connection on which a thread of Spark's sends the rows; opened immediately, because it waits for that."""
+    """The connection on which a Spark thread sends the rows; opened immediately, because that thread waits for it."""
 
     def __init__(self, port: int, secret: str) -> None:
         self.file: Any = None
@@ -66,27 +66,27 @@ class _Pipe:
                 each.close()
 
     def __del__(self) -> None:
-        self.close()  # rows that nobody began to read
+        self.close()  # the caller may never have started to read
 
 
-def _read(served: Any, serializer: Any) -> Iterator[Any]:
-    port, secret, server, java_rows = served
-    return _pieces(_Pipe(port, secret), serializer, server, java_rows)
+def _read(row_stream: Any, serializer: Any) -> Iterator[Any]:
+    port, secret, server, java_rows = row_stream
+    return _load(_Pipe(port, secret), serializer, server, java_rows)
 
 
-def _pieces(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
-    with cancellation.current().on_cancel(java_rows.cancel), _leaving(java_rows):
+def _load(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
+    with cancellation.current().on_cancel(java_rows.cancel), _cancel_on_error(java_rows):
         with closing(pipe):
             yield from serializer.load_stream(pipe.file)
-        server.getResult()  # raises what ended the rows early
+        server.getResult()  # raises the error that ended the rows early
 
 
 @contextmanager
-def _leaving(java_rows: Any) -> Iterator[None]:
+def _cancel_on_error(java_rows: Any) -> Iterator[None]:
     """Stop Spark from producing rows when the reader fails or stops early."""
     try:
         yield
     except BaseException:
-        with suppress(Py4JError):  # Spark has ended, and the rows with it
+        with suppress(Py4JError):  # Spark may have ended
             java_rows.cancel()
         raise

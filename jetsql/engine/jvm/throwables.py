@@ -1,4 +1,4 @@
-"""Java throwables within the exceptions that Py4J and PySpark raise for them."""
+"""The Java throwables within exceptions of Py4J and PySpark."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def throwable_of(error: BaseException) -> Any:
-    """Return the Java throwable that an exception stands for, or None."""
+    """Return the Java throwable of an exception of Py4J or PySpark, or None for other exceptions."""
     return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
 
 
 def causes(throwable: Any) -> Iterator[Any]:
-    """Yield a throwable and its causes, the outermost first. None has none."""
+    """Yield a throwable and its causes, the outermost first; nothing for None."""
     while throwable is not None:
         yield throwable
         throwable = throwable.getCause()

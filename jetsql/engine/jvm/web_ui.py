@@ -1,4 +1,4 @@
-"""Spark's web UI, where a setting turns it on: behind the home's token, for it shows statements with their literals."""
+"""Protect Spark's web UI with the home's token, if a setting turns the UI on: it shows statements with literals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _FILTERS: Final = "spark.ui.filters"
 
 
 def ui_confs(confs: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that put the token in front of Spark's web UI; none where it is off."""
+    """Return the settings that make Spark's web UI require the token; none when the UI is off."""
     if confs[_ENABLED].strip().lower() != "true":
         return {}
     return {_FILTERS: ",".join(filter(None, (FILTER, confs.get(_FILTERS, ""))))}
 
 
 def close_ui(gateway: Any, confs: Mapping[str, str], token: str) -> None:
-    """Give the filter of `ui_confs` the token, before Spark starts the UI with it."""
+    """Set the token of the filter in `ui_confs` before Spark starts the UI."""
     if FILTER in confs.get(_FILTERS, ""):
         load_classes(gateway).endpoints.TokenFilter.expect(token)

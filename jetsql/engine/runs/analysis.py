@@ -1,6 +1,6 @@
-"""Turn a body's text into an `Analysis`: Spark's analyzer resolves it, this module reads and checks the result.
+"""Turn a body's text into an `Analysis`: Spark's analyzer resolves it, and this module reads and checks the result.
 
-The text goes to Spark with everything before the body blanked out, so that positions in Spark's own errors are
+Spark receives the statement with everything before the body replaced by spaces, so positions in Spark's errors are
 positions in the whole statement.
 """
 
@@ -43,14 +43,15 @@ class ResolvedBody:
     """An analyzed body."""
 
     analysis: Analysis
+    """The sources, the sink and the properties of the query."""
     query: Any
-    """The resolved query to run, a LogicalPlan of Spark's."""
+    """The resolved query to run, a LogicalPlan of Spark."""
     static_locations: tuple[str, ...]
     """The locations of the tables that the query reads in addition to its streams."""
 
 
 def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
-    """Analyze a body in a session. Raises Spark's own errors, and StatementError for what a job cannot do."""
+    """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
     _check_database(body, spark)
     try:
         plans = java(spark).sql.JobBody.analyze(spark._jsparkSession, body.spark_text)
@@ -79,20 +80,20 @@ def _check_database(body: Body, spark: SparkSession) -> None:
 
 
 def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error of a database that the body reads or writes, or None when it is of something else."""
+    """Return the error to raise for a database that the body reads or writes, or None for another error."""
     if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
         return StatementError(
             "SINK_CHANGED",
-            f"The columns of a JDBC table are not those that the catalogue has. {_describe_columns(error)}",
+            f"The columns of a JDBC table differ from those in the catalogue. {_describe_columns(error)}",
             place=body.target,
-            hint="DROP TABLE and CREATE TABLE it again in the catalogue; its rows stay in the database.",
+            hint="Run DROP TABLE and CREATE TABLE to update the catalogue; the rows stay in the database.",
         )
     failure = find_jdbc_error(error)
     return None if failure is None else explain_read_error(failure)
 
 
 def _describe_columns(error: PySparkException) -> str:
-    """Return Spark's two lists of columns, without its advice, which is about another case."""
+    """Return the two lists of columns in Spark's message, without its advice, which does not apply here."""
     text = strip_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
@@ -100,7 +101,7 @@ def _describe_columns(error: PySparkException) -> str:
 def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
-    dated = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
+    waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
         streaming=facts["streaming"],
         sources=sources,
@@ -109,25 +110,25 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         modes=modes,
         has_aggregates=bool(facts.get("aggregates")),
         stateful=bool(operators),
-        waits_for_watermark=dated,
+        waits_for_watermark=waits_for_watermark,
         operators=operators,
-        unstable_partitioning=_varying(facts, sources, bool(operators)),
+        unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
     )
 
 
-def _varying(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:
-    """Return why a replayed batch may have other rows, or an empty text.
+def _describe_unstable_partitioning(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:
+    """Return the reason why a replayed batch may be split into other parts; an empty text if it cannot be.
 
-    Changed values matter only where rows are distributed by their values.
+    Changed values matter only if rows are distributed by their values.
     """
     if "spread" in facts:
-        return f"{facts['spread']} spreads the rows of a repeated batch otherwise"
+        return f"{facts['spread']} distributes the rows of a replayed batch differently"
     by_values = stateful or facts.get("joins", False) or any(source.format != "kafka" for source in sources)
-    return f"{facts['varying']} gives other values when a batch is repeated" if "varying" in facts and by_values else ""
+    return f"{facts['varying']} returns other values in a replayed batch" if "varying" in facts and by_values else ""
 
 
 def _reason(text: str | None) -> str | None:
-    """Return Spark's refusal of an output mode, without condition and SQLSTATE."""
+    """Return Spark's reason to refuse an output mode, without condition and SQLSTATE; None for a possible mode."""
     return None if text is None else strip_message(text.partition("] ")[2] or text, "").rstrip(".")
 
 
@@ -149,7 +150,7 @@ def _source(entry: dict[str, Any]) -> Source:
 def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise _unsupported(
-            body, "This is no table that a job can write.", "Jobs write file tables, USING jdbc and USING kafka tables."
+            body, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
         )
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
@@ -164,7 +165,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         raise _unsupported(
             body,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
-            "Jobs write tables USING parquet, orc, json, csv, avro, text, jdbc and kafka.",
+            "Write a table USING parquet, orc, json, csv, avro, text, jdbc or kafka.",
         )
     system, transactional = _describe_system(spark, kind, table)
     return Sink(
@@ -186,7 +187,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
 
 
 def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
-    """Return the name of the sink's external system, and whether it takes a batch atomically."""
+    """Return the name of the sink's external system, and whether JetSQL can write a batch to it atomically."""
     if kind is SinkKind.FILES:
         return "", True
     if kind is SinkKind.KAFKA:
@@ -196,17 +197,17 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
 
 
 def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
-    """Return the columns of the option `key.columns`, spelled as in the table."""
+    """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError."""
     option = table.option("key.columns")
-    spelled = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
-    found = []
-    for key in (part.strip().strip('`"') for part in option.split(",") if part.strip()):
-        column = spelled.get(key) or spelled.get(key.lower())
+    columns = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
+    keys = []
+    for name in (part.strip().strip('`"') for part in option.split(",") if part.strip()):
+        column = columns.get(name) or columns.get(name.lower())
         if column is None:
-            hint = f"Its columns: {', '.join(table.columns)}."
-            raise _unsupported(body, f"{table.name} has no column {key}, which its option 'key.columns' names.", hint)
-        found.append(column)
-    return tuple(found)
+            hint = f"The table's columns: {', '.join(table.columns)}."
+            raise _unsupported(body, f"{table.name} has no column {name}, which its option 'key.columns' names.", hint)
+        keys.append(column)
+    return tuple(keys)
 
 
 def _unsupported(body: Body, message: str, hint: str) -> StatementError:
@@ -217,14 +218,14 @@ def _check_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ..
     if any(source.name.lower() == sink.table.lower() for source in sources):
         message = f"The job would read its own rows: {sink.table} is both its source and its sink."
     elif sink.kind is SinkKind.KAFKA and _reads_sink_topic(facts):
-        message = f"The job would read its own rows: a table that it reads is over {sink.system}, too."
+        message = f"The job would read its own rows: it also reads a table of {sink.system}."
     else:
         return
     raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write another table.")
 
 
 def _reads_sink_topic(facts: dict[str, Any]) -> bool:
-    """Return whether a source reads the sink's topic, under another table's name."""
+    """Return whether a source reads the sink's topic through another table."""
     topic = KafkaTopic.of_table(TableFacts.from_json(facts["sink"]))
     return any(
         entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
@@ -233,31 +234,32 @@ def _reads_sink_topic(facts: dict[str, Any]) -> bool:
 
 
 def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
-    """Refuse views, variables and functions that exist in this session only: a job restarts in another one."""
+    """Refuse views, variables and functions that exist only in this session: a job restarts in another session."""
     for view in facts["temporary_views"]:
         parts = view.replace("`", "").split(".")
         raise _temporary_object(
-            f"{view} is a temporary view", _find_place(body, parts), "Use CREATE VIEW without TEMPORARY."
+            f"{view} is a temporary view", _find_span(body, parts), "Use CREATE VIEW without TEMPORARY."
         )
     for variable in facts["variables"]:
         raise _temporary_object(
-            f"{variable} is a session variable", _find_place(body, [variable]), "Write its value instead."
+            f"{variable} is a session variable", _find_span(body, [variable]), "Write its value instead."
         )
     for function in json.loads(java(spark).sql.Sessions.temporaryFunctions(spark._jsparkSession)):
-        place = find_function(body.text, function)
-        if place is not None:
+        span = find_function(body.text, function)
+        if span is not None:
             raise _temporary_object(
                 f"{function} is a temporary function",
-                Span(place.start + body.place.start, place.stop + body.place.start),
+                Span(span.start + body.place.start, span.stop + body.place.start),
                 "Use CREATE FUNCTION without TEMPORARY.",
             )
 
 
-def _find_place(body: Body, parts: list[str]) -> Span:
-    found = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
-    return body.place if found is None else Span(found.start + body.place.start, found.stop + body.place.start)
+def _find_span(body: Body, parts: list[str]) -> Span:
+    """Return the span of a name in the statement; that of the body when the name is not found."""
+    span = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
+    return body.place if span is None else Span(span.start + body.place.start, span.stop + body.place.start)
 
 
-def _temporary_object(what: str, place: Span, hint: str) -> StatementError:
-    message = f"{what}: it is gone when this session ends, and the job could not find it after a restart."
-    return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=place, hint=hint)
+def _temporary_object(statement: str, span: Span, hint: str) -> StatementError:
+    message = f"{statement}: it ends with this session, so the job could not find it after a restart."
+    return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=span, hint=hint)

@@ -1,8 +1,8 @@
 """Detect stalled runs whose Kafka broker is unreachable and report the cause.
 
-Kafka's clients wait without a log line: Spark's source for three minutes, a task of real-time mode for ever. So the
-watchdog looks up the topics of a run that has reported nothing for a while, and reports what is wrong with them as
-RunBlocked. The run continues, because a broker that restarts is back before that.
+Kafka's clients wait without a log line: Spark's source for three minutes, a task in real-time mode forever. The
+watchdog therefore checks the topics of a run that has reported nothing for a while, and reports a problem as
+RunBlocked. The run continues, because a restarting broker is usually back before the source fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.session.catalog import Catalog, TableFacts
-from jetsql.engine.session.kafka_topics import KafkaTopic, ask_topic
+from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
@@ -33,7 +33,7 @@ class WatchedRun(Protocol):
     """A run that reports whether it is stalled."""
 
     def is_stalled(self) -> bool:
-        """Return whether the run is starting or at work, and has reported nothing since the last call."""
+        """Return whether the run is starting or processing, and has reported nothing since the last call."""
 
 
 @dataclass
@@ -41,9 +41,11 @@ class _Watch:
     """A watched run."""
 
     run: WatchedRun
+    """The run itself."""
     topics: tuple[tuple[str, KafkaOperation], ...]
-    """The tables of its topics, and what the run does with each."""
+    """The tables of its topics, with the run's operation on each."""
     report: Report
+    """The listener of the run's events."""
     reported: Cause | None = None
     """The cause that was reported last; None when the run is not blocked."""
 
@@ -52,13 +54,14 @@ class _Watch:
 class _CheckRound:
     """The results of one round of checks."""
 
-    answers: dict[tuple[str, KafkaOperation], Cause | None] = field(default_factory=dict)
-    away: dict[str, Cause] = field(default_factory=dict)
+    problems: dict[tuple[str, KafkaOperation], Cause | None] = field(default_factory=dict)
+    """The problem of each checked table and operation; None without a problem."""
+    unreachable: dict[str, Cause] = field(default_factory=dict)
     """The clusters that do not answer, with the cause to report."""
 
 
 class KafkaWatchdog:
-    """Watches the runs of one engine, on a thread that lives as long as there are any."""
+    """The watchdog of one engine's runs. Its thread ends when no run is watched."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         self._spark = spark
@@ -68,7 +71,7 @@ class KafkaWatchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, run: WatchedRun, job: Job, report: Report) -> None:
-        """Watch a run until `unwatch`, unless it does not use Kafka."""
+        """Watch a run until `unwatch` if it uses Kafka."""
         topics = _topics(job.plan.analysis)
         if not topics:
             return
@@ -116,33 +119,33 @@ class KafkaWatchdog:
             watch.report(RunBlocked(run, blocked_by))
 
     def _find_cause(self, watch: _Watch, checks: _CheckRound) -> Cause | None:
-        answers = (self._check_topic(name, operation, checks) for name, operation in watch.topics)
-        return next((answer for answer in answers if answer is not None), None)
+        problems = (self._check_topic(name, operation, checks) for name, operation in watch.topics)
+        return next((problem for problem in problems if problem is not None), None)
 
     def _check_topic(self, name: str, operation: KafkaOperation, checks: _CheckRound) -> Cause | None:
         table = self._catalog.table(name)
         if table is None:
             return None  # the run reports that itself
         servers = KafkaTopic.of_table(table).servers
-        if servers in checks.away:
-            return checks.away[servers]
-        if (name, operation) not in checks.answers:
-            checks.answers[name, operation] = self._find_topic_problem(table, operation)
-        answer = checks.answers[name, operation]
-        if answer is not None and answer.external_outage:
-            checks.away[servers] = answer
-        return answer
+        if servers in checks.unreachable:
+            return checks.unreachable[servers]
+        if (name, operation) not in checks.problems:
+            checks.problems[name, operation] = self._find_topic_problem(table, operation)
+        problem = checks.problems[name, operation]
+        if problem is not None and problem.external_outage:
+            checks.unreachable[servers] = problem
+        return problem
 
     def _find_topic_problem(self, table: TableFacts, operation: KafkaOperation) -> Cause | None:
         try:
-            ask_topic(self._spark, table, operation)
+            check_topic(self._spark, table, operation)
         except StatementError as error:
             return cause_of(error)
         return None
 
 
 def _is_outage(cause: Cause | None) -> bool:
-    """Return whether a cause is an outage. It is reported once, whichever topic or message it came from."""
+    """Return whether a cause is an outage, which is reported once, regardless of the topic and message."""
     return cause is not None and cause.external_outage
 
 

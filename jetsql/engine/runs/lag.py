@@ -1,7 +1,8 @@
-"""Measure how far a stream is behind its sources: in their units, and in seconds.
+"""Measure a stream's lag behind its sources, in the sources' units and in seconds.
 
-Sources report their newest offset, but not when it was written. So the tracker stores the newest offsets of each
-batch: what was newest then, and is the next to be read now, has waited since then. Pure: from Spark's JSON alone.
+Sources report their newest offset, but not the time when it was written. The tracker therefore stores the newest
+offsets of each batch: if an offset was the newest then and is the next to be read now, it has waited since then. The
+functions depend only on Spark's JSON.
 """
 
 from __future__ import annotations
@@ -12,27 +13,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-# The number of batches that are remembered; a longer lag is extrapolated from how fast the source grew in them.
+# The number of batches in the history. A longer lag is extrapolated from the source's growth in these batches.
 _HISTORY_BATCHES: Final = 600
 
 _PartitionOffsets = Mapping[tuple[str, ...], int]
 
 
 def count_lag(sources: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
-    """Return by source how many of its units the batch is behind; only for sources that report their newest offset.
+    """Return the lag of a batch by source, in the source's units; only for sources that report their newest offset.
 
-    sources: the sources of a progress event. names: their names.
+    sources: the sources of a progress event.
+    names: the names of the sources.
     """
     lag_by_source = {}
     for number, source in enumerate(sources):
-        lag = _count_behind(_parse_offset(source.get("endOffset")), _parse_offset(source.get("latestOffset")))
+        lag = _subtract_offsets(_parse_offset(source.get("latestOffset")), _parse_offset(source.get("endOffset")))
         if lag is not None:
             lag_by_source[_name(number, sources, names)] = lag
     return lag_by_source
 
 
 class LagTracker:
-    """Remembers the newest offsets of one run's sources, batch by batch."""
+    """The history of the newest offsets of one run's sources, by batch."""
 
     def __init__(self) -> None:
         self._history: dict[str, deque[tuple[float, _PartitionOffsets]]] = {}
@@ -40,14 +42,15 @@ class LagTracker:
     def measure_seconds(
         self, time: float, sources: Sequence[Mapping[str, Any]], names: Sequence[str]
     ) -> dict[str, float]:
-        """Return by source how long the oldest unread unit has waited at `time` (seconds since the epoch).
+        """Return by source the seconds for which its oldest unread unit has waited at `time`.
 
-        A source with unread units is left out of the run's first event: one event is not enough to know.
+        The run's first event is not enough to measure a source with unread units, so the source is omitted.
+        time: seconds since the epoch.
         """
         lag_by_source = {}
         for number, source in enumerate(sources):
             end, latest = _parse_offset(source.get("endOffset")), _parse_offset(source.get("latestOffset"))
-            if _count_behind(end, latest) is None:
+            if _subtract_offsets(latest, end) is None:
                 continue
             name, read, newest = (
                 _name(number, sources, names),
@@ -56,10 +59,10 @@ class LagTracker:
             )
             history = self._history.setdefault(name, deque(maxlen=_HISTORY_BATCHES))
             history.append((time, newest))
-            waiting = [partition for partition, offset in newest.items() if offset > read.get(partition, 0)]
-            if not waiting or len(history) > 1:
+            unread = [partition for partition, offset in newest.items() if offset > read.get(partition, 0)]
+            if not unread or len(history) > 1:
                 lag_by_source[name] = max(
-                    (time - _estimate_arrival(history, partition, read.get(partition, 0)) for partition in waiting),
+                    (time - _estimate_arrival(history, partition, read.get(partition, 0)) for partition in unread),
                     default=0.0,
                 )
         return lag_by_source
@@ -68,7 +71,7 @@ class LagTracker:
 def _estimate_arrival(
     history: Sequence[tuple[float, _PartitionOffsets]], partition: tuple[str, ...], read: int
 ) -> float:
-    """Estimate when a partition of a source came to hold more than was read of it."""
+    """Estimate the time when the first unread unit of a partition arrived. read: the partition's read offset."""
     points = [(time, offsets.get(partition, 0)) for time, offsets in history]
     for (before, fewer), (after, more) in pairwise(points):
         if fewer <= read < more:
@@ -83,31 +86,31 @@ def _name(number: int, sources: Sequence[object], names: Sequence[str]) -> str:
     return names[number] if len(names) == len(sources) else f"source {number}"
 
 
-def _parse_offset(sources: Any) -> Any:
-    """Return an offset of a progress event, which is JSON or a text that holds JSON."""
-    if not isinstance(sources, str):
-        return sources
+def _parse_offset(offset: Any) -> Any:
+    """Return an offset of a progress event as an object; the event has it as an object or as JSON text."""
+    if not isinstance(offset, str):
+        return offset
     try:
-        return json.loads(sources)
+        return json.loads(offset)
     except ValueError:
         return None
 
 
-def _count_behind(end: Any, latest: Any) -> int | None:
-    """Return the difference between offsets, or None when they are not comparable.
+def _subtract_offsets(latest: Any, end: Any) -> int | None:
+    """Return the difference between two offsets, or None when they are not comparable.
 
-    Offsets are numbers, or numbers in nested objects of the same shape (Kafka: by topic, by partition).
+    Offsets are numbers, or nested objects of numbers with the same shape (Kafka: by topic and partition).
     """
     if isinstance(latest, int) and not isinstance(latest, bool):
         return max(0, latest - end) if isinstance(end, int) else None
     if not isinstance(latest, Mapping) or not isinstance(end, Mapping):
         return None
-    parts = [_count_behind(end.get(key, 0 if isinstance(part, int) else {}), part) for key, part in latest.items()]
+    parts = [_subtract_offsets(part, end.get(key, 0 if isinstance(part, int) else {})) for key, part in latest.items()]
     return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _partition_offsets(offset: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield each number in an offset with the keys above it."""
+    """Yield each number in an offset with its path of keys."""
     if isinstance(offset, Mapping):
         for key, part in offset.items():
             yield from _partition_offsets(part, (*above, str(key)))

@@ -1,4 +1,4 @@
-"""Turn Spark's progress of a committed batch into an event and metrics. Pure: from its JSON alone."""
+"""Turn Spark's progress report of a batch into an event and metrics. The functions depend only on its JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PHASES: Final = {
 }
 
 
-def batch_committed(run: RunId, measure: BatchMetrics, again: bool = False) -> BatchCommitted:
-    """Return the event for a committed batch. again: an earlier run planned the batch."""
+def batch_committed(run: RunId, measure: BatchMetrics, is_replay: bool = False) -> BatchCommitted:
+    """Return the event for a committed batch. is_replay: whether an earlier run planned the batch."""
     return BatchCommitted(
         run=run,
         batch=measure.batch,
@@ -31,16 +31,20 @@ def batch_committed(run: RunId, measure: BatchMetrics, again: bool = False) -> B
         input_rows=measure.input_rows or 0,
         rows_per_second=measure.processed_rows_per_second or 0.0,
         late_rows=measure.late_rows or 0,
-        is_replay=again,
+        is_replay=is_replay,
         metrics=measure,
     )
 
 
 def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) -> BatchMetrics:
-    """Return the metrics of a batch job as one batch. rows: the rows that the sink counted, taken as those read."""
-    taken = max(ended - began, 0.001)
-    rate = None if rows is None else rows / taken
-    return BatchMetrics(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(taken * 1000))
+    """Return the metrics of a batch job as one batch.
+
+    began, ended: seconds since the epoch.
+    rows: the sink's row count, which is also used as the input row count; None if it is unknown.
+    """
+    seconds = max(ended - began, 0.001)
+    rate = None if rows is None else rows / seconds
+    return BatchMetrics(run.run, 0, began, 0, 1, rows, rows, None, rate, rate, int(seconds * 1000))
 
 
 def measure_batch(
@@ -48,7 +52,9 @@ def measure_batch(
 ) -> BatchMetrics:
     """Return the metrics of a progress event of Structured Streaming.
 
-    output_rows: the rows that the sink counted. sources: their names. lag_tracker: has the run's earlier events.
+    output_rows: the sink's row count; None if it is unknown.
+    sources: the names of the sources.
+    lag_tracker: the history of the run's sources.
     """
     time, durations = parse_timestamp(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
@@ -77,17 +83,17 @@ def parse_timestamp(timestamp: str) -> float:
 
 
 def _sum(states: Any, name: str) -> int | None:
-    """Return a metric's sum over the stateful operators; None without such operators."""
+    """Return a metric's sum over the stateful operators; None without operators."""
     return sum(state.get(name, 0) for state in states) if states else None
 
 
 def _rate(progress: Mapping[str, Any], name: str) -> float | None:
-    """Return a rate, or None for a batch that took no time, for which Spark writes NaN or nothing."""
+    """Return a rate, or None when the batch's duration is 0, for which Spark reports NaN or nothing."""
     value = progress.get(name)
     return float(value) if isinstance(value, int | float) and value == value else None
 
 
 def _watermark(events: Mapping[str, str]) -> float | None:
-    """Return the watermark, or None before the first event, when Spark's watermark is the epoch."""
+    """Return the watermark, or None before the first event, while Spark reports the epoch."""
     watermark = parse_timestamp(events["watermark"]) if "watermark" in events else 0.0
     return watermark or None

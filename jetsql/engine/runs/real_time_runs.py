@@ -1,8 +1,8 @@
-"""Runs in Spark's real-time mode: rows are processed immediately, and a batch is a long interval of that.
+"""Runs in Spark's real-time mode, in which Spark processes rows immediately and a batch is a long interval.
 
-Spark stores its progress only at the end of such a batch, so little can wait for that: the run reports that it works,
-and its row rate, while the batch runs. When a run is stopped, its batch ends early. A batch that has not ended by the
-deadline is interrupted, and the next run writes its rows again.
+Spark reports progress only at the end of a batch. So the run reports its row rate while the batch runs. When a run is
+stopped, its batch ends early. A batch that has not ended by the deadline is interrupted, and the next run writes its
+rows again.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from jetsql.jobs.store.metrics import BatchMetrics
 
 
 def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> None:
-    """Check that Spark could run a query in real-time mode now. held_cores: cores that other jobs never free.
+    """Check that Spark can run a query in real-time mode now.
 
-    Raises StatementError TRIGGER_NOT_POSSIBLE without a place, as RetryableError where only cores are missing.
+    Raises StatementError TRIGGER_NOT_POSSIBLE without a span, as RetryableError when only cores are missing.
+    held_cores: the number of cores that other jobs with this trigger occupy permanently.
     """
     verdict = json.loads(java(session).stream.RealTimeCheck.check(session._jsparkSession, query))
     if "refused" in verdict:
-        raise not_possible(f"can't run this query: {verdict['refused']}", None)
+        raise not_possible(f"cannot run this query: {verdict['refused']}", None)
     needed, cores = verdict["tasks"], java(session).stream.RealTimeCheck.cores(session._jsparkSession)
-    if cores and needed > cores - held_cores:  # without any, the run waits for executors and is checked again then
-        others = f", of which other jobs with this trigger hold {held_cores} for good" if held_cores else ""
+    if cores and needed > cores - held_cores:  # without cores, the run waits for executors and is then checked again
+        others = f", {held_cores} of which other jobs with this trigger occupy" if held_cores else ""
         raise RetryableError(
             "TRIGGER_NOT_POSSIBLE",
-            f"The trigger realTime needs a core for each task all the time: {needed} for this query (one for each"
-            f" partition of its topics and of each shuffle), and the engine has {cores}{others}.",
+            f"The trigger realTime permanently needs a core for each task: {needed} for this query (one for each"
+            f" partition of its topics and of each shuffle). The engine has {cores}{others}.",
             hint="Give the engine more cores (--master, or jetsql join), or read topics with fewer partitions."
             f" {WAY_OUT}",
         )
@@ -46,22 +47,24 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
 class RealTimeRun(StreamingRun):
     """A query with the trigger realTime."""
 
-    def __init__(self, parts: RunContext) -> None:
-        super().__init__(parts)
-        self._java = java(parts.session)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
+        self._java = java(context.session)
         self._flow: Any = None
         self._read = (0, monotonic())
 
     @property
     def held_cores(self) -> int:
-        """Return the number of cores that the run holds; 0 before its first batch."""
+        """Return the number of cores that the run occupies; 0 before its first batch."""
         return int(self._flow.tasks()) if self._flow is not None else 0
 
     def start(self) -> None:
-        parts, name = self._parts, str(self._parts.id)
-        query = self._java.stream.EarlyEndingSources.wrap(parts.query, name)
-        self._parts = replace(parts, query=query)
-        self._flow = self._java.stream.RealTimeProgress.watch(parts.session._jsparkSession, parts.job.id, name, self)
+        context, name = self._context, str(self._context.id)
+        query = self._java.stream.EarlyEndingSources.wrap(context.query, name)
+        self._context = replace(context, query=query)
+        self._flow = self._java.stream.RealTimeProgress.watch(
+            context.session._jsparkSession, context.job.id, name, self
+        )
         try:
             super().start()
         except BaseException:
@@ -69,9 +72,9 @@ class RealTimeRun(StreamingRun):
             raise
 
     def stop(self, deadline_seconds: float) -> bool:
-        self._started.wait()  # before that there is no batch to end
+        self._started.wait()  # before the start, there is no batch to end
         flow = self._flow
-        if flow is not None and not is_stopped(self._parts.session):
+        if flow is not None and not is_stopped(self._context.session):
             flow.endBatches()
         return super().stop(deadline_seconds)
 
@@ -82,23 +85,23 @@ class RealTimeRun(StreamingRun):
             super().accept(kind, detail)
 
     def _trigger(self) -> dict[str, Any]:
-        return {"realTime": f"{self._parts.job.plan.interval_millis} milliseconds"}
+        return {"realTime": f"{self._context.job.plan.interval_millis} milliseconds"}
 
     def _report_rows(self, rows: int) -> None:
-        """Report the progress of a batch; called every few seconds while all of its tasks run.
+        """Report the progress of a batch. Called every few seconds while all of its tasks run.
 
-        rows: the rows of the batch so far; fewer than in the last call when another batch has begun.
+        rows: the rows of the current batch so far, which are fewer than in the last call after a new batch has begun.
         """
         now, (last_rows, last_time) = monotonic(), self._read
         new_rows, elapsed = (rows - last_rows if rows >= last_rows else rows), max(now - last_time, 0.001)
         self._read = (rows, now)
         self._has_progress = self._has_progress or new_rows > 0
-        self._parts.report(RunProgressed(self._parts.id, new_rows, new_rows / elapsed))
+        self._context.report(RunProgressed(self._context.id, new_rows, new_rows / elapsed))
 
-    def _report_batch(self, measure: BatchMetrics, again: bool) -> None:
-        super()._report_batch(measure, again)
+    def _report_batch(self, measure: BatchMetrics, is_replay: bool) -> None:
+        super()._report_batch(measure, is_replay)
         if measure.lag and not any(measure.lag.values()):
-            self._parts.report(RunIdle(self._parts.id, measure.time, measure.processed_rows_per_second or 0.0))
+            self._context.report(RunIdle(self._context.id, measure.time, measure.processed_rows_per_second or 0.0))
 
     def _end(self) -> None:
         super()._end()
@@ -106,5 +109,5 @@ class RealTimeRun(StreamingRun):
 
     def _unwatch(self) -> None:
         flow, self._flow = self._flow, None
-        if flow is not None and not is_stopped(self._parts.session):
-            self._java.stream.RealTimeProgress.unwatch(self._parts.session._jsparkSession, flow)
+        if flow is not None and not is_stopped(self._context.session):
+            self._java.stream.RealTimeProgress.unwatch(self._context.session._jsparkSession, flow)

@@ -1,4 +1,4 @@
-"""The engine of `jobs.lifecycle.engine_api.Engine` on Spark: analysis, runs, sinks and checkpoints put together."""
+"""The implementation of `jobs.lifecycle.engine_api.Engine` on Spark, from analysis, runs, sinks and checkpoints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunCon
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
-from jetsql.engine.session.kafka_topics import ask_topic
+from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
@@ -66,17 +66,17 @@ class EngineSettings:
     """The engine's settings; for those without a comment see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
-    """A path or URI."""
+    """The folder of all checkpoints, a path or URI."""
     snapshot_root: str
-    """A path or URI."""
+    """The folder of all snapshots, a path or URI."""
     single_file_bytes: int = 256 * 1024
     old_versions_seconds: float = 600.0
     pending_seconds: float = 600.0
-    """How long a snapshot or an update waits for a pending batch to be finished."""
+    """The time that a snapshot or an update waits for a pending batch."""
 
 
 class SparkEngine:
-    """Runs jobs on one Spark session's context."""
+    """The engine that runs jobs on the Spark of one session."""
 
     def __init__(self, spark: SparkSession, settings: EngineSettings) -> None:
         self._spark = spark
@@ -99,8 +99,8 @@ class SparkEngine:
         self._sessions.check_conf(name, value)
 
     def check_reachable(self, plan: Plan) -> None:
-        """Check the external systems of a plan. Spark itself has accessed file tables during analysis."""
-        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` has checked them
+        """Check the external systems of a plan. Spark has already accessed file tables during analysis."""
+        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
         if plan.analysis.sink.kind is SinkKind.JDBC:
@@ -110,24 +110,24 @@ class SparkEngine:
             if plan.guarantee is Guarantee.EXACTLY_ONCE:
                 check_transactions(self._spark, table)
             else:
-                ask_topic(self._spark, table, KafkaOperation.WRITE)
+                check_topic(self._spark, table, KafkaOperation.WRITE)
 
     def _check_sources(self, plan: Plan) -> None:
         for source in plan.analysis.sources:
             table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
             if table is not None:
-                ask_topic(self._spark, table, KafkaOperation.READ)
+                check_topic(self._spark, table, KafkaOperation.READ)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._check_sources(plan)  # the connector would look up the topics' partitions for minutes
+        self._check_sources(plan)  # for an unreachable broker, Spark's connector would wait for minutes
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
         query = resolve_body(body, session, plan.analysis.session).query
-        check_real_time_query(session, query, self._count_held_cores(but=job))
+        check_real_time_query(session, query, self._count_held_cores(excluded_job=job))
 
-    def _count_held_cores(self, but: Job | None = None) -> int:
-        """Return the cores of runs that never free them, without those of one job."""
+    def _count_held_cores(self, excluded_job: Job | None = None) -> int:
+        """Return the number of cores that real-time runs occupy, without those of the excluded job."""
         with self._lock:
-            runs = [run for id_, run in self._runs.items() if but is None or id_.job != but.id]
+            runs = [run for id_, run in self._runs.items() if excluded_job is None or id_.job != excluded_job.id]
         return sum(run.held_cores for run in runs if isinstance(run, RealTimeRun))
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
@@ -148,22 +148,23 @@ class SparkEngine:
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
-            self._check_sources(job.plan)  # everything below would wait for minutes, and a stop for it
-            # Real-time mode would run such a batch again, beyond its stored end.
+            self._check_sources(job.plan)  # for an unreachable broker, the start and a stop would wait for minutes
+            # Real-time mode would replay a pending batch beyond its stored end.
             self._finish_pending(job, report)
-        parts = self._parts(job, session, self._forget_when_ended(report))
-        run = _run(parts)
+        context = self._open_run(job, session, self._forget_when_ended(report))
+        run = _create_run(context)
         if isinstance(run, StreamingRun):
-            self._watchdog.watch(run, job, parts.report)
+            self._watchdog.watch(run, job, context.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
-                check_real_time_query(session, parts.query, self._count_held_cores())
+                check_real_time_query(session, context.query, self._count_held_cores())
             self._begin(run, job)
         except BaseException:
             self._watchdog.unwatch(RunId(job.id, job.run))
             raise
 
-    def _parts(self, job: Job, session: SparkSession, report: Report) -> RunContext:
+    def _open_run(self, job: Job, session: SparkSession, report: Report) -> RunContext:
+        """Return the context of a new run, after its checkpoint was checked and its sink recovered."""
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
@@ -192,7 +193,7 @@ class SparkEngine:
             raise
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
-        # A job that waits for its restart may begin a run at any time, which finishes the batch itself.
+        # A job that waits for a restart may start a run at any time, which finishes the batch.
         if job.status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
             self._finish_pending(job, report)
         return self._state_copies.create_snapshot(job, snapshot, self._sessions.open_for_job(job))
@@ -203,36 +204,39 @@ class SparkEngine:
     def snapshot_folders(self) -> tuple[str, ...]:
         return self._state_copies.list_snapshots()
 
-    def prepare_update(self, job: Job, report: Report, unwanted: Future[None]) -> None:
+    def prepare_update(self, job: Job, report: Report, cancelled: Future[None]) -> None:
         proposed = job.pending_version
-        assert proposed is not None, "there is a version to prepare for"
+        assert proposed is not None, "an update has a pending version"
         if job.plan.guarantee is not Guarantee.NONE and not self._has_written_nothing(job):
-            self._finish_pending(job, report, unwanted)
-        with cancel_when(unwanted, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
+            self._finish_pending(job, report, cancelled)
+        with cancel_when(cancelled, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
             self._state_copies.copy_for_update(job, proposed, self._sessions.open_for_job(job))
 
     def _has_written_nothing(self, job: Job) -> bool:
-        """Return whether the sink has no batch of the job's version.
+        """Return whether a version after the first has written no batch to the sink.
 
-        Such a first batch may hang for ever, and the next version reads the same rows again.
+        Its pending batch need not be finished: it may never end, and the next version reads the same rows.
         """
         return job.version.checkpoint > 0 and not self.sink_has_batch(job)
 
-    def _finish_pending(self, job: Job, report: Report, unwanted: Future[None] | None = None) -> None:
-        """Run a pending batch to its commit, under the job's own statement, unless `unwanted` is done before."""
+    def _finish_pending(self, job: Job, report: Report, cancelled: Future[None] | None = None) -> None:
+        """Run a pending batch to its commit with the job's current statement. Raises StatementError.
+
+        cancelled: a future whose end cancels the wait.
+        """
         if not self._checkpoints.read_progress(job).has_pending_batch:
             return
         JobLease(self._checkpoints, job).claim()
-        ended = PendingBatchRun(report)
+        pending_run = PendingBatchRun(report)
         try:
-            parts = self._parts(job, self._sessions.open_for_job(job), self._forget_when_ended(ended.report))
-            self._begin(StreamingRun(parts, once=True), job)
+            context = self._open_run(job, self._sessions.open_for_job(job), self._forget_when_ended(pending_run.report))
+            self._begin(StreamingRun(context, once=True), job)
         except StatementError as error:
             raise pending_batch_failed(join_sentences(as_sentence(error.message), error.hint)) from error
-        if unwanted is not None:
-            unwanted.add_done_callback(lambda _: ended.cancel())
+        if cancelled is not None:
+            cancelled.add_done_callback(lambda _: pending_run.cancel())
         try:
-            ended.wait(self._settings.pending_seconds)
+            pending_run.wait(self._settings.pending_seconds)
         finally:
             self.stop(RunId(job.id, job.run), 0.0)
         failpoint("pending-finished", job.name)
@@ -242,10 +246,10 @@ class SparkEngine:
         self._discard_staged_rows(job, version)
 
     def _discard_staged_rows(self, job: Job, version: Version) -> None:
-        """Delete what a version of the job has staged in a table that the job no longer writes."""
+        """Delete the rows that a version of the job has staged in a table that the job no longer writes."""
         old, new = version.plan.analysis.sink, job.plan.analysis.sink
-        # What is staged and stored in a database or at a broker belongs to all versions of the job: the current run
-        # needs it, and drops what others left.
+        # In a database and at a broker, all versions of the job share staging tables and batch numbers. The current run
+        # needs them, and drops leftovers of other runs.
         if old.table != new.table and old.kind is SinkKind.FILES:
             self._writer(job.with_plan(version.plan), self._spark, _no_report).discard()
 
@@ -260,7 +264,7 @@ class SparkEngine:
         running = self._runs.get(run)
         if running is None:
             return True
-        graceful = running.stop(deadline_seconds)  # a run that cannot be stopped stays registered for the next try
+        graceful = running.stop(deadline_seconds)  # after an error, the run stays registered for the next attempt
         self._forget(run)
         return graceful
 
@@ -307,7 +311,7 @@ class SparkEngine:
             return self._runs.pop(run, None)
 
     def _forget_when_ended(self, report: Report) -> Report:
-        """Return a listener that forgets ended runs and passes all events on."""
+        """Return a listener that forgets ended runs and forwards all events."""
 
         def listen(event: EngineEvent) -> None:
             if isinstance(event, RunCompleted | RunFailed | RestartRequested):
@@ -325,25 +329,25 @@ class SparkEngine:
             checkpoints=self._checkpoints,
             single_file_bytes=self._settings.single_file_bytes,
             old_versions_seconds=self._settings.old_versions_seconds,
-            notice=lambda words: report(SinkNotice(run, words)),
+            notice=lambda message: report(SinkNotice(run, message)),
         )
         return with_dead_letters(context, choose_sink(context))
 
 
-def _run(parts: RunContext) -> Run:
-    if parts.job.plan.trigger is Trigger.REAL_TIME:
-        return RealTimeRun(parts)
-    return StreamingRun(parts) if parts.job.plan.analysis.streaming else BatchRun(parts)
+def _create_run(context: RunContext) -> Run:
+    if context.job.plan.trigger is Trigger.REAL_TIME:
+        return RealTimeRun(context)
+    return StreamingRun(context) if context.job.plan.analysis.streaming else BatchRun(context)
 
 
 def _spark(session: UserSession) -> SparkSession:
-    """Return the Spark session that the handle of a statement stands for."""
+    """Return the Spark session of a statement's handle."""
     assert isinstance(session, SparkSession)
     return session
 
 
 def choose_sink(context: SinkContext) -> SinkWriter:
-    """Return the sink that gives the guarantee of a job's plan."""
+    """Return the sink that provides the guarantee of a job's plan."""
     plan = context.job.plan
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
         return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
@@ -364,29 +368,29 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
 
 
 def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
-    """Raise StatementError JOB_CHANGED when the meaning of the job's text no longer fits its state."""
-    found = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
-    if found:
+    """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
+    changes = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
+    if changes:
         raise StatementError(
             "JOB_CHANGED",
-            f"A view or table under the job was changed, so its text means something else now. {' '.join(found)}",
-            hint="Undo that change and RESUME the job; or accept it with CREATE OR REPLACE JOB, which tells whether the"
+            f"A view or table of the job was changed, so its query is another one now. {' '.join(changes)}",
+            hint="Undo the change and RESUME JOB, or accept it with CREATE OR REPLACE JOB, which checks whether the"
             " state can be kept.",
         )
 
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:
-    """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer form."""
+    """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer format."""
     made_with = job.version.software_versions
     for name in ("manifest", "part_names", "ledger"):
         if int(made_with.get(name, "0")) > int(versions[name]):
             raise StatementError(
                 "FORMAT_NOT_READABLE",
-                f"The job was made by JetSQL {made_with.get('jetsql', '')}, whose form {made_with[name]} of"
-                f" {name.replace('_', ' ')} this release does not know; it reads up to {versions[name]}.",
-                hint="Start the engine with that release or a later one, and RESUME the job.",
+                f"The job was created by JetSQL {made_with.get('jetsql', '')} with format {made_with[name]} of its"
+                f" {name.replace('_', ' ')}. This release reads formats up to {versions[name]}.",
+                hint="Start the engine with that release or a later one, and RESUME JOB.",
             )
 
 
 def _no_report(event: object) -> None:
-    """Drop events of writers that only clean up: there is no run whose history could take notices."""
+    """Ignore the events of sinks that only clean up, because there is no run to report them for."""

@@ -1,7 +1,7 @@
-"""Runs: one execution of a job on Spark, a streaming query or a batch insert, and the events that it reports.
+"""Runs: executions of a job on Spark, as a streaming query or a batch insert, and the events that they report.
 
-Events of a streaming query come from Spark's listener, so nothing polls. A run reports its end once. A run that is
-being stopped does not report its end, because the caller of `stop` knows.
+Spark's listener delivers the events of a streaming query, so nothing polls. A run reports its end once. A run that is
+being stopped does not report its end, because `stop` returns then.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Run(Protocol):
     """A run that can be stopped."""
 
     def start(self) -> None:
-        """Start the run and return when it runs. Raises the error that keeps it from starting."""
+        """Start the run and return when it runs. Raises the error that prevents the start."""
 
     def stop(self, deadline_seconds: float) -> bool:
         """Block until the run has ended. Return whether it ended at a batch boundary."""
@@ -56,22 +56,28 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run works with."""
+    """The objects that a run needs."""
 
     job: Job
+    """The job that is run."""
     session: SparkSession
+    """The session of the run."""
     query: Any
+    """The resolved query, a LogicalPlan of Spark."""
     writer: SinkWriter
+    """The sink."""
     checkpoint: str
+    """The folder of Spark's checkpoint, a URI."""
     report: Report
+    """The listener of the run's events."""
     pins: CheckpointPins
-    """The copies of the job's checkpoint that are being made."""
+    """The batches of checkpoints that are being copied."""
     lease: JobLease
-    """The run's right to write."""
+    """The lease that the run checks before each batch."""
     static_locations: tuple[str, ...]
     """The locations of the tables that the query reads in addition to its streams."""
     progress: Progress
-    """How far the checkpoint was before the run."""
+    """The newest batches of the checkpoint before the run."""
 
     @property
     def id(self) -> RunId:
@@ -84,16 +90,16 @@ class RunContext:
         return RunPaths(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
-        """Return the rows of the query as the sink takes them."""
+        """Return the rows of the query in the format of the sink."""
         rows = DataFrame(java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.query), self.session)
         return encode_rows(rows, self.writer)
 
 
 class StreamingRun:
-    """A Structured Streaming query that writes through a batch sink, or natively. once: it ends after one batch."""
+    """A streaming query that writes through `foreachBatch`, or natively. once: whether it ends after one batch."""
 
-    def __init__(self, parts: RunContext, once: bool = False) -> None:
-        self._parts = parts
+    def __init__(self, context: RunContext, once: bool = False) -> None:
+        self._context = context
         self._once = once
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
@@ -101,7 +107,7 @@ class StreamingRun:
         self._ended = threading.Event()
         self._failure_reported = threading.Lock()
         self._failure: tuple[BaseException, int] | None = None
-        self._next_batch = parts.progress.next_batch
+        self._next_batch = context.progress.next_batch
         self._progress: dict[str, Any] = {}
         self._written: dict[int, int | None] = {}
         self._listener: Any = None
@@ -109,14 +115,14 @@ class StreamingRun:
         self._has_progress = True
 
     def start(self) -> None:
-        parts = self._parts
-        sc = parts.session.sparkContext
-        self._listener = java(parts.session).stream.Queries.listen(parts.session._jsparkSession, self)
-        writer = self._stream(parts.rows()).queryName(parts.job.name)
-        writer = writer.option("checkpointLocation", parts.checkpoint)
-        writer = writer.outputMode((parts.job.plan.output_mode or OutputMode.APPEND).value)
+        context = self._context
+        sc = context.session.sparkContext
+        self._listener = java(context.session).stream.Queries.listen(context.session._jsparkSession, self)
+        writer = self._stream(context.rows()).queryName(context.job.name)
+        writer = writer.option("checkpointLocation", context.checkpoint)
+        writer = writer.outputMode((context.job.plan.output_mode or OutputMode.APPEND).value)
         writer = writer.trigger(**self._trigger())
-        _tag_thread(sc, parts.job)
+        _tag_thread(sc, context.job)
         try:
             self._query = writer.start()
         finally:
@@ -124,21 +130,20 @@ class StreamingRun:
             self._started.set()
 
     def _stream(self, rows: DataFrame) -> DataStreamWriter:
-        writer = self._parts.writer
+        writer = self._context.writer
         if isinstance(writer, StreamWriter):
             return writer.attach(rows, self._once)
         return rows.writeStream.foreachBatch(partial(self._write, writer))
 
     def _trigger(self) -> dict[str, Any]:
-        plan = self._parts.job.plan
+        plan = self._context.job.plan
         if self._once:
             return {"once": True}
         if plan.trigger is Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
-        if isinstance(self._parts.writer, StreamWriter):
-            return {
-                "processingTime": "0 milliseconds"
-            }  # the job's interval is that of its progress tracking, not of its batches
+        if isinstance(self._context.writer, StreamWriter):
+            # The job's interval applies to its asynchronous progress tracking, not to its batches.
+            return {"processingTime": "0 milliseconds"}
         return {"processingTime": f"{plan.interval_millis} milliseconds"}
 
     def stop(self, deadline_seconds: float) -> bool:
@@ -148,14 +153,14 @@ class StreamingRun:
         if query is None:
             return True
         try:
-            graceful = bool(java(self._parts.session).stream.Queries.stop(query._jsq, int(deadline_seconds * 1000)))
+            graceful = bool(java(self._context.session).stream.Queries.stop(query._jsq, int(deadline_seconds * 1000)))
         except Exception:
             if self._ended.is_set():
                 return False
             self._stopping.clear()  # the run continues, so its end will be reported
             raise
-        # Events come in order, so all batches have been reported before the end. A stopped Spark reports none.
-        if not is_stopped(self._parts.session):
+        # Events arrive in order, so all batches have been reported before the end. A stopped Spark sends no events.
+        if not is_stopped(self._context.session):
             self._ended.wait(_EVENTS_SECONDS)
             if graceful:
                 self._report_failure(query)
@@ -167,7 +172,7 @@ class StreamingRun:
             listener.watchIdle()
 
     def is_stalled(self) -> bool:
-        """Return whether the run is starting or has an active trigger, and has reported none since the last call."""
+        """Return whether the run is starting or has an active trigger, without progress since the last call."""
         had_progress, self._has_progress = self._has_progress, False
         query = self._query
         return not had_progress and (query is None or bool(query._jsq.status().isTriggerActive()))
@@ -179,87 +184,87 @@ class StreamingRun:
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
-            again = batch == self._parts.progress.replayed_batch
-            names = tuple(source.name for source in self._parts.job.plan.analysis.sources)
+            is_replay = batch == self._context.progress.replayed_batch
+            names = tuple(source.name for source in self._context.job.plan.analysis.sources)
             measure = measure_batch(
-                self._parts.id, self._progress, self._written.pop(batch, None), names, self._lag_tracker
+                self._context.id, self._progress, self._written.pop(batch, None), names, self._lag_tracker
             )
-            self._report_batch(measure, again)
+            self._report_batch(measure, is_replay)
         elif kind == "idle":
-            self._parts.report(RunIdle(self._parts.id, parse_timestamp(detail)))
+            self._context.report(RunIdle(self._context.id, parse_timestamp(detail)))
         else:
             self._ended.set()
-            # The listener's thread must not wait for the thread that is starting the query.
-            threading.Thread(target=self._end, name=f"end-{self._parts.id}", daemon=True).start()
+            # The listener's thread must not wait for the thread that starts the query.
+            threading.Thread(target=self._end, name=f"end-{self._context.id}", daemon=True).start()
 
-    def _report_batch(self, measure: BatchMetrics, again: bool) -> None:
-        self._parts.report(batch_committed(self._parts.id, measure, again))
+    def _report_batch(self, measure: BatchMetrics, is_replay: bool) -> None:
+        self._context.report(batch_committed(self._context.id, measure, is_replay))
 
     def _end(self) -> None:
         self._started.wait()
-        if is_stopped(self._parts.session):
-            return  # Spark was stopped under the engine: the job continues with the next start
-        java(self._parts.session).stream.Queries.release(self._parts.session._jsparkSession, self._listener)
+        if is_stopped(self._context.session):
+            return  # another program has stopped Spark; the job continues with the engine's next start
+        java(self._context.session).stream.Queries.release(self._context.session._jsparkSession, self._listener)
         query = self._query
-        # Java refers to this run as its listener, and the run to Java's query: the cycle would never be collected.
+        # Java's query refers to this run as its listener and vice versa. No garbage collector would free the cycle.
         self._query = self._listener = None
         if query is not None and not self._stopping.is_set():
             self._report_end(query)
-        self._parts.writer.close()
+        self._context.writer.close()
 
     def _report_end(self, query: StreamingQuery) -> None:
         if not self._report_failure(query):
-            self._parts.report(self._ended_without_error())
+            self._context.report(self._end_without_error())
 
     def _report_failure(self, query: StreamingQuery) -> bool:
         """Report the error that ended the query, once, and return whether there is one.
 
-        Both `stop` and the end of the query call this.
+        `stop` and the end of the query both call this method.
         """
-        throwable = java(self._parts.session).stream.Queries.failure(query._jsq)
+        throwable = java(self._context.session).stream.Queries.failure(query._jsq)
         if throwable is not None and self._failure_reported.acquire(blocking=False):
-            self._parts.report(_ended(self._parts, self._cause(throwable)))
+            self._context.report(_end_event(self._context, self._find_cause(throwable)))
         return throwable is not None
 
-    def _cause(self, throwable: object) -> Cause:
-        paths = self._parts.paths
+    def _find_cause(self, throwable: object) -> Cause:
+        paths = self._context.paths
         if self._failure is not None:
             return cause_of(*self._failure, paths)
         return cause_of_throwable(throwable, self._next_batch, paths)
 
-    def _ended_without_error(self) -> RunCompleted | RunFailed:
-        if self._once or self._parts.job.plan.trigger is Trigger.AVAILABLE_NOW:
-            return RunCompleted(self._parts.id, describe_kept_rows(self._progress))
-        return RunFailed(self._parts.id, Cause("The query was stopped from outside JetSQL."))
+    def _end_without_error(self) -> RunCompleted | RunFailed:
+        if self._once or self._context.job.plan.trigger is Trigger.AVAILABLE_NOW:
+            return RunCompleted(self._context.id, describe_kept_rows(self._progress))
+        return RunFailed(self._context.id, Cause("Another program stopped the query."))
 
     def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
-        self._parts.pins.wait_for_copies(self._parts.job.id, batch, self._stopping)
+        self._context.pins.wait_for_copies(self._context.job.id, batch, self._stopping)
         try:
-            self._parts.lease.check()
+            self._context.lease.check()
             self._check_files(batch)
             self._written[batch] = writer.write(rows, batch)
-            failpoint("sink-written", self._parts.job.name)
+            failpoint("sink-written", self._context.job.name)
         except BaseException as error:
-            # Through Java, the error would lose its condition, and Spark would search its text, however long.
+            # If it passed through Java, the error would lose its condition, and Spark would search its whole text.
             self._failure = (error, batch)
             raise RuntimeError(f"Batch {batch} was not written.") from None
 
     def _check_files(self, batch: int) -> None:
         """Raise StatementError SOURCE_CHANGED when files of the batch were deleted after it was planned.
 
-        Spark would silently leave out their rows for ever, unless the user has allowed that.
+        Spark would silently skip their rows. The setting `spark.sql.files.ignoreMissingFiles` allows that.
         """
         self._started.wait()
-        query, session = self._query, self._parts.session
+        query, session = self._query, self._context.session
         if query is None or session.conf.get("spark.sql.files.ignoreMissingFiles") == "true":
             return
-        found = json.loads(java(session).stream.Batches.missingFiles(query._jsq))
-        missing = [path for path in found if path not in self._parts.static_locations]
+        paths = json.loads(java(session).stream.Batches.missingFiles(query._jsq))
+        missing = [path for path in paths if path not in self._context.static_locations]
         if missing:
-            more = f" and {len(missing) - 1} other files" if len(missing) > 1 else ""
+            count = f" ({len(missing)} files in all)" if len(missing) > 1 else ""
             raise StatementError(
                 "SOURCE_CHANGED",
-                f"{missing[0]}{more}, which batch {batch} is to read, was deleted or moved. Nothing was written.",
+                f"Batch {batch} cannot read {missing[0]}, which was deleted or moved{count}. Nothing was written.",
                 hint=GONE_HINT,
                 where=missing[0],
             )
@@ -269,24 +274,24 @@ class StreamingRun:
 
 
 class BatchRun:
-    """A batch job: its whole query is one batch, number 0, through the same writers."""
+    """A batch job, whose whole query is batch 0, written through the same sinks."""
 
-    def __init__(self, parts: RunContext) -> None:
-        assert not isinstance(parts.writer, StreamWriter), "there is no stream to lead anywhere"
-        self._parts = parts
-        self._writer = parts.writer
+    def __init__(self, context: RunContext) -> None:
+        assert not isinstance(context.writer, StreamWriter), "a batch job has no stream"
+        self._context = context
+        self._writer = context.writer
         self._stopping = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        self._thread = InheritableThread(target=self._execute, session=self._parts.session)
+        self._thread = InheritableThread(target=self._execute, session=self._context.session)
         self._thread.daemon = True
         self._thread.start()
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        java(self._parts.session).stream.CancelledJobGroups.cancel(
-            self._parts.session._jsparkSession, str(self._parts.id)
+        java(self._context.session).stream.CancelledJobGroups.cancel(
+            self._context.session._jsparkSession, str(self._context.id)
         )
         if self._thread is not None:
             self._thread.join()
@@ -296,34 +301,39 @@ class BatchRun:
         """Do nothing: a batch job is never idle."""
 
     def _execute(self) -> None:
-        parts = self._parts
-        sc = parts.session.sparkContext
-        sc.setJobGroup(str(parts.id), parts.job.name, interruptOnCancel=True)
-        _tag_thread(sc, parts.job)
+        context = self._context
+        sc = context.session.sparkContext
+        sc.setJobGroup(str(context.id), context.job.name, interruptOnCancel=True)
+        _tag_thread(sc, context.job)
         began = datetime.now()
         try:
-            parts.lease.check()
-            count = self._writer.write(parts.rows(), 0)
+            context.lease.check()
+            count = self._writer.write(context.rows(), 0)
             self._writer.close()
-            failpoint("sink-written", parts.job.name)
+            failpoint("sink-written", context.job.name)
         except Exception as error:  # any error ends the job and is reported as its failure
             if not self._stopping:
-                parts.report(_ended(parts, cause_of(error, 0, parts.paths)))
+                context.report(_end_event(context, cause_of(error, 0, context.paths)))
             return
-        parts.report(
-            batch_committed(parts.id, measure_batch_job(parts.id, began.timestamp(), datetime.now().timestamp(), count))
+        context.report(
+            batch_committed(
+                context.id, measure_batch_job(context.id, began.timestamp(), datetime.now().timestamp(), count)
+            )
         )
-        parts.report(RunCompleted(parts.id))
+        context.report(RunCompleted(context.id))
 
 
 def _tag_thread(context: SparkContext, job: Job | None) -> None:
-    """Assign the Spark work of this thread and its children to a job: its scheduler pool, its name in the log."""
+    """Assign the Spark jobs of this thread and its children to a job: its scheduler pool and its name in the log.
+
+    job: None removes the assignment.
+    """
     context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
     context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
 
 
 def describe_kept_rows(progress: dict[str, Any]) -> str:
-    """Return how many rows wait in the state for the watermark when an available-now run ends; else empty."""
+    """Return a message about rows of state that wait for the watermark at the end of a run; empty without any."""
     if not progress.get("eventTime", {}).get("watermark"):
         return ""
     kept = sum(operator.get("numRowsTotal", 0) for operator in progress.get("stateOperators", ()))
@@ -332,18 +342,18 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
     return f"{kept} rows of state wait for the watermark ({progress['eventTime']['watermark']}) to pass them."
 
 
-def _ended(parts: RunContext, cause: Cause) -> RunFailed | RestartRequested:
-    """Return the event for the end of a run. A replaced side table is a reason to restart with its new rows."""
+def _end_event(context: RunContext, cause: Cause) -> RunFailed | RestartRequested:
+    """Return the event for the end of a run. When a side table was replaced, the run restarts with its new rows."""
     missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
-        _is_within(cause.where, location) for location in parts.static_locations
+        _is_within(cause.where, location) for location in context.static_locations
     )
     if missing or cause.condition == "JETSQL.SIDE_TABLE_REPLACED":
-        return RestartRequested(parts.id, cause.message)
-    return RunFailed(parts.id, cause)
+        return RestartRequested(context.id, cause.message)
+    return RunFailed(context.id, cause)
 
 
 def _is_within(file: str, folder: str) -> bool:
-    """Return whether a file is in a folder. file: a URL, encoded. folder: a Hadoop path, plain."""
+    """Return whether a file is in a folder. file: an encoded URL. folder: a plain Hadoop path."""
     return _path(unquote(file)).startswith(f"{_path(folder)}/")
 
 
@@ -353,9 +363,9 @@ def _path(url: str) -> str:
 
 
 class PendingBatchRun:
-    """Passes on the events of a run that only finishes a pending batch, except its end, for which it waits.
+    """The listener of a run that only finishes a pending batch.
 
-    The job itself does not run, so the end of this run is no event of the job.
+    It forwards all events except the end of the run, which is no event of the job, because the job does not run.
     """
 
     def __init__(self, report: Report) -> None:
@@ -363,14 +373,14 @@ class PendingBatchRun:
         self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
 
     def report(self, event: EngineEvent) -> None:
-        """Take the end of the run, and pass every other event on."""
+        """Store the end of the run, and forward every other event."""
         if isinstance(event, RunCompleted | RunFailed | RestartRequested):
             self._end.put(event)
         else:
             self._report(event)
 
     def cancel(self) -> None:
-        """Stop waiting: the batch is not wanted any more."""
+        """End the wait with an error, because another statement has superseded the snapshot or update."""
         self._end.put(None)
 
     def wait(self, seconds: float) -> None:
@@ -378,9 +388,9 @@ class PendingBatchRun:
         try:
             end = self._end.get(timeout=seconds)
         except Empty:
-            raise pending_batch_failed(f"it did not end within {seconds:g} s") from None
+            raise pending_batch_failed(f"it has not ended within {seconds:g} s") from None
         if end is None:
-            raise pending_batch_failed("another statement came between")
+            raise pending_batch_failed("another statement cancelled it")
         if not isinstance(end, RunCompleted):
             raise pending_batch_failed(describe_cause(end.cause) if isinstance(end, RunFailed) else end.message)
 
@@ -389,6 +399,6 @@ def pending_batch_failed(reason: str) -> StatementError:
     """Return the error to raise when a pending batch cannot be finished."""
     return StatementError(
         "PENDING_BATCH_FAILED",
-        f"The job's newest batch was planned and is not committed, and it could not be finished: {reason}",
-        hint="Mend that, RESUME the job until the batch is committed, and try again.",
+        f"The job's newest batch is planned but not committed, and JetSQL cannot finish it: {reason}",
+        hint="Correct the problem, RESUME JOB until the batch is committed, and try again.",
     )

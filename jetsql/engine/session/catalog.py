@@ -1,4 +1,4 @@
-"""Tables as the catalogue has them now, without the caches of sessions."""
+"""The current tables of the catalogue, read without the caches of sessions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,21 @@ class TableFacts:
     name: str
     """The qualified name."""
     provider: str
+    """The format after USING, in lower case."""
     location: str
+    """The folder of the rows, a URI."""
     created: int
-    """When the table was created, milliseconds since the epoch."""
+    """The creation time, milliseconds since the epoch."""
     columns: tuple[str, ...]
+    """The names of all columns."""
     partition_columns: tuple[str, ...]
+    """The names of the partition columns."""
     options: dict[str, str]
     """The table's OPTIONS, spelled as the user wrote them."""
     bucketed: bool
+    """Whether the table is CLUSTERED BY columns."""
     managed: bool
+    """Whether DROP TABLE deletes the rows."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:
@@ -46,55 +52,55 @@ class TableFacts:
         )
 
     def option(self, name: str, default: str = "") -> str:
-        """Return one of the table's OPTIONS. name: in lower case; the user may have written it otherwise."""
+        """Return the value of an option, ignoring the case that the user wrote. name: in lower case."""
         return next((value for key, value in self.options.items() if key.lower() == name), default)
 
 
 class Catalog:
-    """The session catalogue through one session. Table names are qualified: `spark_catalog.schema.table`."""
+    """The session catalogue, accessed through one session. Table names are qualified: `spark_catalog.schema.table`."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._java = java(spark)
 
     def table(self, name: str) -> TableFacts | None:
-        """Return a table as it is now, or None when there is none."""
+        """Return the current state of a table, or None when it does not exist."""
         _, schema, table = name.split(".", 2)
         facts = self._java.sql.Tables.facts(self._spark._jsparkSession, schema, table)
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
-        """Return the sink's table. Raises StatementError SINK_CHANGED when it is gone or another one.
+        """Return the sink's table. Raises StatementError SINK_CHANGED when it was dropped or replaced.
 
-        locations: further locations that the table may have.
+        locations: other locations that the table may have.
         """
         table = self.table(sink.table)
         if table is None:
             raise StatementError(
                 "SINK_CHANGED",
-                f"The table {sink.table}, which the job writes, is gone. Nothing was written.",
-                hint="Drop the job; for a new table it is created anew.",
+                f"The job's table {sink.table} does not exist any more. Nothing was written.",
+                hint="Drop the job. To write a new table, create the table and then the job again.",
                 where=sink.table,
             )
         if table.created != sink.created or table.location not in {sink.location, *locations}:
             raise StatementError(
                 "SINK_CHANGED",
-                f"The table {sink.table} is another one than the job was made for. Nothing was written.",
-                hint="Drop the job and create it again for the new table.",
+                f"The table {sink.table} was replaced after the job was created. Nothing was written.",
+                hint="To write the new table, drop the job and create it again.",
                 where=sink.table,
             )
         return table
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
-        """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue; existing ones stay as they are."""
+        """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""
         _, schema, table = name.split(".", 2)
         self._java.sql.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def set_location(self, name: str, location: str) -> None:
-        """Change the folder of a table's rows atomically."""
+        """Change the location of a table atomically."""
         _, schema, table = name.split(".", 2)
         self._java.sql.Tables.move(self._spark._jsparkSession, schema, table, location)
 
     def refresh(self, name: str, location: str) -> None:
-        """Invalidate what sessions have cached of a table's files."""
+        """Invalidate the file listings of a table that sessions have cached."""
         self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)

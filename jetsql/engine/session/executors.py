@@ -1,4 +1,4 @@
-"""The executors of the cluster, as members. On `local[*]` the driver runs the tasks itself and is one, too."""
+"""The executors of the cluster, listed as members. On `local[*]` the driver runs the tasks and is the only member."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 
 
 def list_members(spark: SparkSession) -> tuple[Member, ...]:
-    """Return all members, lost ones too, the oldest first."""
-    found = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
-    return tuple(sorted(map(parse_member, found), key=lambda member: (member.since, member.id)))
+    """Return all members with lost ones, the oldest first."""
+    records = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
+    return tuple(sorted(map(parse_member, records), key=lambda member: (member.since, member.id)))
 
 
-class _Told:
-    """Calls a listener from Java (java.util.function.Consumer)."""
+class _ListenerCallback:
+    """A listener in a form that Java can call (java.util.function.Consumer)."""
 
-    def __init__(self, told: MembersListener) -> None:
-        self._told = told
+    def __init__(self, listener: MembersListener) -> None:
+        self._listener = listener
 
-    def accept(self, told: str) -> None:
-        there = json.loads(told)
-        self._told(frozenset(there["members"]), there["cores"])
+    def accept(self, report: str) -> None:
+        cluster = json.loads(report)
+        self._listener(frozenset(cluster["members"]), cluster["cores"])
 
     class Java:
         implements = ("java.util.function.Consumer",)
 
 
-def watch_members(spark: SparkSession, told: MembersListener) -> None:
-    """Call a listener with the members now and whenever they change. It replaces the one before."""
-    java(spark).stream.ClusterExecutors.watch(spark._jsparkSession, _Told(told))
+def watch_members(spark: SparkSession, listener: MembersListener) -> None:
+    """Call a listener with the current members and whenever they change. It replaces the previous listener."""
+    java(spark).stream.ClusterExecutors.watch(spark._jsparkSession, _ListenerCallback(listener))
 
 
-def parse_member(told: dict[str, Any]) -> Member:
-    """Return a member from Java's JSON. A member that has just joined has no port yet."""
-    address = _WITH_PORT.fullmatch(told["address"])
-    status = MemberStatus.EXCLUDED if told["excluded"] else MemberStatus.ACTIVE
+def parse_member(record: dict[str, Any]) -> Member:
+    """Return a member from Java's JSON. An executor that has just registered has no port yet."""
+    address = _WITH_PORT.fullmatch(record["address"])
+    status = MemberStatus.EXCLUDED if record["excluded"] else MemberStatus.ACTIVE
     return Member(
-        id=told["id"],
-        host=address["host"] if address is not None else told["address"],
+        id=record["id"],
+        host=address["host"] if address is not None else record["address"],
         port=int(address["port"]) if address is not None else None,
-        cores=told["cores"],
-        status=status if told["active"] else MemberStatus.GONE,
-        is_driver=told["id"] == "driver",
-        since=told["added"] / 1000,
-        until=told["removed"] / 1000 if told["removed"] else None,
-        reason=" ".join(told["reason"].split()),  # YARN's has lines
-        active_tasks=told["active_tasks"],
-        completed_tasks=told["completed_tasks"],
-        failed_tasks=told["failed_tasks"],
-        memory_bytes=told["memory"],
+        cores=record["cores"],
+        status=status if record["active"] else MemberStatus.GONE,
+        is_driver=record["id"] == "driver",
+        since=record["added"] / 1000,
+        until=record["removed"] / 1000 if record["removed"] else None,
+        reason=" ".join(record["reason"].split()),  # YARN's reasons have several lines
+        active_tasks=record["active_tasks"],
+        completed_tasks=record["completed_tasks"],
+        failed_tasks=record["failed_tasks"],
+        memory_bytes=record["memory"],
     )

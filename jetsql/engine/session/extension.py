@@ -1,9 +1,9 @@
-"""The statements inside Spark: what the parser hook in the JVM asks, and how answers and errors go back.
+"""Run JetSQL's statements that Spark's clients send: the callbacks of the parser extension in the JVM.
 
-Two questions, so that parsing has no side effect: what columns will this text give, and what are its rows. A third one
-is for the rows of a relation, a fourth for a topic that a plain statement is about to read or write. A statement that
-waits is broken off when Spark interrupts its thread. Errors keep condition, SQLSTATE and position in every client; an
-error of Spark itself goes back as the very object it is.
+The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
+effect. A third callback returns the rows of a relation, and a fourth checks a topic that a Spark statement is about to
+read or write. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition, SQLSTATE and
+position in every client; an error of Spark is passed back as the same Java object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.jvm.throwables import throwable_of
 from jetsql.engine.session.catalog import Catalog
-from jetsql.engine.session.kafka_topics import ask_topic
+from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model.job import quoted_text
 from jetsql.language import STATEMENT_FILTER
@@ -35,35 +35,34 @@ Execute = Callable[[str, SparkSession], Table]
 Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
 
 
-class _Question:
-    """One function of (session, text), callable from Java (java.util.function.BiFunction)."""
+class _Callback:
+    """A function of (session, text) in a form that Java can call (java.util.function.BiFunction)."""
 
-    def __init__(self, answer: Callable[[Any, str], dict[str, Any] | None]) -> None:
-        self._answer = answer
+    def __init__(self, function: Callable[[Any, str], dict[str, Any] | None]) -> None:
+        self._function = function
 
     def apply(self, session: Any, text: str) -> Any:
         try:
-            answer = self._answer(session, text)
+            result = self._function(session, text)
         except JetSQLError as error:
-            return json.dumps({"error": _error(error, text)})
-        except Exception as error:  # the border to Java: everything else would arrive there without its message
-            return _foreign(error)
-        return None if answer is None else json.dumps(answer)
+            return json.dumps({"error": _encode_error(error, text)})
+        except Exception as error:  # the boundary to Java, which an exception would cross without its message
+            return _encode_other_error(error)
+        return None if result is None else json.dumps(result)
 
     class Java:
         implements = ("java.util.function.BiFunction",)
 
 
 class SparkClientStatements:
-    """The statements that Spark's clients have running, by the numbers that Java gave them; cancelled from there
-    (java.util.function.Consumer).
-    """
+    """The running statements of Spark's clients by Java's numbers; Java cancels them (java.util.function.Consumer)."""
 
     def __init__(self) -> None:
         self._statements: dict[str, Cancellation] = {}
 
     @contextmanager
-    def entered(self, number: str) -> Iterator[None]:
+    def register(self, number: str) -> Iterator[None]:
+        """Make the statement of this thread cancellable by its number during the context."""
         self._statements[number] = Cancellation()
         try:
             with cancellable(self._statements[number]):
@@ -72,11 +71,13 @@ class SparkClientStatements:
             del self._statements[number]
 
     def accept(self, number: str) -> None:
-        found = self._statements.get(number)
-        if found is not None:
-            found.cancel()
+        """Cancel a statement if it still runs; called from Java."""
+        statement = self._statements.get(number)
+        if statement is not None:
+            statement.cancel()
 
     def cancel_all(self) -> None:
+        """Cancel all running statements."""
         for number in list(self._statements):
             self.accept(number)
 
@@ -84,55 +85,66 @@ class SparkClientStatements:
         implements = ("java.util.function.Consumer",)
 
 
-class _Numbered(_Question):
-    """A question whose text has a number and a blank in front, by which it can be cancelled."""
+class _CancellableCallback(_Callback):
+    """A callback whose text begins with a number, by which Java can cancel the statement, and a space."""
 
-    def __init__(self, answer: Callable[[Any, str], dict[str, Any] | None], running: SparkClientStatements) -> None:
-        super().__init__(answer)
+    def __init__(self, function: Callable[[Any, str], dict[str, Any] | None], running: SparkClientStatements) -> None:
+        super().__init__(function)
         self._running = running
 
     def apply(self, session: Any, text: str) -> Any:
         number, _, statement = text.partition(" ")
-        with self._running.entered(number):
+        with self._running.register(number):
             return super().apply(session, statement)
 
 
 def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> SparkClientStatements:
-    """Answer the statements of all sessions of this JVM, and the queries that read a relation (`relate`)."""
+    """Connect the parser extension of this JVM to an engine, and return the running statements.
 
-    def columns(_session: Any, text: str) -> dict[str, Any] | None:
-        found = describe(text)
-        return None if found is None else {"columns": ddl(found)}
+    describe: returns the columns of a statement; None if it is a statement of Spark.
+    execute: runs a statement in a session.
+    relate: returns the rows of a relation.
+    """
 
-    def rows(session: Any, text: str) -> dict[str, Any]:
+    def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
+        columns = describe(text)
+        return None if columns is None else {"columns": ddl(columns)}
+
+    def execute_statement(session: Any, text: str) -> dict[str, Any]:
         table = execute(text, SparkSession(spark.sparkContext, session))
         return {"columns": ddl(table.columns), "rows": table.rows}
 
-    def relation(_session: Any, name: str) -> dict[str, Any]:
+    def read_relation(_session: Any, name: str) -> dict[str, Any]:
         return {"rows": list(relate(name))}
 
     catalog = Catalog(spark)
 
-    def topic(_session: Any, text: str) -> None:
-        asked = json.loads(text)
-        table = catalog.table(asked["table"])
+    def check_table_topic(_session: Any, text: str) -> None:
+        request = json.loads(text)
+        table = catalog.table(request["table"])
         if table is not None:
-            asked_with = replace(table, options=table.options | asked["options"])
-            ask_topic(spark, asked_with, KafkaOperation(asked["doing"]))
+            table_with_options = replace(table, options=table.options | request["options"])
+            check_topic(spark, table_with_options, KafkaOperation(request["doing"]))
 
     running = SparkClientStatements()
-    questions = (_Question(columns), _Numbered(rows, running), running, _Question(relation), _Question(topic))
-    java(spark).sql.Engine.connect(STATEMENT_FILTER, *questions)
+    java(spark).sql.Engine.connect(
+        STATEMENT_FILTER,
+        _Callback(describe_columns),
+        _CancellableCallback(execute_statement, running),
+        running,
+        _Callback(read_relation),
+        _Callback(check_table_topic),
+    )
     return running
 
 
 def disconnect(spark: SparkSession) -> None:
-    """From now on the statements are Spark's matter again."""
+    """Disconnect the parser extension, so that Spark parses all statements itself again."""
     java(spark).sql.Engine.disconnect()
 
 
 def ddl(columns: tuple[Column, ...]) -> str:
-    """The columns as CREATE TABLE takes them."""
+    """Return the columns in the syntax of CREATE TABLE."""
     return ", ".join(f"`{column.name}` {column.type}{_comment(column)}" for column in columns)
 
 
@@ -140,20 +152,21 @@ def _comment(column: Column) -> str:
     return f" COMMENT {quoted_text(column.comment)}" if column.comment else ""
 
 
-def _error(error: JetSQLError, text: str) -> dict[str, Any]:
-    place = error.place
+def _encode_error(error: JetSQLError, text: str) -> dict[str, Any]:
+    span = error.place
     return {
         "message": without_secrets(str(error)),
         "condition": error.condition,
         "sqlstate": error.sqlstate,
-        "line": None if place is None else place.line(text),
-        "position": None if place is None else place.column(text),
+        "line": None if span is None else span.line(text),
+        "position": None if span is None else span.column(text),
     }
 
 
-def _foreign(error: Exception) -> Any:
+def _encode_other_error(error: Exception) -> Any:
+    """Return the Java throwable of an error of Spark, or the JSON of an internal error."""
     throwable = throwable_of(error)
     if throwable is not None:
         return throwable
-    log.error("A statement failed in an unexpected way", exc_info=error)
-    return json.dumps({"error": _error(JetSQLError("INTERNAL_ERROR", f"{type(error).__name__}: {error}"), "")})
+    log.error("A statement failed with an unexpected error", exc_info=error)
+    return json.dumps({"error": _encode_error(JetSQLError("INTERNAL_ERROR", f"{type(error).__name__}: {error}"), "")})

@@ -1,8 +1,8 @@
-"""Sessions of jobs: what a job captures of the session that creates it, and the new session that each run gets.
+"""The sessions of jobs: the settings captured from the session that creates a job, and the new session of each run.
 
-Like a view, a job captures catalog, schema and every runtime setting that differs from the engine's. It always
-captures time zone and ANSI mode, because Spark pins neither in its checkpoint: resumed under another zone, the same
-instant would belong to another day's group.
+Like a view, a job captures the catalog, the schema and every runtime setting that differs from the engine's. It always
+captures the time zone and ANSI mode, because Spark stores neither in its checkpoint: if a job were resumed in another
+time zone, the same instant could belong to the group of another day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jetsql.jobs.planning.protected_confs import protection_reason
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
 
-# Belong to one session or to the engine, and would be wrong or refused in another.
+# Settings of one session or of the engine, which would be wrong or refused in another session.
 _NOT_CAPTURED = (
     "spark.sql.warehouse.dir",
     "spark.sql.catalogImplementation",
@@ -36,32 +36,32 @@ _NOT_CAPTURED = (
     JOB_CONF,
 )
 
-# For state of any size; snapshots and rescaling need them.
 _STREAMING_CONFS = {
+    # RocksDB for state of any size. Snapshots and rescaling need these three settings.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # Copies of a checkpoint depend on how long its files are kept, see `CheckpointPins`.
+    # A copy of a checkpoint needs the files of this many batches, see `CheckpointPins`.
     "spark.sql.streaming.minBatchesToRetain": "100",
-    # Report an idle trigger immediately: CREATE JOB and WAIT FOR JOB wait for it.
+    # Spark reports an idle trigger immediately: CREATE JOB and WAIT FOR JOB wait for the report.
     "spark.sql.streaming.noDataProgressEventInterval": "0",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
-    # A forced stop that hangs in another server must not block the engine.
+    # A forced stop that waits for an external system must not block the engine.
     "spark.sql.streaming.stopTimeout": "60s",
 }
 
 
-# Spark writes its logs through another interface of Hadoop's where it can, which on a local disk starts eight processes
-# (`readlink`) for each rename, 24 a batch. Renames are as atomic there through this one.
+# By default Spark writes its logs through Hadoop's FileContext, which on a local disk starts eight processes
+# (`readlink`) for each rename, 24 in a batch. Renames through FileSystem are equally atomic there.
 _LOCAL_CONFS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
 
-# A replayed batch has to be split into the same parts, whatever sizes are measured while it runs.
+# A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 
 # Without a trigger interval, Spark would poll for new rows a hundred times a second.
@@ -69,12 +69,12 @@ _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 
 def streaming_confs(checkpoint_root: str) -> dict[str, str]:
-    """Return the settings that every streaming query of JetSQL runs with. checkpoint_root: a URI."""
+    """Return the settings of every streaming query of JetSQL. checkpoint_root: a URI."""
     return {**_STREAMING_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
 
 
 class JobSessions:
-    """Captures sessions, and opens those of runs as children of the engine's own. checkpoint_root: a URI."""
+    """The sessions of one engine's jobs; those of runs are children of the engine's session. checkpoint_root: a URI."""
 
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
@@ -83,7 +83,7 @@ class JobSessions:
         self._initial_confs = self._confs(spark.newSession())
 
     def capture(self, session: SparkSession) -> CapturedSession:
-        """Return what a job keeps of a session."""
+        """Return the catalog, schema and settings of a session that a job stores."""
         confs = {
             key: value
             for key, value in self._confs(session).items()
@@ -95,45 +95,46 @@ class JobSessions:
 
     @staticmethod
     def _is_captured(key: str) -> bool:
-        """Return whether a job captures a setting: none that it may not set for itself either."""
+        """Return whether a job captures a setting. It captures no setting that its OPTIONS may not have."""
         return not key.startswith(_NOT_CAPTURED) and protection_reason(key) is None
 
     def open_for_job(self, job: Job) -> SparkSession:
-        """Open a session with what the job captured, its own settings, and those that its guarantee needs."""
+        """Open a session with the settings that the job captured, its own, and those that its guarantee needs."""
         session = self.open_for_plan(job.plan, job.version.session_defaults)
         session.conf.set(JOB_CONF, job.id)
         return session
 
     def open_for_plan(self, plan: Plan, job_defaults: Mapping[str, str]) -> SparkSession:
-        """Open a session as runs of the plan have it. job_defaults: those of an existing job."""
+        """Open a session with the settings for runs of a plan. job_defaults: the stored defaults of an existing job."""
         session = self._spark.newSession()
         captured = plan.analysis.session
         defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if plan.analysis.sink.kind is SinkKind.KAFKA:
             required |= _KAFKA_SINK_CONFS
-        own = revealed(self._spark, plan.spark_confs)
-        for key, value in {**defaults, **captured.confs, **own, **required}.items():
+        plan_confs = revealed(self._spark, plan.spark_confs)
+        for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
         session.catalog.setCurrentDatabase(captured.schema)
         return session
 
     def defaults(self) -> dict[str, str]:
-        """Return the settings that sessions of jobs have by default.
+        """Return the default settings of the sessions of new jobs.
 
-        A job keeps the defaults that it was created with, so that a later release with others can read its state.
+        A job stores the defaults that it was created with, so that a later release with other defaults can read its
+        state.
         """
         return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_STREAMING_CONFS}
 
     def check_conf(self, name: str, value: str) -> None:
-        """Raise StatementError OPTION_NOT_CHANGEABLE or INVALID_OPTION_VALUE for a setting that no session can have."""
+        """Raise StatementError OPTION_NOT_CHANGEABLE or INVALID_OPTION_VALUE for a setting that Spark refuses."""
         try:
             self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:
             condition = error.getCondition() or ""
             if condition.startswith("CANNOT_MODIFY"):
-                message = f"'{name}' can't be set for a job: it holds for the whole engine, from its start to its end."
+                message = f"Cannot set '{name}' for a job: it applies to the whole engine and is fixed at its start."
                 raise StatementError(
                     "OPTION_NOT_CHANGEABLE", message, hint=f"Start the engine with --conf {name}=VALUE."
                 ) from error

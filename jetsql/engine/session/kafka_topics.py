@@ -1,6 +1,6 @@
-"""Look up the Kafka topics of tables USING kafka, with short timeouts.
+"""Check the Kafka topics of tables USING kafka, with short timeouts.
 
-JetSQL uses Kafka's own client for that, because Spark's source waits for minutes without a log line.
+JetSQL uses Kafka's admin client, because Spark's source waits for minutes without a log line.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class KafkaTopic:
     """The topic of a table."""
 
     name: str
-    """Empty where the table has more than one topic."""
+    """The topic's name; empty when the table has more than one topic."""
     servers: str
-    """The cluster's addresses, as the table's OPTIONS have them."""
+    """The cluster's addresses as in the table's OPTIONS."""
 
     @classmethod
     def of_table(cls, table: TableFacts) -> KafkaTopic:
@@ -44,14 +44,15 @@ class KafkaTopic:
 
     @property
     def description(self) -> str:
-        """Return the topic as messages name it."""
+        """Return the cluster and topic as messages name them."""
         return f"Kafka {self.servers}, topic {self.name}"
 
 
-def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation) -> None:
-    """Check that a table's topic exists and that its user may see it. operation: what the job does with it.
+def check_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation) -> None:
+    """Check that a table's topic exists and that its user may describe it.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
+    operation: the job's operation on the topic, for the message.
     """
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     topic, conf = KafkaTopic.of_table(table), revealed(spark, _client_conf(table.options))
@@ -63,7 +64,7 @@ def ask_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperation)
 
 
 def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of Kafka's client in a table's OPTIONS, with short timeouts."""
+    """Return the client settings in a table's OPTIONS, with short timeouts."""
     return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _TIMEOUTS
 
 
@@ -79,7 +80,7 @@ def _describe(spark: SparkSession, topic: str, conf: Mapping[str, str]) -> None:
 
 @contextmanager
 def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
-    """Open an admin client of Kafka's while this lasts."""
+    """Open an admin client of Kafka during the context."""
     jvm: Any = spark.sparkContext._jvm
     properties = jvm.java.util.HashMap()
     for key, value in conf.items():

@@ -1,8 +1,8 @@
 """The schema `jetsql` of the session catalogue: an empty view for each relation of JetSQL.
 
-With the views, Spark alone answers SHOW TABLES, DESCRIBE and all other questions about names and columns. A query on
-a view reads the engine's rows of that moment instead (`LiveTables.java`). In a Spark without JetSQL and with the same
-catalogue, the relations exist and are empty. JetSQL never changes an object that it has not made: a table with a
+With the views, Spark itself runs SHOW TABLES, DESCRIBE and everything else that needs only names and columns. A query
+on a view reads the engine's current rows instead (`LiveTables.java`). In a Spark without JetSQL that has the same
+catalogue, the relations exist and are empty. JetSQL never changes an object that it has not created: a table with a
 relation's name stays and hides the relation.
 """
 
@@ -27,37 +27,37 @@ _log = logging.getLogger(__name__)
 
 
 def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
-    """Create the views of the relations and give them their rows.
+    """Create the views of the relations and connect them to the engine's rows.
 
-    When the catalogue cannot be written, log a warning: queries work, and only SHOW TABLES does not list the relations.
+    Log a warning when the catalogue cannot be written: queries work, and only SHOW TABLES does not list the relations.
     """
     taken_names: set[str] = set()
     try:
         taken_names = _create_views(spark, relations)
     except (PySparkException, Py4JError) as error:
-        _log.warning("The schema %s could not be made in the catalogue: %s", SCHEMA, error)
+        _log.warning("Cannot create the schema %s in the catalogue: %s", SCHEMA, error)
     shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
     java(spark).sql.LiveTables.show(json.dumps(shown))
 
 
 def _create_views(spark: SparkSession, relations: Sequence[SystemTable]) -> set[str]:
-    """Create missing and outdated views. Return the names that objects of other owners have taken."""
-    answer = java(spark).sql.LiveTables.placeholders(
+    """Create missing views and replace outdated ones. Return the names that other objects have."""
+    placeholders = java(spark).sql.LiveTables.placeholders(
         spark._jsparkSession, json.dumps([relation.name for relation in relations])
     )
-    found: dict[str, str] = {} if answer is None else json.loads(answer)
-    if answer is None:
+    fingerprints: dict[str, str] = {} if placeholders is None else json.loads(placeholders)
+    if placeholders is None:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS spark_catalog.{SCHEMA} COMMENT 'The jobs of JetSQL, as relations'")
-    taken_names = {name for name, fingerprint in found.items() if not fingerprint}
+    taken_names = {name for name, fingerprint in fingerprints.items() if not fingerprint}
     for relation in relations:
         if relation.name in taken_names:
             _log.warning(
-                "There is a table %s.%s that JetSQL has not made. It is left as it is, and this relation of JetSQL is"
-                " not there as long as it has the name.",
+                "The relation %s.%s of JetSQL is not available: a table that JetSQL has not created has its name."
+                " Rename or drop the table, and restart the engine.",
                 SCHEMA,
                 relation.name,
             )
-        elif found.get(relation.name) != _fingerprint(relation):
+        elif fingerprints.get(relation.name) != _fingerprint(relation):
             spark.sql(_placeholder(relation))
     return taken_names
 
@@ -68,9 +68,9 @@ def _fingerprint(relation: SystemTable) -> str:
 
 def _placeholder(relation: SystemTable) -> str:
     columns = ", ".join(f"`{column.name}` COMMENT {quoted_text(column.comment)}" for column in relation.columns)
-    nothing = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
+    nulls = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
     return (
         f"CREATE OR REPLACE VIEW spark_catalog.{SCHEMA}.{relation.name} ({columns})"
         f" COMMENT {quoted_text(relation.comment)} TBLPROPERTIES ('jetsql.columns' = '{_fingerprint(relation)}')"
-        f" AS SELECT {nothing} WHERE false"
+        f" AS SELECT {nulls} WHERE false"
     )

@@ -1,7 +1,7 @@
 """Spark's own endpoints in the engine's driver: Spark Connect, and Thrift for JDBC.
 
-Both are Spark's servers, unchanged. Their sessions are children of the engine's, so they understand JetSQL. JetSQL
-adds authentication: clients have to send the home's token. The token is never among the settings that Spark is
+Both are unchanged servers of Spark. Their sessions are children of the engine's session, so they understand JetSQL.
+JetSQL adds authentication: clients have to send the home's token. The token is not among the settings that Spark is
 started with, because every user of the machine can read the arguments of its process.
 """
 
@@ -22,7 +22,7 @@ from jetsql.errors import EngineError
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
 _THRIFT_CLIENTS = 500
-"""Connections of clients that have logged in, each of which takes a thread. Hive's own default."""
+"""The number of connections after login, each of which takes a thread; Hive's default."""
 
 
 @dataclass(frozen=True)
@@ -30,23 +30,27 @@ class EndpointPlan:
     """The settings of an endpoint."""
 
     host: str
+    """The address to listen on."""
     port: int
-    """0 for any free port."""
+    """The port to listen on; 0 for any free port."""
     token: str
+    """The token that clients have to send."""
     idle_seconds: float
-    """Unused sessions are closed after this time."""
+    """The time after which unused sessions are closed."""
     login_seconds: float
-    """See `EndpointSettings`; of Thrift only."""
-    logins_most: int
-    """See `EndpointSettings`; of Thrift only."""
+    """See `EndpointSettings`; only for Thrift."""
+    max_logins: int
+    """See `logins_most` of `EndpointSettings`; only for Thrift."""
 
 
 @dataclass(frozen=True)
 class OpenEndpoint:
-    """An endpoint that listens at `port`; `close` cancels the statements of its clients."""
+    """A listening endpoint."""
 
     port: int
+    """The port that it listens on."""
     close: Callable[[], None]
+    """Stops the endpoint and cancels the statements of its clients."""
 
 
 def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
@@ -64,7 +68,7 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     except Py4JJavaError as error:
         raise cannot_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
     finally:
-        conf.remove(_CONNECT_TOKEN)  # read by then; every later session would have it among its settings
+        conf.remove(_CONNECT_TOKEN)  # Spark has read it; every later session would have it among its settings
     none = jvm.scala.Option.empty()
     return OpenEndpoint(service.localPort(), lambda: service.stop(none, none))
 
@@ -72,26 +76,25 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
 def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoint:
     """Start the Thrift server. Raises EngineError ENGINE_NOT_STARTED.
 
-    scratch: a folder for what the server stores of its sessions.
-
-    This builds the server as `HiveThriftServer2.startWithSparkSession` does, but with settings of its own. The original
-    takes them from Spark's start only, and without them it listens on every address without authentication.
+    This creates the server in the way of `HiveThriftServer2.startWithSparkSession`, but with its own settings. The
+    original reads them only at Spark's start, and without them it listens on every address without authentication.
+    scratch: a folder for the server's session files.
     """
     jvm: Any = spark.sparkContext._jvm
     servers = jvm.org.apache.spark.sql.hive.thriftserver
     shared = getattr(getattr(servers, "HiveThriftServer2$"), "MODULE$")
     shared.systemExitOnError().set(False)
-    # Without the listener that the original adds: it keeps the texts of statements, for Spark's web pages.
+    # The original adds a listener that stores the texts of statements for Spark's web UI; JetSQL does not.
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
     logins = java(spark).endpoints.ThriftLogins
-    # At each login the server reads Hive's settings again, and only a system property can change those.
+    # At each login the server reads Hive's settings again, which only a system property can change.
     jvm.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
     (scratch / "local").mkdir(parents=True, exist_ok=True)
     server = servers.HiveThriftServer2(spark._jsparkSession)
     try:
         conf = _hive_conf(spark, _thrift_confs(plan, scratch))
         server.init(conf)
-        logins.limit(server, conf, plan.logins_most, int(plan.login_seconds * 1000))
+        logins.limit(server, conf, plan.max_logins, int(plan.login_seconds * 1000))
         server.start()
     except Py4JJavaError as error:
         raise cannot_open("The Thrift endpoint", "thrift", plan.host, plan.port, cause_of(error).message) from error
@@ -110,10 +113,10 @@ def _hive_conf(spark: Session, confs: Mapping[str, str]) -> Any:
     jvm: Any = spark.sparkContext._jvm
     hive_conf = jvm.org.apache.hadoop.hive.conf.HiveConf
     conf = hive_conf(spark.sparkContext._jsc.hadoopConfiguration(), hive_conf().getClass())
-    # Hive's own catalogue, which is not used here: one in memory, so that it does not open the engine's.
+    # The server opens a Hive catalogue of its own, which it does not use. In memory, it does not open the engine's.
     hive_utils = getattr(getattr(jvm.org.apache.spark.sql.hive, "HiveUtils$"), "MODULE$")
-    aside = jvm.scala.jdk.javaapi.CollectionConverters.asJava(hive_utils.newTemporaryConfiguration(True))
-    for key, value in {**aside, **confs}.items():
+    in_memory = jvm.scala.jdk.javaapi.CollectionConverters.asJava(hive_utils.newTemporaryConfiguration(True))
+    for key, value in {**in_memory, **confs}.items():
         conf.set(key, value)
     return conf
 
@@ -123,14 +126,14 @@ def _thrift_confs(plan: EndpointPlan, scratch: Path) -> dict[str, str]:
         "hive.server2.transport.mode": "binary",
         "hive.server2.thrift.bind.host": plan.host,
         "hive.server2.thrift.port": str(plan.port),
-        # A thread outlives its connection briefly when that is closed for the next one.
-        "hive.server2.thrift.max.worker.threads": str(_THRIFT_CLIENTS + 2 * plan.logins_most),
+        # A thread briefly outlives a connection that was closed to make room for the next one.
+        "hive.server2.thrift.max.worker.threads": str(_THRIFT_CLIENTS + 2 * plan.max_logins),
         "hive.server2.authentication": "CUSTOM",
-        # Whatever name a client gives, it is the engine that reads and writes.
+        # The engine reads and writes as its own user, not as the user that a client names.
         "hive.server2.enable.doAs": "false",
         "hive.server2.idle.session.timeout": _millis(plan.idle_seconds),
         "hive.server2.session.check.interval": "60000ms",
-        # Would write every statement, passwords included, into files under /tmp.
+        # The operation log would write every statement, with passwords, to files under /tmp.
         "hive.server2.logging.operation.enabled": "false",
         "hive.exec.scratchdir": str(scratch / "sessions"),
         "hive.exec.local.scratchdir": str(scratch / "local"),
@@ -143,10 +146,9 @@ def _millis(seconds: float) -> str:
 
 
 def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) -> EngineError:
-    """Return the error for an endpoint that cannot listen. setting: the prefix of its settings."""
+    """Return the error to raise for an endpoint that cannot listen. setting: the prefix of its settings."""
     return EngineError(
         "ENGINE_NOT_STARTED",
-        f"{endpoint} can't open at {host}:{port}: {reason.rstrip('.')}.",
-        hint=f"Set {setting}_port to one that is free, or to 0 for any, and {setting}_host to an address of this "
-        "machine.",
+        f"{endpoint} cannot listen on {host}:{port}: {reason.rstrip('.')}.",
+        hint=f"Set {setting}_port to a free port, or to 0 for any, and {setting}_host to an address of this machine.",
     )

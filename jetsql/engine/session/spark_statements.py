@@ -1,4 +1,4 @@
-"""Run statements of Spark's in a session, and turn Spark's errors into reports."""
+"""Run Spark's statements in a session, and turn Spark's errors into reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.live_rows import Live
 from jetsql.resultset import Column
 
-# Results that are read in one call; larger ones are read in parts, so that memory holds one part.
+# Plans with small results, which are read in one call. Other results are read in parts, with one part in memory.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
 
 
@@ -35,36 +35,39 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class SparkRows:
-    """The columns and the rows of a statement; rows are fetched when they are read."""
+    """The columns and the rows of a statement."""
 
     columns: tuple[Column, ...]
+    """The columns of the rows; empty for a statement without a result."""
     rows: Iterator[tuple[Any, ...]]
+    """The rows, which are fetched when they are read."""
     live: Live | None = None
     """A streaming cursor instead of rows."""
 
 
 Parameters = Mapping[str, Any] | Sequence[Any]
-"""Values of a statement's parameter markers, by name (`:name`) or by place (`?`), as `Parameters.java` reads them."""
+"""Values of a statement's parameter markers, by name (`:name`) or by position (`?`), see `Parameters.java`."""
 
 
 def run(spark: SparkSession, text: str, parameters: Parameters | None = None, live: bool = False) -> SparkRows:
-    """Run one statement of Spark's. The rows must be read on the same thread. live: open a cursor for a stream.
+    """Run one Spark statement. The rows must be read on the same thread.
 
     Raises Spark's errors, STREAM_WITHOUT_LIMIT, STATEMENT_CANCELLED, and, also while the rows are read, VALUE_NOT_SHOWN
-    for values that Python cannot hold.
+    for values that Python cannot represent.
+    live: whether to open a cursor for a stream.
     """
     with _cancellable(spark):
-        frame = _frame(spark, text, parameters)
-        found = _select_stream(frame, live) if frame.isStreaming else _rows(frame)
-    if found.live is not None:
-        return replace(found, live=replace(found.live, batches=_cancellable_rows(spark, found.live.batches)))
-    return replace(found, rows=_cancellable_rows(spark, found.rows))
+        frame = _execute(spark, text, parameters)
+        result = _select_stream(frame, live) if frame.isStreaming else _select_rows(frame)
+    if result.live is not None:
+        return replace(result, live=replace(result.live, batches=_cancellable_rows(spark, result.live.batches)))
+    return replace(result, rows=_cancellable_rows(spark, result.rows))
 
 
 def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = None) -> Iterator[bytes]:
-    """Run one statement of Spark's and yield its rows as the pieces of an Arrow stream. Raises as `run`."""
+    """Run one Spark statement and yield its rows as the parts of an Arrow stream. Raises the errors of `run`."""
     with _cancellable(spark):
-        frame = _frame(spark, text, parameters)
+        frame = _execute(spark, text, parameters)
         columns = tuple(_column(field) for field in frame.schema.fields)
         if frame.isStreaming:
             with closing(StreamingSelect(frame, live=False).iterate_parts()) as frames:
@@ -74,12 +77,12 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
 
 
 def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
-    """Return rows that are not Spark's as an Arrow stream."""
+    """Yield rows of JetSQL's statements as an Arrow stream."""
     schema = ", ".join(f"`{column.name}` {column.type}" for column in columns)
     return row_stream.stream_arrow(spark.createDataFrame(list(rows), schema), columns)
 
 
-def _frame(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
+def _execute(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
     if parameters:
         frame = DataFrame(java(spark).sql.Parameters.run(spark._jsparkSession, text, json.dumps(parameters)), spark)
     else:
@@ -93,19 +96,19 @@ def _select_stream(frame: DataFrame, live: bool) -> SparkRows:
     select = StreamingSelect(frame, live)
     if live:
         return SparkRows(columns, iter(()), select.open_cursor(_fetch))
-    return SparkRows(columns, _rows_of_parts(select.iterate_parts()))
+    return SparkRows(columns, _fetch_parts(select.iterate_parts()))
 
 
-def _rows_of_parts(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[Any, ...]]:
+def _fetch_parts(frames: Generator[DataFrame, None, None]) -> Iterator[tuple[Any, ...]]:
     with closing(frames):
         for frame in frames:
             yield from _fetch(frame)
 
 
-def _rows(frame: DataFrame) -> SparkRows:
+def _select_rows(frame: DataFrame) -> SparkRows:
     columns = tuple(_column(field) for field in frame.schema.fields)
     if not columns:
-        # The statement has run. Spark runs some a second time when their rows are read (a view over a stream).
+        # The statement has run. Spark would run some statements again to read rows (a view over a stream).
         return SparkRows((), iter(()))
     small = frame._jdf.queryExecution().commandExecuted().nodeName() in _COMMAND_PLANS
     return SparkRows(columns, _fetch(frame, small))
@@ -113,8 +116,8 @@ def _rows(frame: DataFrame) -> SparkRows:
 
 def _fetch(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
     with _explain_unsupported_values():
-        fetched = iter(frame.collect()) if small else row_stream.stream_rows(frame)
-    return _read(with_offsets(fetched, frame.schema, session_zone(frame.sparkSession)))
+        rows = iter(frame.collect()) if small else row_stream.stream_rows(frame)
+    return _read(with_offsets(rows, frame.schema, session_zone(frame.sparkSession)))
 
 
 def _column(field: StructField) -> Column:
@@ -125,7 +128,7 @@ def _column(field: StructField) -> Column:
 
 @contextmanager
 def _cancellable(spark: SparkSession) -> Iterator[None]:
-    """Cancel the Spark work of this thread when the statement is cancelled, and raise that as the error."""
+    """Cancel the Spark jobs of this thread when the statement is cancelled. Raises STATEMENT_CANCELLED then."""
     statement = cancellation.current()
     if statement is cancellation.NEVER:
         yield
@@ -155,21 +158,21 @@ def _read(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def _explain_unsupported_values() -> Iterator[None]:
-    """Raise VALUE_NOT_SHOWN for values that Python does not have; PySpark finds them when it reads a row."""
+    """Raise VALUE_NOT_SHOWN for values that Python cannot represent; PySpark detects them when it reads a row."""
     try:
         yield
     except PySparkNotImplementedError as error:
-        message = "The result has a column of a type that can't be shown, such as INTERVAL."
+        message = "The result has a column of a type that cannot be shown, such as INTERVAL."
         raise StatementError("VALUE_NOT_SHOWN", message, hint="Cast the column to STRING.") from error
     except PySparkException:
         raise
     except (ValueError, OverflowError) as error:
-        message = "A date or timestamp of the result is outside the years 1 to 9999, or at their very edge."
+        message = "A date or timestamp of the result is outside the years 1 to 9999 or too close to their limits."
         raise StatementError("VALUE_NOT_SHOWN", message, hint="Cast the column to STRING.") from error
 
 
 def session_zone(spark: SparkSession) -> tzinfo:
-    """Return the session's time zone, in which Spark's own tools show timestamps."""
+    """Return the session's time zone."""
     name = str(spark.conf.get("spark.sql.session.timeZone"))
     try:
         return ZoneInfo(name)
@@ -180,9 +183,9 @@ def session_zone(spark: SparkSession) -> tzinfo:
 
 
 def build_error_report(error: BaseException, text: str) -> ErrorReport:
-    """Return the report of any error of a statement, without secrets that were read."""
-    found = _build_error_report(error, text)
-    return replace(found, message=without_secrets(found.message), hint=without_secrets(found.hint))
+    """Return the report of any error of a statement, without the values of secrets. text: the statement's text."""
+    report = _build_error_report(error, text)
+    return replace(report, message=without_secrets(report.message), hint=without_secrets(report.hint))
 
 
 def _build_error_report(error: BaseException, text: str) -> ErrorReport:
@@ -197,16 +200,17 @@ def _build_error_report(error: BaseException, text: str) -> ErrorReport:
 def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
     message = strip_message(_without_position(str(error)), condition)
-    line, column = _position(error, text)
+    line, column = _find_position(error, text)
     return ErrorReport(condition, error.getSqlState() or "", message, "", line, column)
 
 
-def _position(error: PySparkException, text: str) -> tuple[int | None, int | None]:
+def _find_position(error: PySparkException, text: str) -> tuple[int | None, int | None]:
+    """Return the line and column of an error, counted from 1; None without a position."""
     origin: Any = getattr(error, "_origin", None)
     try:
         if origin is not None and origin.line().isDefined() and origin.startPosition().isDefined():
             return int(origin.line().get()), int(origin.startPosition().get()) + 1
-    except Py4JError:  # only parsing and analysis errors know a line
+    except Py4JError:  # only parsing and analysis errors have a line
         origin = None
     for context in error.getQueryContext() or ():
         if context.contextType().name == "SQL" and context.startIndex() >= 0:

@@ -1,7 +1,7 @@
-"""Run the master and workers of Spark's standalone cluster from PySpark's wheel, which has no scripts for that.
+"""Run the master and workers of Spark's standalone cluster from PySpark's wheel, which has no scripts for them.
 
-Thin on purpose: the process becomes Spark's, with its log on the terminal, and Ctrl-C or a kill reaches it directly.
-The folder for the files of a worker's executors is set here, because Spark's default is the installed package.
+The current process becomes Spark's process, so its log goes to the terminal and signals such as Ctrl-C reach it
+directly. A worker's folder is always set, because Spark's default is the folder of the installed package.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from jetsql.engine.session.startup import check_java
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder, write_private
 
-# How long a master that was started again waits for members that it has noted and that are gone. Spark's own is a
-# minute, in which it gives nobody any cores.
+# A restarted master waits this long for stored members that do not answer, and assigns no cores meanwhile. Spark's
+# default is a minute.
 _RECOVERY: Final = "20s"
 _FILTERS: Final = "spark.ui.filters"
 _DENY: Final = "org.apache.spark.ui.JWSFilter"
-# What Spark leaves open: programs from anybody over REST, and links that end applications and workers.
-_CLOSED: Final[Mapping[str, str]] = {
+# By default Spark accepts programs over REST without authentication, and shows links that end applications and workers.
+_HARDENING: Final[Mapping[str, str]] = {
     "spark.master.rest.enabled": "false",
     "spark.master.ui.decommission.allow.mode": "DENY",
     "spark.ui.killEnabled": "false",
@@ -42,13 +42,15 @@ class MasterStart:
     """The settings of a master."""
 
     host: str
+    """The address to listen on."""
     port: int
+    """The port to listen on."""
     recovery: Path | None = None
-    """Where it notes members and engines, to go on with them after its death; None: it forgets them."""
+    """The folder in which the master stores members and engines for its next start; None to store nothing."""
     secret: Path | None = None
-    """The file with the cluster's secret, made when it is missing; None: the user's own."""
+    """The file with the cluster's secret, created if it is missing; None for the default file."""
     web_host: str | None = None
-    """The address for Spark's web pages, which have no login; None: no pages."""
+    """The address of Spark's web UI, which has no login; None for no web UI."""
 
     @property
     def url(self) -> str:
@@ -62,44 +64,49 @@ class WorkerStart:
     master: str
     """The master's URL."""
     host: str | None = None
-    """The address that the worker is reached at; None: the one from which it reaches the master."""
+    """The address to listen on; None for the address from which this machine reaches the master."""
     cores: int | None = None
-    """The cores that it has to give; None: all of the machine."""
+    """The number of cores for executors; None for all cores of the machine."""
     memory: str | None = None
-    """The memory that it has to give, as Spark writes sizes; None: what Spark chooses."""
+    """The memory for executors as Spark writes sizes; None for Spark's default."""
     folder: Path | None = None
-    """For what its executors write; None: a new temporary one."""
+    """The folder for files of executors; None for a new temporary folder."""
     secret: Path | None = None
-    """The file with the cluster's secret; None: the user's own."""
+    """The file with the cluster's secret; None for the default file."""
     web_host: str | None = None
-    """The address for Spark's web pages, which have no login; None: no pages."""
+    """The address of Spark's web UI, which has no login; None for no web UI."""
 
 
 def check_address(subject: str, host: str, port: int | None = None) -> None:
-    """Raise EngineError ENGINE_NOT_STARTED where a process cannot listen; Spark's master would take the next port."""
+    """Raise EngineError ENGINE_NOT_STARTED when no process can listen on an address.
+
+    Without the check, Spark's master would take the next port.
+    subject: the process, as the message names it.
+    port: None for any port.
+    """
     try:
         socket.create_server((host, port or 0)).close()
     except (OSError, OverflowError) as error:
         code = getattr(error, "errno", None)
         reason = os.strerror(code) if code and not isinstance(error, socket.gaierror) else error
-        where, choose = (host, "") if port is None else (f"{host}:{port}", " and a free port with --port")
+        address, port_hint = (host, "") if port is None else (f"{host}:{port}", " and a free port with --port")
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{subject} can't listen at {where}: {reason}.",
-            hint=f"Choose an address of this machine with --host{choose}.",
+            f"{subject} cannot listen on {address}: {reason}.",
+            hint=f"Choose an address of this machine with --host{port_hint}.",
         ) from error
 
 
 def become_master(start: MasterStart) -> NoReturn:
     """Replace this process with a master.
 
-    Raises EngineError ENGINE_NOT_STARTED without Java, or where the cluster's secret cannot be created or read.
+    Raises EngineError ENGINE_NOT_STARTED when Java is missing or the cluster's secret cannot be created or read.
     """
     check_java()
     secret = find_secret_file(start.secret)
     make_secret(secret)
     settings = daemon_confs(is_on_loopback(start.url), read_secret(secret))
-    settings |= {"spark.port.maxRetries": "0"}  # members know one port
+    settings |= {"spark.port.maxRetries": "0"}  # members connect to a fixed port
     if start.recovery is not None:
         _make_private(start.recovery, "The master", "--recovery-dir")
         settings |= {
@@ -115,7 +122,7 @@ def become_master(start: MasterStart) -> NoReturn:
 def become_worker(start: WorkerStart) -> NoReturn:
     """Replace this process with a worker.
 
-    Raises EngineError ENGINE_NOT_STARTED without Java or the secret, or where the folder cannot be created.
+    Raises EngineError ENGINE_NOT_STARTED when Java or the secret is missing or the folder cannot be created.
     """
     check_java()
     settings = daemon_confs(is_on_loopback(start.master), read_secret(find_secret_file(start.secret)))
@@ -128,11 +135,11 @@ def become_worker(start: WorkerStart) -> NoReturn:
 
 
 def find_own_address(master: str) -> str | None:
-    """Return the address of this machine from which a standalone master is reached; None to leave it to Spark."""
+    """Return the address from which this machine reaches a standalone master; None if Spark has to choose it."""
     host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
     try:
         [(family, *_, address), *_] = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:  # sends nothing; the system chooses the way
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:  # sends nothing; the system chooses the route
             probe.connect(address)
             return str(probe.getsockname()[0])
     except OSError:
@@ -140,31 +147,34 @@ def find_own_address(master: str) -> str | None:
 
 
 def _make_private(folder: Path, subject: str, flag: str) -> None:
-    """Make a folder that only its owner may enter, unless it exists. Raises EngineError ENGINE_NOT_STARTED."""
+    """Create a folder that only its owner may enter, unless it exists. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         private_folder(folder)
     except OSError as error:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{subject} can't make the folder {folder}: {error.strerror}.",
-            hint=f"Name another one with {flag}.",
+            f"{subject} cannot create the folder {folder}: {error.strerror}.",
+            hint=f"Choose another folder with {flag}.",
         ) from error
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """A process of Spark's to start."""
+    """A master or worker to start."""
 
     folder: Path
-    """The folder of its settings, and of the temporary files of its executors."""
-    """Where its settings are written, and the temporary files of its executors."""
+    """The folder of its settings and of the temporary files of its executors."""
     settings: Mapping[str, str]
+    """Its Spark settings."""
     web_host: str | None
-    """The address that its web pages listen on, without a login; None: they are off."""
+    """The address of its web UI, which has no login; None for no web UI."""
 
 
 def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
-    """Replace this process. The settings are in a private file, because all users can read arguments of processes."""
+    """Replace this process. Its settings are in a private file, because all users can read arguments of processes.
+
+    name: the class after `org.apache.spark.deploy.`.
+    """
     spark = Path(pyspark.__file__).parent
     program = str(spark / "bin" / "spark-class")
     file = daemon.folder / "spark.properties"
@@ -174,19 +184,19 @@ def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
 
 
 def _settings(daemon: Daemon, spark: Path) -> str:
-    """Return the text of the file: JetSQL's settings, then the user's `spark-defaults.conf`, which override them."""
-    off = {_FILTERS: _DENY, f"spark.{_DENY}.param.secretKey": _random_key()}
-    text = properties({**_CLOSED, **({} if daemon.web_host else off), **daemon.settings})
+    """Return the text of the file: JetSQL's settings, then the user's `spark-defaults.conf`, which overrides them."""
+    no_web_ui = {_FILTERS: _DENY, f"spark.{_DENY}.param.secretKey": _random_key()}
+    text = properties({**_HARDENING, **({} if daemon.web_host else no_web_ui), **daemon.settings})
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
     return text + (defaults.read_text(encoding="utf-8") if defaults.exists() else "")
 
 
 def _random_key() -> str:
-    """Return a key that no client has: with it, the filter of the web pages refuses each request."""
+    """Return a key that no client has, so that the filter of the web UI refuses each request."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
-    """Return the environment. SPARK_LOCAL_IP is where the web pages listen; they have no setting for it."""
-    own = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
-    return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **own}
+    """Return the environment of the process. The web UI has no setting for its address other than SPARK_LOCAL_IP."""
+    variables = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
+    return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **variables}

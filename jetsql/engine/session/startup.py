@@ -1,4 +1,4 @@
-"""Start Spark for an engine of JetSQL: one home folder holds tables, metastore, log and temporary files."""
+"""Start Spark for an engine of JetSQL, with tables, metastore, log and temporary files in one home folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MASTER_SECONDS = 3.0
 _STANDALONE = "spark://"
 _KUBERNETES = "k8s://"
 _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
-# What SHOW CREATE TABLE, DESCRIBE and SET hide: Spark's own patterns know few names of secrets.
+# The options that SHOW CREATE TABLE, DESCRIBE and SET redact: Spark's default patterns match few names of secrets.
 _REDACTION = "spark.sql.redaction.options.regex"
 _CONF_REDACTION = "spark.redaction.regex"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
@@ -46,12 +46,12 @@ _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Excepti
 def start_spark(start: SparkStart) -> SparkSession:
     """Start a session with Hive's metastore on embedded Derby in the home folder.
 
-    Raises EngineError ENGINE_NOT_STARTED: no Java, a bad master, a setting that Spark refuses.
+    Raises EngineError ENGINE_NOT_STARTED when Java is missing, the master is wrong or Spark refuses a setting.
     """
     check_java()
     jar()
     confs = _confs(start)
-    # Every error that a statement meets is told to its user; PySpark's own copy on stderr would be a second one.
+    # JetSQL reports every error of a statement to its user; PySpark would log it to stderr again.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     log_size = start.log.stat().st_size if start.log.exists() else 0
     try:
@@ -64,7 +64,7 @@ def start_spark(start: SparkStart) -> SparkSession:
             return _check_session(spark)
     except EngineError:
         raise
-    except Exception as error:  # Py4J's, Spark's and the system's errors have no nearer ancestor
+    except Exception as error:  # errors of Py4J, Spark and the system have no other common base class
         raise _not_started(start, error, log_size) from error
 
 
@@ -97,28 +97,28 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.sql.warehouse.dir": start.warehouse,
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
-        # A client of JDBC gets a large result part by part: whole, it would take the engine's memory, and the engine.
+        # A JDBC client receives a large result in parts; as a whole, it could exhaust the engine's memory.
         "spark.sql.thriftServer.incrementalCollect": "true",
-        # Rows of a result that an executor of another machine has come through a file, and not through memory.
+        # Results from executors on other machines are fetched to a file instead of memory.
         "spark.network.maxRemoteBlockSizeFetchToMem": "8m",
-        # Spark makes a new thread for each piece of a plan up to these limits (1,024 each, if not told otherwise), idle
-        # ones or not: small batches of a few jobs come to a thousand threads, where a container may allow fewer.
+        # Spark starts a new thread for each stage of a plan up to these limits (1,024 each by default), even if other
+        # threads are idle: small batches of a few jobs start a thousand threads, and a container may allow fewer.
         "spark.sql.shuffleExchange.maxThreadThreshold": "128",
         "spark.sql.resultQueryStage.maxThreadThreshold": "128",
         _REDACTION: _SECRETS,
         _CONF_REDACTION: SECRET_NAMES,
-        # Values of parameters stay the literals that they are. Else Spark writes them into the text, where a timestamp
-        # of an hour that a clock shows twice is another one, and places of errors are those of another text.
+        # Values of parameters stay literals. Otherwise Spark writes them into the text, which changes a timestamp in
+        # the repeated hour after daylight saving time, and shifts the positions of errors.
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
-        # Variables are filled in by scripts. Spark would make an empty text of each ${name} that is no setting.
+        # Scripts substitute variables. Spark would replace each ${name} that is no setting with an empty text.
         "spark.sql.variable.substitute": "false",
     }
     if start.master.startswith("local") or is_on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-        # How often tasks tell how far they are, which is all that is known of a batch in real-time mode while it lasts.
+        # Executors report the progress of tasks with heartbeats, the only progress of a running real-time batch.
         confs["spark.executor.heartbeatInterval"] = "2s"
     if start.master.startswith("local"):
-        # Between Spark and its Python processes, where TCP ports would be open to every user of the machine.
+        # Between Spark and its Python processes, TCP ports would be open to every user of the machine.
         confs["spark.python.unix.domain.socket.enabled"] = "true"
         confs["spark.python.unix.domain.socket.dir"] = str(socket_folder(start))
     if start.driver_memory:
@@ -126,21 +126,20 @@ def _confs(start: SparkStart) -> dict[str, str]:
     given = {key: resolved(value, key) for key, value in start.conf.items()}
     confs |= driver_confs(start.master, given, start.cluster_secret) | given
     confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
-    own_options = java_options(start)
     user_options = start.conf.get("spark.driver.extraJavaOptions", "")
-    confs["spark.driver.extraJavaOptions"] = f"{own_options} {user_options}".strip()
+    confs["spark.driver.extraJavaOptions"] = f"{java_options(start)} {user_options}".strip()
     return confs
 
 
 def _redaction_confs(confs: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that have Spark hide every setting that was given as a reference to a secret."""
+    """Return the settings that make Spark redact every setting whose value was a reference to a secret."""
     names = [f"^{re.escape(key)}$" for key, value in given.items() if is_reference(value)]
     return {_CONF_REDACTION: "|".join((confs[_CONF_REDACTION], *names))}
 
 
 @contextmanager
 def _keep_interrupt_handler() -> Iterator[None]:
-    """Keep the handler of Ctrl-C: PySpark would replace it with one that cancels every running batch."""
+    """Restore the SIGINT handler after the context: PySpark replaces it with one that cancels every running batch."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -152,38 +151,37 @@ def _keep_interrupt_handler() -> Iterator[None]:
 
 
 def check_java() -> None:
-    """Raise EngineError ENGINE_NOT_STARTED when there is no Java."""
+    """Raise EngineError ENGINE_NOT_STARTED when Java is not installed."""
     java_home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:
-        where = (
-            f"JAVA_HOME is {java_home}, and there is no bin/java in it" if java_home else "there is no java on the PATH"
-        )
+        problem = f"JAVA_HOME ({java_home}) has no bin/java" if java_home else "there is no java on the PATH"
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"Spark needs Java 17, and {where}.",
-            hint="Install it (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17).",
+            f"Spark needs Java 17, and {problem}.",
+            hint="Install Java (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17).",
         )
 
 
 def _not_started(start: SparkStart, error: Exception, log_size: int) -> EngineError:
     if "JAVA_GATEWAY_EXITED" in str(error):
-        reason = f"Java ended at once: {_last_lines(start.log, log_size)}"
+        reason = f"Java exited immediately: {_last_lines(start.log, log_size)}"
     else:
         reason = _JAVA_CLASS.sub("", cause_of(error).message)
-    hint = f"More stands in {start.log}."
+    hint = f"See {start.log} for details."
     unreachable = find_unreachable_masters(start.master)
     if unreachable:
         reason = f"no master answers at {unreachable}."
-        start_it = "Start one there with 'jetsql master', or name" if start.master.startswith(_STANDALONE) else "Name"
-        hint = f"{start_it} another one with --master. {hint}"
-    return EngineError("ENGINE_NOT_STARTED", f"Spark could not start: {reason}", hint=hint)
+        is_standalone = start.master.startswith(_STANDALONE)
+        advice = "Start a master there with 'jetsql master', or set" if is_standalone else "Set"
+        hint = f"{advice} another one with --master. {hint}"
+    return EngineError("ENGINE_NOT_STARTED", f"Spark cannot start: {reason}", hint=hint)
 
 
 def find_unreachable_masters(master: str) -> str:
-    """Return the addresses of the masters that do not answer and why; empty when one does.
+    """Return the addresses of the masters that do not answer, with reasons; an empty text when any master answers.
 
-    Only standalone masters and Kubernetes are checked. Spark's own error names whatever failed first.
+    Only standalone masters and Kubernetes are checked. Spark's error may name another failure.
     """
     unreachable = []
     for address in _master_addresses(master):
@@ -210,14 +208,14 @@ def _master_addresses(master: str) -> list[str]:
 
 
 def _last_lines(log: Path, since: int) -> str:
-    """Return Java's last lines in the log, from an offset in bytes on, without stacks and warnings."""
+    """Return the last lines that Java has logged, without stack traces and warnings. since: an offset in bytes."""
     lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
     messages = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
     return " ".join(messages[-_LOG_TAIL:])
 
 
 def load_kafka_connector(spark: Session) -> None:
-    """Fetch Spark's Kafka connector unless it is loaded. Raises EngineError ENGINE_NOT_STARTED."""
+    """Download and load Spark's Kafka connector, unless it is loaded. Raises EngineError ENGINE_NOT_STARTED."""
     try:
         java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     except (PySparkException, Py4JError) as error:
@@ -225,12 +223,12 @@ def load_kafka_connector(spark: Session) -> None:
 
 
 def redact_table_options(spark: Session) -> None:
-    """Redact secrets in options of tables in a session that JetSQL did not start, and in later ones."""
-    later: Any = spark.sparkContext._jsc.sc().conf()
+    """Redact secrets in the options of tables in a session that JetSQL did not start, and in later sessions."""
+    later_conf: Any = spark.sparkContext._jsc.sc().conf()
     spark.conf.set(_REDACTION, _add_secrets(spark.conf.get(_REDACTION) or ""))
-    later.set(_REDACTION, _add_secrets(later.get(_REDACTION, "")))
-    # A setting of Spark's core, which no session can be given: this one keeps Spark's own short list.
-    later.set(_CONF_REDACTION, SECRET_NAMES)
+    later_conf.set(_REDACTION, _add_secrets(later_conf.get(_REDACTION, "")))
+    # A setting of Spark's core, which an existing session cannot change: this session keeps Spark's short default.
+    later_conf.set(_CONF_REDACTION, SECRET_NAMES)
 
 
 def _add_secrets(pattern: str) -> str:
@@ -240,19 +238,19 @@ def _add_secrets(pattern: str) -> str:
 
 
 def has_active_session() -> bool:
-    """Return whether this process has a Spark session already."""
+    """Return whether this process already has a Spark session."""
     return SparkSession.getActiveSession() is not None
 
 
 def is_stopped(spark: Session) -> bool:
-    """Return whether the session's Spark has ended, also when another program stopped it."""
-    java = spark.sparkContext._jsc
-    return java is None or bool(java.sc().isStopped())
+    """Return whether the session's Spark was stopped, by JetSQL or by another program."""
+    context = spark.sparkContext._jsc
+    return context is None or bool(context.sc().isStopped())
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error means that Spark's process does not answer any more."""
-    is_unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J tells no reason then
+    """Return whether an error means that Spark's process no longer answers."""
+    is_unanswered = type(error) is Py4JError and "Trace:" not in str(error)  # Py4J reports no reason then
     return is_unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
 
 
@@ -263,22 +261,22 @@ def wait_for_end(spark: Session) -> int:
 
 
 def is_same_spark(one: Session, other: Session) -> bool:
-    """Return whether two sessions have the same Spark, and it is running."""
+    """Return whether two sessions belong to the same running Spark."""
     return one.sparkContext is other.sparkContext and not is_stopped(one)
 
 
 def list_session_problems(spark: Session) -> list[str]:
-    """Return what a session lacks that JetSQL did not start, and what cannot be changed while it runs."""
+    """Return warnings about settings of a session that JetSQL did not start and cannot change."""
     conf = spark.sparkContext.getConf()
     problems = []
     if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
         problems.append(
-            "This session keeps its tables in memory: they are gone when it ends, and jobs that need them wait as"
-            " SUSPENDED. Build the session with enableHiveSupport() to keep them."
+            "This session stores its catalogue in memory: its tables are lost when it ends, and jobs that need them are"
+            " then SUSPENDED. Build the session with enableHiveSupport() to keep them."
         )
     if conf.get("spark.scheduler.mode", "FIFO") != "FAIR":
         problems.append(
-            "This session schedules FIFO, so a job with large batches holds up the others. Build it with"
+            "This session schedules FIFO, so a job with large batches delays the others. Build the session with"
             " spark.scheduler.mode=FAIR to share the cores."
         )
     if conf.get("spark.authenticate", "false") != "true":
@@ -288,7 +286,7 @@ def list_session_problems(spark: Session) -> list[str]:
         )
     if conf.get("spark.ui.enabled", "true") == "true":
         problems.append(
-            "Spark's web UI of this session shows statements with their literals to everybody who reaches its port."
-            " Build the session with spark.ui.enabled=false."
+            "The web UI of this session's Spark shows statements with their literals to every user who reaches its"
+            " port. Build the session with spark.ui.enabled=false."
         )
     return problems

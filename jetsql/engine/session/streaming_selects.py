@@ -1,9 +1,8 @@
-"""Streaming selects: a SELECT over a stream that JetSQL's endpoints answer without a job.
+"""Streaming selects: SELECT statements over streams that JetSQL's endpoints run without a job.
 
-What Spark does for one, and how it is shown (rows appended, or the whole result anew), is in
-`StreamingSelectPlan.java` and `StreamingCursor.java`. Here its batches become rows, on the thread of the statement that
-asked. A look ends with the statement, however that ends: its query is stopped and its folder is deleted; what a killed
-engine left goes at the next start.
+`StreamingSelectPlan.java` and `StreamingCursor.java` plan the query and decide whether a batch appends rows or replaces
+the whole result. This module turns the batches into rows, on the statement's thread. A streaming select ends with its
+statement: its query is stopped and its folder is deleted. Folders of a killed engine are deleted at the next start.
 """
 
 from __future__ import annotations
@@ -29,17 +28,18 @@ ReadRows = Callable[[DataFrame], Iterator[tuple[Any, ...]]]
 def connect(spark: SparkSession, folder: str, seconds: float) -> None:
     """Configure streaming selects and empty their folder.
 
-    folder: for their checkpoints. seconds: how long a select without a cursor runs.
+    folder: the folder of their checkpoints.
+    seconds: the duration of a streaming select without a cursor.
     """
-    place = FileSystem(spark).qualify(folder)
+    location = FileSystem(spark).qualify(folder)
     partitions = min(spark.sparkContext.defaultParallelism, _MAX_PARTITIONS)
     confs = {
-        **streaming_confs(place),
+        **streaming_confs(location),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.stopTimeout": "10s",
     }
-    java(spark).stream.StreamingSelects.connect(spark._jsparkSession, place, json.dumps(confs), int(seconds * 1000))
+    java(spark).stream.StreamingSelects.connect(spark._jsparkSession, location, json.dumps(confs), int(seconds * 1000))
 
 
 def stop_all(spark: SparkSession) -> None:
@@ -50,7 +50,7 @@ def stop_all(spark: SparkSession) -> None:
 class StreamingSelect:
     """A streaming select that has not been started. frame: the statement's rows.
 
-    Raises Spark's errors for what streams cannot do, and STREAM_WITHOUT_LIMIT.
+    Raises Spark's errors for operations that streams do not support, and STREAM_WITHOUT_LIMIT.
     """
 
     def __init__(self, frame: DataFrame, live: bool) -> None:
@@ -59,7 +59,7 @@ class StreamingSelect:
         self._mode = LiveMode.REPLACE if self._java.replaces() else LiveMode.APPEND
 
     def open_cursor(self, read: ReadRows) -> Live:
-        """Open a streaming cursor; only a limit on appended rows ends it. read: reads the rows of a batch."""
+        """Open a streaming cursor, which ends only at a limit on appended rows. read: reads the rows of a batch."""
         return Live(self._mode, self._batches(read))
 
     def _batches(self, read: ReadRows) -> Generator[LiveBatch, None, None]:
@@ -68,12 +68,12 @@ class StreamingSelect:
             while remaining != 0 and (frame := self._next_frame(self._java.next)) is not None:
                 limited = _LimitedRows(self._start_reading(read, frame), remaining)
                 yield LiveBatch(self._java.batchId(), limited)
-                for _ in limited:  # Spark fails where not every row of a state is read
+                for _ in limited:  # Spark fails when not every row of a state is read
                     pass
                 remaining = limited.remaining
 
     def iterate_parts(self) -> Generator[DataFrame, None, None]:
-        """Yield the rows within the limit and the time, in parts. A part is readable until the next one is read."""
+        """Yield the rows within the limit and the time, in parts. A part is readable until the next part is read."""
         with self._running():
             while (frame := self._next_frame(self._java.nextPart)) is not None:
                 yield frame
@@ -84,7 +84,7 @@ class StreamingSelect:
         return None if batch is None else DataFrame(batch, self._spark)
 
     def _start_reading(self, read: ReadRows, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-        """Start Spark's thread that serves the rows, which inherits the properties of this thread."""
+        """Start the Spark thread that sends the rows. It inherits the properties of this thread."""
         self._java.enterQuery()
         try:
             return read(frame)
@@ -102,10 +102,10 @@ class StreamingSelect:
 
 
 class _LimitedRows(Iterator[tuple[Any, ...]]):
-    """Rows up to a limit, and how many remain; a negative number is no limit."""
+    """The rows of an iterator up to a limit."""
 
     def __init__(self, rows: Iterator[tuple[Any, ...]], remaining: int) -> None:
-        self.remaining = remaining
+        self.remaining = remaining  # the rows until the limit; negative without a limit
         self._rows = rows
 
     def __next__(self) -> tuple[Any, ...]:

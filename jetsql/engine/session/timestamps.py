@@ -1,8 +1,8 @@
-"""Convert the timestamps of Spark's rows to the session's time zone, however deep they are nested.
+"""Convert the timestamps of Spark's rows to the session's time zone, at any depth of nesting.
 
-PySpark returns a TIMESTAMP as this machine's local time without an offset, and a TIMESTAMP_NTZ, which is no point in
-time, as the same Python type. Only the schema distinguishes them. After the conversion, a value with an offset is a
-point in time, and one without is the reading of a clock.
+PySpark returns a TIMESTAMP as this machine's local time without an offset, and a TIMESTAMP_NTZ, which is no instant, as
+the same Python type. Only the schema distinguishes them. After the conversion, a TIMESTAMP has an offset and a
+TIMESTAMP_NTZ has none.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Convert = Callable[[Any], Any]
 
 def with_offsets(rows: Iterable[Sequence[Any]], schema: StructType, zone: tzinfo) -> Iterator[tuple[Any, ...]]:
     """Yield the rows with their timestamps in `zone`."""
-    found = [(n, _converter(field.dataType, zone)) for n, field in enumerate(schema.fields)]
-    converters = [(n, convert) for n, convert in found if convert]
+    field_converters = [(n, _converter(field.dataType, zone)) for n, field in enumerate(schema.fields)]
+    converters = [(n, convert) for n, convert in field_converters if convert]
     for row in rows:
         values = list(row)
         for n, convert in converters:
@@ -31,7 +31,7 @@ def with_offsets(rows: Iterable[Sequence[Any]], schema: StructType, zone: tzinfo
 
 
 def _converter(data_type: DataType, zone: tzinfo) -> Convert | None:
-    """Return the conversion for values of a type, or None when the type has no timestamp in it."""
+    """Return the conversion for values of a type, or None for a type without timestamps."""
     convert: Convert | None = None
     if isinstance(data_type, TimestampType):
         return lambda value: None if value is None else in_time_zone(value, zone)

@@ -1,8 +1,8 @@
-"""Sinks: how a batch gets into a table, one module for each kind of table.
+"""Sinks, which write batches to tables: one module for each kind of table.
 
-A sink's `write` may be called again with the same batch after a crash, and leaves the table as after one call. It
-reads every row of every partition even when the batch is in the table: Spark commits a task's state when its rows
-have been read to the end, so a sink that returned early would break a stateful job for good.
+A sink's `write` may be called again with the same batch after a crash; the table is then the same as after one call.
+A sink reads every row of every partition even when the batch is already in the table: Spark commits a task's state when
+its rows have been read to the end, so a sink that returned early would permanently break a stateful job.
 """
 
 from __future__ import annotations
@@ -21,40 +21,45 @@ from jetsql.jobs.model.job import Job
 
 @dataclass(frozen=True)
 class SinkContext:
-    """What a sink works with."""
+    """The job, the services and the settings of a sink."""
 
     job: Job
+    """The job that writes."""
     spark: SparkSession
+    """The session of the job's run."""
     catalog: Catalog
+    """The catalogue with the sink's table."""
     checkpoints: Checkpoints
+    """The folders of all jobs."""
     single_file_bytes: int
+    """The size up to which a batch is written as one file."""
     old_versions_seconds: float
-    """How long replaced snapshots of a table are kept."""
+    """The time for which replaced snapshots of a table are kept."""
     notice: Callable[[str], None]
     """Adds a message to the job's history."""
 
 
 class TableSink(Protocol):
-    """The sink of one job, whether Spark or JetSQL writes the rows."""
+    """The sink of one job, regardless of whether Spark or JetSQL writes the rows."""
 
     def recover(self) -> None:
-        """Finish a batch that a crash left half visible. Raises StatementError SINK_CHANGED for another table."""
+        """Finish a batch that a crash left partly visible. Raises StatementError SINK_CHANGED for another table."""
 
     def has_batch(self, batch: int) -> bool:
-        """Return whether the batch is in the table, or sure to get there, so that writing it again changes nothing."""
+        """Return whether the batch is in the table, or will be, so that writing it again changes nothing."""
 
     def discard(self) -> None:
-        """Delete what is staged and not visible; visible rows stay."""
+        """Delete staged rows that are not visible; visible rows stay."""
 
     def close(self) -> None:
-        """Release what was kept between batches, after the run has ended."""
+        """Release the resources that were kept between batches, after the run has ended."""
 
 
 class BatchWriter(TableSink, Protocol):
-    """A sink that JetSQL writes batch by batch."""
+    """A sink whose batches JetSQL writes."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        """Write a batch once, however often this is called. Return the row count, or None when it is not counted."""
+        """Write a batch, once even if called again. Return the row count, or None if it was not counted."""
 
 
 @runtime_checkable
@@ -62,7 +67,7 @@ class StreamWriter(TableSink, Protocol):
     """A sink that Spark writes natively, without `foreachBatch`."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
-        """Return Spark's stream writer, to be started, for the rows. once: for one batch only."""
+        """Return Spark's stream writer for the rows, not started. once: whether to write a single batch."""
 
 
 SinkWriter = BatchWriter | StreamWriter
@@ -70,17 +75,17 @@ SinkWriter = BatchWriter | StreamWriter
 
 @runtime_checkable
 class EncodingWriter(BatchWriter, Protocol):
-    """A sink whose table has another row format. The encoding is part of the query, planned once with it."""
+    """A sink with its own row format. The encoding is part of the query, so Spark plans it once."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        """Return a query's rows as `write` takes them."""
+        """Return a query's rows in the format of `write`."""
 
 
 def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:
-    """Return a query's rows as a sink takes them."""
+    """Return a query's rows in the format of a sink."""
     return writer.encode_rows(rows) if isinstance(writer, EncodingWriter) else rows
 
 
 def consume_rows(rows: DataFrame) -> None:
-    """Read every row of every partition and keep none."""
+    """Read every row of every partition and write none."""
     rows.write.format("noop").mode("overwrite").save()

@@ -1,4 +1,4 @@
-"""One small file for each batch of a job, with what has to be known when the batch is replayed.
+"""Records of a job's batches, one small file for each batch, which are needed when the batch is replayed.
 
 Only the newest batch can be replayed; a few older files are kept for diagnosis.
 """
@@ -20,9 +20,10 @@ _KEPT_RECORDS = 10
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """A record of one batch, by its number."""
+    """The record of one batch."""
 
     batch: int
+    """The number of the batch."""
 
 
 Record = TypeVar("Record", bound=BatchRecord)
@@ -33,12 +34,14 @@ class BatchRecords(ABC, Generic[Record]):
     """The records of one job, files in one folder."""
 
     folder: str
+    """The folder of the records, a URI."""
     files: FileSystem
+    """The file system of the folder."""
 
     def read(self, batch: int) -> Record | None:
-        """Return the record of a batch, or None.
+        """Return the record of a batch, or None when it has none.
 
-        Raises StatementError CHECKPOINT_DAMAGED when it is truncated or was changed.
+        Raises StatementError CHECKPOINT_DAMAGED when the file is truncated or was changed.
         """
         path = self.path(batch)
         text = self.files.read_if_there(path)
@@ -49,19 +52,19 @@ class BatchRecords(ABC, Generic[Record]):
         except (ValueError, TypeError, KeyError) as error:
             raise StatementError(
                 "CHECKPOINT_DAMAGED",
-                f"The job's checkpoint is damaged: {path} is cut off or was changed, so it can't be told which rows of"
-                f" batch {batch} are in the table.",
+                f"The job's checkpoint is damaged: {path} is truncated or was changed, so JetSQL cannot determine which"
+                f" rows of batch {batch} are in the table.",
                 hint=RESTORE,
                 where=path,
             ) from error
 
     def find_newest(self) -> int | None:
-        """Return the newest batch that has a record, or None."""
+        """Return the newest batch with a record, or None."""
         names = (name for name in self.files.list_names(self.folder) if name.endswith(".json"))
         return max((int(name.removesuffix(".json")) for name in names), default=None)
 
     def write(self, record: Record) -> None:
-        """Write a record and delete an old one."""
+        """Write a record and delete the oldest one."""
         self.files.write(self.path(record.batch), json.dumps(asdict(record)))
         self.files.delete(self.path(record.batch - _KEPT_RECORDS))
 
@@ -71,4 +74,4 @@ class BatchRecords(ABC, Generic[Record]):
 
     @abstractmethod
     def _parse(self, fields: dict[str, Any]) -> Record:
-        """Return the record in a file. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return the record from a file's JSON. Raises ValueError, TypeError or KeyError for a damaged record."""

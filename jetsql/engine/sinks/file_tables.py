@@ -1,11 +1,11 @@
-"""File tables, exactly once: stage a batch, write its manifest, move its files.
+"""Exactly-once writes to file tables: stage a batch, write its manifest, move its files.
 
-Rows are staged in a hidden folder of the table, on its own file system, so that a file becomes visible by a rename.
-The manifest is written before the first rename. After a crash the missing files are moved, and doing that again
-changes nothing, because each file has a name that follows from job, batch and number. Spark's own file sink is not
-used: with it, readers no longer see rows that were in the table before, nor later INSERTs of others.
+Rows are staged in a hidden folder of the table, on the table's file system, so that a rename makes a file visible. The
+manifest is written before the first rename. After a crash the remaining files are moved. Repeating a move changes
+nothing, because the job, the batch and a number determine each file's name. JetSQL does not use Spark's file sink:
+readers of its tables see neither earlier rows nor later INSERTs.
 
-A small batch is written as one file (see `file_sizing`), so that readers see all of it or nothing.
+A small batch is written as one file (see `file_sizing`), so that readers see all or none of it.
 """
 
 from __future__ import annotations
@@ -37,15 +37,18 @@ class Move:
 
 @dataclass(frozen=True)
 class Manifest(BatchRecord):
-    """The files of a batch that is completely staged, and their final names."""
+    """The files of a completely staged batch, and their final names."""
 
     location: str
     """The table's folder."""
     staging: str
     """The folder with the staged files."""
     rows: int
+    """The row count of the batch."""
     moves: tuple[Move, ...]
+    """The renames that make the batch visible."""
     format: int = FORMAT
+    """The version of the manifest's format."""
 
     @property
     def partitions(self) -> list[str]:
@@ -61,7 +64,7 @@ class Manifests(BatchRecords[Manifest]):
 
 
 class StagedFiles:
-    """Writes one job's batches into a file table."""
+    """The writer of one job's batches to a file table."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -75,10 +78,10 @@ class StagedFiles:
     def recover(self) -> None:
         self._context.catalog.require_sink_table(self._sink)
         newest = self._manifests.find_newest()
-        # Without staged files there is nothing left to move, whatever the manifest says.
+        # Without staged files, all moves of the manifest are done.
         if newest is not None and self._files.exists(self._staging(newest)):
             manifest = self._manifests.read(newest)
-            assert manifest is not None, "it has just been listed"
+            assert manifest is not None, "the manifest has just been listed"
             self._publish(manifest)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -101,19 +104,20 @@ class StagedFiles:
             self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
 
     def close(self) -> None:
-        """Do nothing: nothing is kept between batches."""
+        """Do nothing: the sink keeps no resources between batches."""
 
     def _read_manifest(self, batch: int) -> Manifest | None:
-        """Return the manifest of a replayed batch, or None.
+        """Return the manifest of a replayed batch, or None for a new batch.
 
-        A damaged manifest matters only while staged files wait to be moved; they are deleted after the last move.
+        Raises StatementError CHECKPOINT_DAMAGED for a damaged manifest while staged files remain. After the last move,
+        the manifest is not needed any more.
         """
         try:
             return self._manifests.read(batch)
         except StatementError:
             if self._files.exists(self._staging(batch)):
                 raise
-            self._context.notice(f"The manifest of batch {batch} can't be read any more; its rows are in the table.")
+            self._context.notice(f"The manifest of batch {batch} is damaged; all rows of the batch are in the table.")
             return Manifest(batch, self._sink.location, self._staging(batch), 0, ())
 
     def _staging(self, batch: int) -> str:
@@ -151,12 +155,12 @@ class StagedFiles:
             self._report_removed(manifest)
 
     def _report_removed(self, manifest: Manifest) -> None:
-        """Report files that a TRUNCATE removed with the table: they count as delivered and removed."""
+        """Report files that the table lacks, for example after TRUNCATE TABLE. They count as delivered."""
         missing = [move for move in manifest.moves if not self._files.exists(f"{manifest.location}/{move.target}")]
         if missing:
             self._context.notice(
-                f"{len(missing)} files of batch {manifest.batch} were removed from {self._sink.table} by somebody else,"
-                " for example by TRUNCATE TABLE. They are not written again."
+                f"Another program removed files of batch {manifest.batch} from {self._sink.table}, for example with"
+                f" TRUNCATE TABLE (number of files: {len(missing)}). They are not written again."
             )
 
     def _move(self, manifest: Manifest, move: Move) -> bool:

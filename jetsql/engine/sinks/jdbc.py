@@ -1,10 +1,10 @@
-"""JDBC tables: each batch is one transaction, which also writes the batch's number into a ledger table.
+"""Writes to JDBC tables: each batch is one transaction, which also writes the batch's number into a ledger table.
 
-Spark's JDBC writer commits partition by partition, so a crash would leave half a batch. Here it fills a staging
-table, in parallel; then one transaction on one connection moves the rows, adds (job, batch) to the ledger and drops
-the staging table. A replayed batch whose number is in the ledger is read and not written. The ledger's key makes a
-second run that commits the same batch at the same time fail instead of duplicating it. The rows are counted before
-they move, because a task whose success was not reported has put its rows into the staging table twice.
+Spark's JDBC writer commits each partition separately, so a crash would leave a partial batch. JetSQL lets it fill a
+staging table in parallel. Then one transaction on one connection moves the rows, adds (job, batch) to the ledger and
+drops the staging table. A replayed batch whose number is in the ledger is read but not written. If two runs commit the
+same batch concurrently, the ledger's key makes the second one fail. The transaction counts the rows before it moves
+them, because a task that is retried after a lost success report has written its rows to the staging table twice.
 """
 
 from __future__ import annotations
@@ -27,20 +27,26 @@ from jetsql.jobs.model.job import Guarantee, Plan, Sink
 
 @dataclass(frozen=True)
 class JdbcTarget:
-    """A sink's table in its database, and the statements about it."""
+    """A sink's table in its database, and the SQL statements for it."""
 
     database: Database
+    """The database of the table."""
     sql: TargetSql
+    """The statements for the table and its staging table."""
     ledger: LedgerSql
+    """The statements for the ledger."""
 
     def transact(self, steps: list[TransactionStep], keep: bool = True) -> dict[str, str | None]:
-        """Run all steps in one transaction and return the value of each by its name. Raises JdbcError."""
-        first = [TransactionStep("begin", text) for text in self.sql.dialect.session_setup]
-        values = self.database.transact([*first, *steps], keep)
-        return dict(zip((step.name for step in (*first, *steps)), values, strict=True))
+        """Run all steps in one transaction and return their values by step name. Raises JdbcError.
+
+        keep: whether to commit the transaction; False rolls it back.
+        """
+        setup = [TransactionStep("begin", text) for text in self.sql.dialect.session_setup]
+        values = self.database.transact([*setup, *steps], keep)
+        return dict(zip((step.name for step in (*setup, *steps)), values, strict=True))
 
     def name_table(self, name: str) -> str:
-        """Return the name of a table of JetSQL's in the target's schema."""
+        """Return the qualified name of a JetSQL table in the target's schema."""
         return name_in_schema(self.sql.table, name)
 
     def drop_tables(self, tables: list[str]) -> list[TransactionStep]:
@@ -51,30 +57,30 @@ class JdbcTarget:
 def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> JdbcTarget:
     """Return the target for a plan's sink.
 
-    Raises StatementError UNSUPPORTED_SINK for a database whose transactions are not known to hold a batch.
+    Raises StatementError UNSUPPORTED_SINK for a database without a dialect.
     """
     database = Database(spark, table.options)
     dialect = find_dialect(database.driver)
     if dialect is None:
-        raise StatementError("UNSUPPORTED_SINK", f"JetSQL has no transactions for {database.server}.")
+        raise StatementError("UNSUPPORTED_SINK", f"JetSQL does not support transactions in {database.server}.")
     keys = plan.analysis.sink.key_columns if plan.upsert else ()
     sql = TargetSql(dialect, database.table, table.columns, keys)
     return JdbcTarget(database, sql, LedgerSql(name_in_schema(database.table, LEDGER_TABLE), job_id))
 
 
 def needs_transactions(plan: Plan) -> bool:
-    """Return whether rows go through a staging table; otherwise Spark's writer appends them directly."""
+    """Return whether a plan needs a staging table; otherwise Spark's writer appends the rows directly."""
     return plan.upsert or plan.overwrite or plan.guarantee is Guarantee.EXACTLY_ONCE
 
 
 class JdbcTransactions:
-    """Writes one job's batches, each of them visible as a whole."""
+    """The writer of one job's batches, each of which becomes visible as a whole."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._job = context.job
         self._sink = context.job.plan.analysis.sink
-        # A job that starts from scratch counts its batches from 0 again, and they are others.
+        # Without a guarantee, each run counts its batches from 0 again, so the numbers identify no batch.
         self._has_ledger = context.job.plan.guarantee is Guarantee.EXACTLY_ONCE
         self._has_swept = False
 
@@ -104,7 +110,9 @@ class JdbcTransactions:
     def discard(self) -> None:
         table = self._context.catalog.table(self._sink.table)
         if table is None:
-            self._context.notice(f"{self._sink.table} is gone, so the job's rows in its ledger stay.")
+            self._context.notice(
+                f"The ledger keeps the job's rows, because {self._sink.table} does not exist any more."
+            )
             return
         target = self._target(table)
         try:
@@ -116,7 +124,7 @@ class JdbcTransactions:
                 raise target.database.explain_error(error) from error
 
     def close(self) -> None:
-        """Do nothing: nothing is kept between batches."""
+        """Do nothing: the sink keeps no resources between batches."""
 
     def _write(self, target: JdbcTarget, staging: str, rows: DataFrame, batch: int) -> int | None:
         if not self._has_swept:
@@ -131,7 +139,7 @@ class JdbcTransactions:
             return None
         count = append_rows(rows, target.database, staging, target.sql.dialect.writer_options)
         failpoint("jdbc-staged", self._job.name)
-        target.transact(self._commit(target, staging, batch, count))
+        target.transact(self._commit_steps(target, staging, batch, count))
         failpoint("jdbc-committed", self._job.name)
         return count
 
@@ -144,12 +152,12 @@ class JdbcTransactions:
         except JdbcError as error:
             if error.step != "newest" or error.sqlstate not in target.sql.dialect.no_table_states:
                 raise
-            self._make_ledger(target)
+            self._create_ledger(target)
             values = target.transact(steps)
         newest = values.get("newest")
         return None if newest is None else int(newest)
 
-    def _commit(self, target: JdbcTarget, staging: str, batch: int, count: int) -> list[TransactionStep]:
+    def _commit_steps(self, target: JdbcTarget, staging: str, batch: int, count: int) -> list[TransactionStep]:
         plan, sql = self._job.plan, target.sql
         steps = [TransactionStep("claim", target.ledger.insert_batch(batch, count))] if self._has_ledger else []
         steps.append(TransactionStep("count", sql.count_rows(staging), expect=count))
@@ -162,20 +170,20 @@ class JdbcTransactions:
             steps.append(TransactionStep("prune", target.ledger.delete_older(batch)))
         return steps + target.drop_tables([staging])
 
-    def _make_ledger(self, target: JdbcTarget) -> None:
+    def _create_ledger(self, target: JdbcTarget) -> None:
         try:
             target.transact([TransactionStep("ledger", target.ledger.create_ledger())])
         except JdbcError as error:
-            # Another job created it at the same time.
+            # Another job may have created the ledger at the same time.
             if error.sqlstate not in target.sql.dialect.table_exists_states:
                 raise
 
     def _sweep(self, target: JdbcTarget) -> None:
-        """Drop the staging tables that earlier runs of the job left."""
-        found = target.database.list_tables(self._prefix)
-        left = [f"{quote(schema)}.{quote(name)}" if schema else quote(name) for schema, name in found]
-        if left:
-            target.transact(target.drop_tables(left))
+        """Drop the staging tables that earlier runs of the job have left."""
+        names = target.database.list_tables(self._prefix)
+        tables = [f"{quote(schema)}.{quote(name)}" if schema else quote(name) for schema, name in names]
+        if tables:
+            target.transact(target.drop_tables(tables))
         self._has_swept = True
 
     @property
@@ -189,7 +197,7 @@ class JdbcTransactions:
         dialect = find_dialect(database.driver)
         if error.step == "count":
             return _delivery_interrupted(
-                f"{error.unexpected_value} rows of batch {batch} were staged and not as many as it has"
+                f"the staging table has {error.unexpected_value} rows, which is not the row count of batch {batch}"
             )
         if error.step == "claim" and error.condition == "DUPLICATE_KEY":
             return _delivery_interrupted(f"another run of the job wrote batch {batch} at the same time")
@@ -199,12 +207,12 @@ class JdbcTransactions:
             return _key_repeated(self._sink, batch)
         reported = database.explain_error(error)
         if error.condition == "DUPLICATE_KEY" and self._job.plan.upsert:
-            reported.hint = "Another unique index than that of 'key.columns' is in the way."
+            reported.hint = "The rows conflict with another unique index than that of 'key.columns'."
         return reported
 
 
 class JdbcAppend(UntrackedSink):
-    """Appends each batch with Spark's JDBC writer, partition by partition, at least once."""
+    """A sink that appends batches at least once with Spark's JDBC writer, which commits each partition separately."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         database = Database(self._context.spark, self._context.catalog.require_sink_table(self._sink).options)
@@ -215,14 +223,15 @@ class JdbcAppend(UntrackedSink):
 def append_rows(rows: DataFrame, database: Database, table: str, defaults: dict[str, str]) -> int:
     """Append rows to a table of the database, all partitions in parallel, and return the row count.
 
-    defaults: options for Spark's writer that the table's own override. Raises StatementError for the database's errors.
+    Raises StatementError for errors of the database.
+    defaults: options for Spark's writer, which the table's options override.
     """
     observation = Observation()
     options = {**defaults, **database.writer_options(table)}
     writer = rows.observe(observation, sf.count(sf.lit(1)).alias("rows")).write.format("jdbc").options(**options)
     try:
         writer.mode("append").save()
-    except (PySparkException, Exception) as error:  # Spark's and Py4J's errors have no common ancestor below this
+    except (PySparkException, Exception) as error:  # errors of Spark and Py4J have no other common base class
         reported = database.explain_write_error(error)
         if reported is None:
             raise
@@ -230,16 +239,17 @@ def append_rows(rows: DataFrame, database: Database, table: str, defaults: dict[
     return int(observation.get["rows"])
 
 
-def _delivery_interrupted(what: str) -> StatementError:
-    return StatementError("DELIVERY_INTERRUPTED", f"The batch was not written: {what}.", hint="It is tried again.")
+def _delivery_interrupted(reason: str) -> StatementError:
+    message = f"The batch was not written: {reason}."
+    return StatementError("DELIVERY_INTERRUPTED", message, hint="JetSQL retries the batch.")
 
 
 def _older_checkpoint(table: str, newest: int, batch: int) -> StatementError:
     return StatementError(
         "SINK_CHANGED",
-        f"{table} has batch {newest} of this job already, and the job's checkpoint is at batch {batch}, so it is an"
-        " older copy. Nothing was written.",
-        hint="Bring back the newest checkpoint, or drop the job and create it again.",
+        f"{table} already has batch {newest} of this job, and the job's checkpoint is at batch {batch}, so the"
+        " checkpoint is an older copy. Nothing was written.",
+        hint="Restore the newest checkpoint, or run DROP JOB and CREATE JOB.",
         where=table,
     )
 
@@ -248,9 +258,9 @@ def _key_missing(sink: Sink, batch: int, count: int | None) -> StatementError:
     keys = ", ".join(sink.key_columns)
     return StatementError(
         "SINK_REFUSED_ROWS",
-        f"Batch {batch} has rows ({count}) without a value in a key column of {sink.table} ({keys}), so there is"
-        " nothing to update them by. Nothing of the batch was written.",
-        hint="Leave such rows out with WHERE, or give them a value with coalesce.",
+        f"Batch {batch} has rows ({count}) with NULL in a key column of {sink.table} ({keys}), which cannot update a"
+        " row. Nothing of the batch was written.",
+        hint="Exclude these rows with WHERE, or replace NULL with coalesce.",
         where=sink.system or sink.table,
     )
 
@@ -259,8 +269,8 @@ def _key_repeated(sink: Sink, batch: int) -> StatementError:
     keys = ", ".join(sink.key_columns)
     return StatementError(
         "DUPLICATE_KEY",
-        f"Two rows of batch {batch} have the same key ({keys}), so it can't be told which of them {sink.table} is to"
-        " keep. Nothing of the batch was written.",
-        hint="Group the query by the key columns, so that it gives one row for each key.",
+        f"Two rows of batch {batch} have the same key ({keys}), and {sink.table} can keep only one. Nothing of the"
+        " batch was written.",
+        hint="Group the query by the key columns, so that it returns one row for each key.",
         where=sink.system or sink.table,
     )

@@ -1,7 +1,7 @@
-"""Check a JDBC sink before its job is created: try a batch without rows and roll it back.
+"""Check a JDBC sink before its job is created: write a batch without rows and roll it back.
 
-The statements that the job will run check every privilege, index and column that it needs, in a transaction that is
-rolled back. So nothing here has to know the rules of privileges, and nothing is left behind.
+The transaction runs the statements of the job, so the database itself checks every privilege, index and column that
+the job needs. The rollback leaves no trace.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from jetsql.jobs.model.job import Guarantee, Plan
 _NO_TABLE: Final = ("42P01", "3F000", "42S02", "42X05", "42Y07")
 _NOT_ALLOWED: Final = "42501"
 _PURPOSES: Final = {
-    "newest": f"read its ledger, the table {LEDGER_TABLE} beside it",
-    "ledger": f"make its ledger, the table {LEDGER_TABLE} beside it",
-    "claim": f"write its ledger, the table {LEDGER_TABLE} beside it",
-    "prune": f"delete rows of its ledger, the table {LEDGER_TABLE} beside it",
-    "stage": "make a staging table beside it",
-    "empty": "delete its rows",
-    "move": "insert rows",
+    "newest": f"read its ledger {LEDGER_TABLE} in the schema of {{table}}",
+    "ledger": f"create its ledger {LEDGER_TABLE} in the schema of {{table}}",
+    "claim": f"write its ledger {LEDGER_TABLE} in the schema of {{table}}",
+    "prune": f"delete rows of its ledger {LEDGER_TABLE} in the schema of {{table}}",
+    "stage": "create a staging table in the schema of {table}",
+    "empty": "delete rows of {table}",
+    "move": "insert rows into {table}",
 }
 
 
 def check_jdbc_table(spark: SparkSession, table: TableFacts) -> None:
     """Check that the table's database is reachable and has the table.
 
-    Spark's first connection would wait longer and fail with an error of the driver's.
+    Spark's first connection would wait longer and fail with an error of the driver.
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
     database = Database(spark, table.options)
     if not database.table or database.table.lstrip().startswith("("):
         raise StatementError(
             "UNSUPPORTED_SINK",
-            f"{table.name} stands for a query, and rows can't be inserted into one.",
-            hint="Write into a table whose option 'dbtable' is a table's name.",
+            f"{table.name} reads a query, so jobs cannot insert rows into it.",
+            hint="Write to a table whose option 'dbtable' is a table's name.",
         )
     try:
-        database.transact([TransactionStep("ask", f"SELECT 1 FROM {database.table} WHERE 1 = 0")], keep=False)
+        database.transact([TransactionStep("check", f"SELECT 1 FROM {database.table} WHERE 1 = 0")], keep=False)
     except JdbcError as error:
         if error.sqlstate in _NO_TABLE:
             message = database.redact(f"{database.server} has no table {database.table}.")
-            raise StatementError("SINK_NOT_READY", message, hint="Create it there first.") from error
+            raise StatementError("SINK_NOT_READY", message, hint="Create the table first.") from error
         raise database.explain_error(error) from error
 
 
 def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Try a batch without rows and roll it back.
+    """Write a batch without rows and roll it back.
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
@@ -63,7 +63,7 @@ def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
     dialect = find_dialect(database.driver)
     if needs_transactions(plan):
         _check_dialect(database, dialect, plan)
-        _try_batch(open_target(spark, table, plan, f"rehearsal-{uuid4()}"), plan)
+        _try_batch(open_target(spark, table, plan, f"preflight-{uuid4()}"), plan)
     elif dialect is not None:
         _try_append(open_target(spark, table, plan, ""))
 
@@ -76,7 +76,7 @@ def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> N
     raise StatementError(
         "UNSUPPORTED_SINK",
         database.redact(f"{verb or 'Writing exactly once'} is not possible with {where}."),
-        hint="It is with PostgreSQL." if verb else "OPTIONS ('processingGuarantee' = 'atLeastOnce') writes there.",
+        hint="Use PostgreSQL." if verb else "Use OPTIONS ('processingGuarantee' = 'atLeastOnce').",
     )
 
 
@@ -90,7 +90,7 @@ def _try_append(target: JdbcTarget) -> None:
 
 
 def _try_batch(target: JdbcTarget, plan: Plan) -> None:
-    staging = target.name_table(f"jetsql_rehearsal_{uuid4().hex}")
+    staging = target.name_table(f"jetsql_preflight_{uuid4().hex}")
     has_ledger = plan.guarantee is Guarantee.EXACTLY_ONCE
     try:
         ledger = _ledger_steps(target) if has_ledger else []
@@ -104,7 +104,8 @@ def _try_batch(target: JdbcTarget, plan: Plan) -> None:
 
 
 def _ledger_steps(target: JdbcTarget) -> list[TransactionStep]:
-    use = [
+    """Return the steps that write the ledger, and create it if it is missing."""
+    steps = [
         TransactionStep("claim", target.ledger.insert_batch(0, 0)),
         TransactionStep("prune", target.ledger.delete_older(0)),
     ]
@@ -113,34 +114,36 @@ def _ledger_steps(target: JdbcTarget) -> list[TransactionStep]:
     except JdbcError as error:
         if error.sqlstate not in target.sql.dialect.no_table_states:
             raise
-        return [TransactionStep("ledger", target.ledger.create_ledger()), *use]
-    return use
+        return [TransactionStep("ledger", target.ledger.create_ledger()), *steps]
+    return steps
 
 
 def _not_ready(target: JdbcTarget, error: JdbcError, rights: str) -> StatementError:
     database, sql = target.database, target.sql
     if error.step == "move" and error.sqlstate == sql.dialect.no_unique_index_state:
         keys = ", ".join(map(quote, sql.keys))
-        message = f"{sql.table} in {database.server} has no primary key or unique index on just the columns ({keys})."
+        message = (
+            f"{sql.table} in {database.server} has no primary key or unique index on exactly the columns ({keys})."
+        )
         return StatementError(
             "SINK_NOT_READY",
             database.redact(message),
-            hint=f"CREATE UNIQUE INDEX ON {sql.table} ({keys}) there, or change the table option 'key.columns'.",
+            hint=f"Run CREATE UNIQUE INDEX ON {sql.table} ({keys}) there, or change the table option 'key.columns'.",
         )
     reported = database.explain_error(error)
     if reported.condition != "JETSQL.SINK_NOT_READY" or error.step not in _PURPOSES:
         return reported
-    message = f"The job must {_PURPOSES[error.step]} ({sql.table}). {reported.message}"
+    message = f"The job must be able to {_PURPOSES[error.step].format(table=sql.table)}. {reported.message}"
     return StatementError("SINK_NOT_READY", message, hint=_grant_hint(target, error, rights))
 
 
 def _grant_hint(target: JdbcTarget, error: JdbcError, rights: str) -> str:
-    """Return the statement that grants the missing privilege."""
+    """Return a hint with the statement that grants the missing privilege; empty for another error."""
     if error.sqlstate != _NOT_ALLOWED:
         return ""
     user = target.database.user or "the user"
     if error.step in ("stage", "ledger"):
-        return f"GRANT CREATE ON SCHEMA {find_schema(target.sql.table) or 'of the table'} TO {user} there."
+        return f"Run GRANT CREATE ON SCHEMA {find_schema(target.sql.table) or 'of the table'} TO {user} there."
     if error.step in ("newest", "claim", "prune"):
-        return f"GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
-    return f"GRANT {'DELETE' if error.step == 'empty' else rights} ON {target.sql.table} TO {user} there."
+        return f"Run GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
+    return f"Run GRANT {'DELETE' if error.step == 'empty' else rights} ON {target.sql.table} TO {user} there."

@@ -1,14 +1,14 @@
-"""Sinks that Spark writes natively, without a record of the batches that are in.
+"""Sinks that Spark writes natively, without a record of the written batches.
 
 | sink | guarantee |
 |---|---|
 | `PlainAppend` | at least once: Spark's INSERT for each batch |
-| `PartitionOverwrite` | the overwrite of partitions in batch jobs, which gives the same table when it is repeated |
+| `PartitionOverwrite` | an idempotent overwrite of partitions, in batch jobs |
 | `KafkaAppend` | at least once: Spark's Kafka sink for each batch |
 | `KafkaStream` | at least once: a stream that Spark writes without `foreachBatch` |
 
 Real-time mode needs `KafkaStream`, and so does asynchronous progress tracking (see
-`jetsql.jobs.planning.progress_tracking`), which Spark does for its own sinks only.
+`jetsql.jobs.planning.progress_tracking`), which Spark supports only for its own sinks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
 class UntrackedSink:
-    """The common part of sinks that keep no record of the batches that are in the table."""
+    """The base of sinks without a record of the written batches."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -35,17 +35,17 @@ class UntrackedSink:
         self._context.catalog.require_sink_table(self._sink)
 
     def has_batch(self, batch: int) -> bool:
-        return False  # not known
+        return False  # the sink cannot know
 
     def discard(self) -> None:
         """Do nothing: nothing is staged."""
 
     def close(self) -> None:
-        """Do nothing: nothing is kept between batches."""
+        """Do nothing: the sink keeps no resources between batches."""
 
 
 class PlainAppend(UntrackedSink):
-    """Writes one job's batches into any table that Spark can insert into."""
+    """A sink that writes batches to any table that Spark can insert into."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
@@ -55,7 +55,7 @@ class PlainAppend(UntrackedSink):
 
 
 class PartitionOverwrite(UntrackedSink):
-    """Replaces partitions by the statement of a batch job, run by Spark."""
+    """A sink that lets Spark run the INSERT OVERWRITE of a batch job, which replaces partitions."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
@@ -65,7 +65,7 @@ class PartitionOverwrite(UntrackedSink):
 
 
 class KafkaAppend(UntrackedSink):
-    """Writes one job's batches into a topic with Spark's Kafka sink."""
+    """A sink that writes batches to a topic with Spark's Kafka sink."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         return self._table.encode(rows, self._context.job)
@@ -86,7 +86,7 @@ class KafkaAppend(UntrackedSink):
 
 
 class KafkaStream(UntrackedSink):
-    """Streams rows into a topic with Spark's Kafka sink."""
+    """A sink that lets Spark's Kafka sink write the stream to a topic."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
         self._context.catalog.require_sink_table(self._sink)

@@ -1,9 +1,9 @@
-"""INSERT OVERWRITE of a whole file table: each result is a new folder, made visible by one change of the location.
+"""INSERT OVERWRITE of a whole file table: each result is a new folder, which a change of the location makes visible.
 
-Spark's own overwrite deletes first and writes then, so a reader in between sees no rows, or missing files. Here a
-reader sees the old result or the new one. Replaced snapshots are kept for a while for the queries that still read
-them, and so is the folder that the table was created with. All of them are deleted after the job is dropped, so that
-DROP and CREATE TABLE find the folder free.
+Spark's own overwrite deletes the old rows before it writes the new ones, so a concurrent reader sees no rows, or fails
+on missing files. With JetSQL a reader sees the old result or the new one. Replaced snapshots are kept for a while for
+queries that still read them, and so is the folder that the table was created with. All of them are deleted after the
+job is dropped, so that DROP TABLE and CREATE TABLE can use the folder again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jetsql.jobs.model.job import Guarantee
 
 
 class TableSnapshots:
-    """Writes one job's results, each of which replaces the one before."""
+    """The writer of one job's results, each of which replaces the previous one."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -58,11 +58,11 @@ class TableSnapshots:
         if table is None and not self._sink.managed:
             return  # DROP TABLE leaves the rows of an external table to the owner of the folder
         current = table.location if table is not None else ""
-        # A table that is there but not this job's any more may have its folder where the job's table had it.
-        ours = table is None or current.startswith(f"{self._folder}/")
-        replaced = self._replaced(current, with_original=ours)
+        # Another table with the same name may use the folder that the job's table was created with.
+        is_job_table = table is None or current.startswith(f"{self._folder}/")
+        replaced = self._replaced(current, with_original=is_job_table)
         if table is None and self._own_snapshots():
-            # Dropped, its rows are gone; renamed, the newest version has them. Which it was can't be seen from here.
+            # The table was dropped or renamed, and a renamed table has its rows in the newest snapshot.
             replaced.pop()
         for path in replaced:
             self._files.delete(path)
@@ -70,34 +70,34 @@ class TableSnapshots:
             self._files.delete(self._folder)
 
     def close(self) -> None:
-        """Do nothing: nothing is kept open between batches."""
+        """Do nothing: the sink keeps no resources between batches."""
 
     def _table(self) -> TableFacts:
-        """Return the table, which may show any snapshot of this job by now.
+        """Return the table, whose location may be any snapshot of this job.
 
-        There may be hundreds of snapshots, so they are not listed.
+        There may be hundreds of snapshots, so they are not listed. Raises StatementError SINK_CHANGED.
         """
         catalog = self._context.catalog
         table = catalog.table(self._sink.table)
-        own = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
-        return catalog.require_sink_table(self._sink, [table.location] if table is not None and own else [])
+        has_snapshot = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
+        return catalog.require_sink_table(self._sink, [table.location] if table is not None and has_snapshot else [])
 
     def _snapshot_name(self, batch: int) -> str:
-        # A job that starts from scratch counts its batches from 0 again, so its run is part of the name.
+        # Without a guarantee, each run counts its batches from 0 again, so the run is part of the name.
         job = self._context.job
         run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
         return f"{job.id}-{run}{batch:09d}"
 
     def _delete_replaced(self, current: str) -> None:
-        """Delete the snapshots that were replaced long enough ago.
+        """Delete the snapshots that were replaced at least `old_versions_seconds` ago.
 
-        A snapshot was replaced when the next one was written. Where folders have no time of their own (object stores
-        return the present), a run counts from when it first saw the snapshot replaced.
+        A snapshot was replaced when the next one was written. Object stores return the present for the time of a
+        folder; there the time counts from when this run first found the snapshot replaced.
         """
         replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
-        for path, next_one in pairwise([*replaced, current]):
+        for path, successor in pairwise([*replaced, current]):
             if path not in self._replaced_at:
-                self._replaced_at[path] = self._snapshot_time(next_one)
+                self._replaced_at[path] = self._snapshot_time(successor)
             if time.time() - self._replaced_at[path] >= self._context.old_versions_seconds:
                 self._files.delete(path)
 
@@ -105,7 +105,10 @@ class TableSnapshots:
         return self._files.read_modification_time(path) if self._files.exists(path) else time.time()
 
     def _replaced(self, current: str, with_original: bool) -> list[str]:
-        """Return the folders of replaced snapshots, the oldest first."""
+        """Return the folders of replaced snapshots, the oldest first.
+
+        with_original: whether to include the folder that the table was created with.
+        """
         original = with_original and self._files.exists(self._sink.location)
         paths = [self._sink.location] if original else []
         paths += [f"{self._folder}/{name}" for name in self._own_snapshots()]
@@ -116,7 +119,7 @@ class TableSnapshots:
 
 
 def snapshots_folder(location: str) -> str:
-    """Return the hidden folder with a table's snapshots, next to the folder that it was created with."""
+    """Return the hidden folder of a table's snapshots, next to the folder that the table was created with."""
     parent, _, name = location.rpartition("/")
     if parent.rpartition("/")[2].endswith(".versions"):
         return parent

@@ -157,7 +157,7 @@ def test_a_session_whose_callbacks_were_open_is_closed_to_strangers(told: dict[s
 
 
 def test_callbacks_are_not_closed_under_a_query_that_may_use_them(told: dict[str, str]) -> None:
-    assert "stop them and call it again" in told["refused"]
+    assert "stop all queries and call it again" in told["refused"]
 
 
 @pytest.fixture(scope="module")

@@ -111,16 +111,16 @@ def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
     offset, commit = newest(spark / "offsets"), newest(spark / "commits")
     return [
         (spark / "metadata", gone, "spark/metadata is missing"),
-        (spark / "metadata", cut, "spark/metadata is cut off"),
-        (offset, cut, "offsets/1 is cut off"),
-        (offset, empty, "offsets/1 is cut off"),
+        (spark / "metadata", cut, "spark/metadata is truncated"),
+        (offset, cut, "offsets/1 is truncated"),
+        (offset, empty, "offsets/1 is truncated"),
         (offset, gone, "offsets/1 is missing"),
-        (commit, cut, "commits/1 is cut off"),
-        (commit, empty, "commits/1 is cut off"),
+        (commit, cut, "commits/1 is truncated"),
+        (commit, empty, "commits/1 is truncated"),
         (spark / "offsets", gone, "offsets/1 is missing"),
         (spark / "commits", gone, "commits/0 is missing"),
-        (spark, gone, "spark is empty or gone"),
-        (folder, gone, "spark is empty or gone"),
+        (spark, gone, "spark is empty or missing"),
+        (folder, gone, "spark is empty or missing"),
     ]
 
 
@@ -189,7 +189,7 @@ def test_a_damaged_manifest_matters_only_while_files_wait_for_it(source: Sql) ->
     with set_aside(manifest):
         cut(manifest)
         staged.mkdir(parents=True)
-        assert f"[JETSQL.CHECKPOINT_DAMAGED] The job's checkpoint is damaged: file:{manifest} is cut off" in (
+        assert f"[JETSQL.CHECKPOINT_DAMAGED] The job's checkpoint is damaged: file:{manifest} is truncated" in (
             source.error("RESUME JOB j").message
         )
         staged.rmdir()
@@ -208,7 +208,7 @@ def test_a_folder_that_cant_be_made_is_the_statements_error(source: Sql) -> None
         checkpoints.write_text("no folder")
         error = source.error(f"CREATE JOB j {NO_RESTARTS} AS INSERT INTO sink SELECT id FROM STREAM src")
     assert error.condition == "JETSQL.JOB_FAILED"
-    assert f"[JETSQL.STORAGE_NOT_USABLE] file:{checkpoints} can't be used: " in error.message
+    assert f"[JETSQL.STORAGE_NOT_USABLE] file:{checkpoints} cannot be used: " in error.message
     assert not source("SHOW JOBS")
     copy(source)
     assert ids(source) == [1]
@@ -221,8 +221,8 @@ def test_a_checkpoint_that_cant_be_written(source: Sql) -> None:
         offsets.write_text("no folder")
         add(source, 2)
         error = source.error("WAIT FOR JOB j UNTIL IDLE")
-    assert f"[JETSQL.STORAGE_NOT_USABLE] {offsets} can't be used: " in error.message
-    assert "Let the engine's user read and write there." in error.hint
+    assert f"[JETSQL.STORAGE_NOT_USABLE] {offsets} cannot be used: " in error.message
+    assert "Give the engine's user read and write permission." in error.hint
     known = facts(source)
     assert (known["last error at"], known["last error in batch"]) == (str(offsets), "1")
     assert known["last error class"] == "org.apache.hadoop.fs.FileAlreadyExistsException"
@@ -242,7 +242,7 @@ def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
     )
     title, words = last_event(source)
     assert (title, words.startswith("Batch 1 failed: There is no space left")) == ("suspended by an error", True)
-    assert "Free some space there." in words and "The job is suspended with its state." in words
+    assert "Free some disk space." in words and "The job is suspended with its state." in words
     draft.unlink()
     add(source, 3)
     source("RESUME JOB j")
@@ -294,12 +294,12 @@ def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(s
     copy(source)
     with unwritable_sink(source):
         planned = add(source, 2)
-        assert "can't be used" in source.error("WAIT FOR JOB j UNTIL IDLE").message
+        assert "cannot be used" in source.error("WAIT FOR JOB j UNTIL IDLE").message
     add(source, 3)
     with set_aside(planned):
         source("RESUME JOB j")
         error = source.error("WAIT FOR JOB j UNTIL IDLE")
-    assert f"[JETSQL.SOURCE_CHANGED] file:{planned}, which batch 1 is to read, was deleted or moved." in error.message
+    assert f"[JETSQL.SOURCE_CHANGED] Batch 1 cannot read file:{planned}, which was deleted or moved." in error.message
     assert "Put the file back" in error.hint and "ignoreMissingFiles" in error.hint
     assert source.status("j") == "SUSPENDED"
     source("RESUME JOB j")
@@ -327,7 +327,7 @@ def test_a_source_file_that_is_cut_off(source: Sql) -> None:
     wrong.write_bytes(whole.read_bytes()[:-20])
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
     assert f"[FAILED_READ_FILE.NO_HINT] file:{wrong} is not a Parquet file." in error.message
-    assert "Put a whole file there" in error.hint
+    assert "Replace the file with a complete one" in error.hint
     assert facts(source)["last error at"] == f"file:{wrong}"
     source("ALTER JOB j OPTIONS ('spark.sql.files.ignoreCorruptFiles' = 'true') RESUME")
     add(source, 3)
@@ -371,13 +371,13 @@ def test_a_server_that_stays_away_longer_than_the_restarts(shop: Sql, postgres: 
     finally:
         postgres.start()
     server = f"PostgreSQL 127.0.0.1:{postgres.port}/postgres"
-    assert f"[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE] {server} can't be reached: " in error.message
+    assert f"[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE] {server} cannot be reached: " in error.message
     assert error.hint == "When that is put right, start the job with RESUME JOB."
     assert (known["status"], known["last error at"]) == ("SUSPENDED", server)
     assert known["last error class"] == "org.postgresql.util.PSQLException"
     story = [(row[1], row[5]) for row in shop("SHOW JOB HISTORY j")][-3:]
     assert [title for title, _ in story] == ["error", "retry", "suspended by an error"]
-    assert story[0][1].startswith(f"Batch 1 failed: {server} can't be reached: ")
+    assert story[0][1].startswith(f"Batch 1 failed: {server} cannot be reached: ")
     assert story[0][1].endswith("Trying again in 1 s (restart 1 of 1).")
     assert "1 restart did not help. The job is suspended with its state." in story[2][1]
     add(shop, 3)
@@ -418,7 +418,7 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
     [
         ("spark.sql.shuffle.partitions", "many", "INVALID_OPTION_VALUE", "It should be a/an 'int' value", "'many'"),
         ("spark.sql.session.timeZone", "Mars/Base", "INVALID_OPTION_VALUE", "Cannot resolve", "'Mars/Base'"),
-        ("spark.driver.memory", "1g", "OPTION_NOT_CHANGEABLE", "holds for the whole engine", "'spark.driver.memory'"),
+        ("spark.driver.memory", "1g", "OPTION_NOT_CHANGEABLE", "applies to the whole engine", "'spark.driver.memory'"),
     ],
 )
 def test_settings_are_tried_before_a_job_has_them(

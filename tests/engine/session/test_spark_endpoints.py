@@ -120,5 +120,5 @@ def test_a_port_that_is_taken_is_told_before_spark_starts(tmp_path: Path) -> Non
         without_java = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}
         started = run_jetsql(tmp_path / "home", "start", "--thrift", "--thrift-port", port, environ=without_java)
     assert started.returncode == 3
-    assert f"The Thrift endpoint can't open at 127.0.0.1:{port}: Address already in use." in started.stderr
-    assert "Set thrift_port to one that is free" in started.stderr
+    assert f"The Thrift endpoint cannot listen on 127.0.0.1:{port}: Address already in use." in started.stderr
+    assert "Set thrift_port to a free port" in started.stderr

@@ -213,7 +213,8 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
     error = shop.sql.error("WAIT FOR JOB j UNTIL IDLE")
     assert shop.sql.status("j") == "SUSPENDED"
     assert "[JETSQL.DUPLICATE_KEY]" in error.message
-    assert "Key (id)=(1) already exists. SINK INTO a table with 'key.columns' updates such rows." in words(error)
+    hint = "To update existing rows, use SINK INTO a table with the option 'key.columns'."
+    assert f"Key (id)=(1) already exists. {hint}" in words(error)
     assert shop.rows("t") == [(1, "a"), (2, None)]
     assert not [row for row in shop.sql("SHOW JOB HISTORY j") if row[1] == "retry"]
     shop.server(f"DELETE FROM {shop.schema}.t WHERE id = 1")
@@ -226,7 +227,7 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
     ("query", "said"),
     [
         ("SELECT 1, name", "[JETSQL.DUPLICATE_KEY] Two rows of batch 0 have the same key (id)"),
-        ("SELECT nullif(id, 1), name", "[JETSQL.SINK_REFUSED_ROWS] Batch 0 has rows (1) without a value"),
+        ("SELECT nullif(id, 1), name", "[JETSQL.SINK_REFUSED_ROWS] Batch 0 has rows (1) with NULL in a key column"),
         ("SELECT id, 'taken'", "[JETSQL.DUPLICATE_KEY] PostgreSQL"),
         ("SELECT id, ''", "[JETSQL.SINK_REFUSED_ROWS] PostgreSQL"),
     ],
@@ -260,7 +261,7 @@ def test_rows_that_were_staged_twice_are_not_moved(shop: Shop) -> None:
     )
     error = shop.sql.error(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.server("DROP EVENT TRIGGER meddle")
-    assert "[JETSQL.DELIVERY_INTERRUPTED] The batch was not written: 3 rows of batch 0 were staged" in error.message
+    assert "[JETSQL.DELIVERY_INTERRUPTED] The batch was not written: the staging table has 3 rows" in error.message
     assert shop.rows("t") == []
 
 
@@ -287,7 +288,7 @@ def test_a_checkpoint_older_than_the_table_is_noticed(shop: Shop) -> None:
     shop.server(f"UPDATE {shop.schema}.jetsql_ledger SET batch = 7")
     shop.sql("INSERT INTO events VALUES (3, 'c')")
     error = shop.sql.error("WAIT FOR JOB j UNTIL IDLE")
-    assert "has batch 7 of this job already, and the job's checkpoint is at batch 1" in error.message
+    assert "already has batch 7 of this job, and the job's checkpoint is at batch 1" in error.message
     assert shop.sql.status("j") == "SUSPENDED"
     assert len(shop.rows("t")) == 2
 
@@ -325,12 +326,12 @@ def refusals(shop: Shop) -> Iterator[tuple[str, str, str]]:
     rows = "SELECT * FROM STREAM events"
     any_right = "OPTIONS ('processingGuarantee' = 'atLeastOnce') "
     not_ready = "JETSQL.SINK_NOT_READY"
-    no_index = "no primary key or unique index on just the columns "
+    no_index = "no primary key or unique index on exactly the columns "
     yield f"CREATE JOB j AS SINK INTO \n {{}}plain {rows}", not_ready, f'{no_index}("id")'
     yield f"CREATE JOB j AS SINK INTO {{}}other_key {rows}", not_ready, f'CREATE UNIQUE INDEX ON {schema}.t ("name")'
     yield f"CREATE JOB j AS SINK INTO {{}}no_column {rows}", "JETSQL.UNSUPPORTED_SINK", "has no column idd"
-    yield f"CREATE JOB j AS INSERT INTO {{}}gone {rows}", not_ready, f"has no table {schema}.gone. Create it there"
-    yield f"CREATE JOB j AS INSERT INTO {{}}query {rows}", "JETSQL.UNSUPPORTED_SINK", "stands for a query"
+    yield f"CREATE JOB j AS INSERT INTO {{}}gone {rows}", not_ready, f"has no table {schema}.gone. Create the table"
+    yield f"CREATE JOB j AS INSERT INTO {{}}query {rows}", "JETSQL.UNSUPPORTED_SINK", "reads a query"
     yield f"CREATE JOB j AS INSERT INTO {{}}plain_of_bob {rows}", not_ready, f"GRANT CREATE ON SCHEMA {schema} TO bob"
     yield f"CREATE JOB j {any_right}AS INSERT INTO {{}}of_bob {rows}", not_ready, f"GRANT INSERT ON {schema}.t TO bob"
     server(f"GRANT CREATE ON SCHEMA {schema} TO bob")
@@ -364,7 +365,7 @@ def test_a_server_that_does_not_answer_is_given_up_soon(shop: Shop) -> None:
     finally:
         shop.server.start()
     assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-    assert error.message.startswith(f"PostgreSQL 127.0.0.1:{shop.server.port}/postgres can't be reached: ")
+    assert error.message.startswith(f"PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: ")
     assert not shop.sql("SHOW JOBS")
 
 
@@ -381,7 +382,7 @@ def test_columns_that_changed_in_the_database(shop: Shop) -> None:
     shop.sql("SUSPEND JOB j")
     shop.server(f"ALTER TABLE {shop.schema}.t ADD COLUMN more int")
     error = shop.sql.error("RESUME JOB j")
-    assert "[JETSQL.SINK_CHANGED] The columns of a JDBC table are not those that the catalogue has." in error.message
+    assert "[JETSQL.SINK_CHANGED] The columns of a JDBC table differ from those in the catalogue." in error.message
     assert shop.sql.status("j") == "SUSPENDED"
 
 
@@ -409,7 +410,7 @@ def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
     finally:
         shop.server.start()
     shop.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres can't be reached: " in said
+    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: " in said
     assert shop.rows("t") == [(1, "a"), (2, None), (3, "c")]
 
 
@@ -449,7 +450,7 @@ def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
         shop.server.start()
     assert dropped[2] == "FAILED" and "Its files could not be deleted" in str(dropped[3])
     [failed] = [words for _, event, _, _, _, words in history if event == "cleanup failed"]
-    assert "can't be reached" in failed
+    assert "cannot be reached" in failed
 
 
 def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
@@ -458,7 +459,7 @@ def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
     before = created(shop.sql, "t")
     shop.sql("DROP TABLE t")
     shop.sql("INSERT INTO events VALUES (3, 'c')")
-    assert "t, which the job writes, is gone" in shop.sql.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert "t does not exist any more" in shop.sql.error("WAIT FOR JOB j UNTIL IDLE").message
     make = f"CREATE TABLE t {shop.server.options(f'{shop.schema}.t')}"
     shop.sql(make)
     # The catalogue tells tables apart by the second of their making.
@@ -467,7 +468,7 @@ def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
             break
         shop.sql("DROP TABLE t")
         shop.sql(make)
-    assert "is another one than the job was made for" in shop.sql.error("RESUME JOB j").message
+    assert "was replaced after the job was created" in shop.sql.error("RESUME JOB j").message
     assert len(shop.rows("t")) == 2
 
 

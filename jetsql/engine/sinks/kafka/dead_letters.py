@@ -1,9 +1,9 @@
-"""Dead letters: messages of a Kafka table that don't fit its columns, kept in a table of their own.
+"""Dead letters: messages of a Kafka table that do not fit its columns, written to a separate table.
 
-A job whose source has the option `'on.error' = 'table:NAME'` leaves such messages out of its rows. Before each batch is
-written, its messages that don't fit go into that table, staged and moved under manifests of their own, so each is there
-once, whatever crashes. They are found by reading the batch's range of offsets a second time: the job's own query could
-only collect them, all of them, on the driver.
+A job whose source has the option `'on.error' = 'table:NAME'` skips these messages. Before the job writes a batch, it
+writes the batch's dead letters to that table, staged and moved under separate manifests, so each is written exactly
+once. To find them, the job reads the batch's range of offsets a second time: its own query could only collect all of
+them on the driver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS: Final = {
     "reason": "STRING",
 }
 _TABLE_PREFIX: Final = "table:"
-_EARLIEST: Final = -2  # as Spark's connector writes it
+_EARLIEST: Final = -2  # the value of Spark's connector
 
 Offsets = dict[str, dict[str, int]]
 
@@ -45,17 +45,17 @@ class DeadLetterTable:
     number: int
     """The number of the source in the query."""
     source: str
-    """The table of the source, qualified."""
+    """The qualified name of the source's table."""
     table: str
-    """The table for the dead letters, qualified."""
+    """The qualified name of the table for the dead letters."""
 
 
 def find_dead_letter_tables(catalog: Catalog, plan: Plan) -> tuple[DeadLetterTable, ...]:
     """Return the dead-letter tables of a plan's sources; a batch job has none."""
     if not plan.analysis.streaming:
         return ()
-    found = ((n, source, find_dead_letter_table(catalog, source)) for n, source in enumerate(plan.analysis.sources))
-    return tuple(DeadLetterTable(n, source.name, table) for n, source, table in found if table)
+    tables = ((n, source, find_dead_letter_table(catalog, source)) for n, source in enumerate(plan.analysis.sources))
+    return tuple(DeadLetterTable(n, source.name, table) for n, source, table in tables if table)
 
 
 def find_dead_letter_table(catalog: Catalog, source: Source) -> str:
@@ -70,9 +70,9 @@ def find_dead_letter_table(catalog: Catalog, source: Source) -> str:
 
 
 def create_dead_letter_tables(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Create the dead-letter tables that are missing.
+    """Create the missing dead-letter tables of a plan.
 
-    Raises StatementError UNSUPPORTED_SINK for a table that cannot hold dead letters.
+    Raises StatementError UNSUPPORTED_SINK for an existing table with other columns or another format.
     """
     for target in find_dead_letter_tables(catalog, plan):
         table = catalog.table(target.table)
@@ -80,30 +80,30 @@ def create_dead_letter_tables(spark: SparkSession, catalog: Catalog, plan: Plan)
             columns = ", ".join(f"`{name}` {kind}" for name, kind in _COLUMNS.items())
             spark.sql(f"CREATE TABLE IF NOT EXISTS {_quote(target.table)} ({columns}) USING parquet")
         elif set(table.columns) != set(_COLUMNS) or table.provider not in ("parquet", "orc"):
-            wanted = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+            required = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
             raise StatementError(
                 "UNSUPPORTED_SINK",
-                f"{target.table}, where messages of {target.source} go that can't be read, has other columns than"
-                " these.",
-                hint=f"Name a table that is not there yet, or one USING parquet with ({wanted}).",
+                f"{target.table} cannot be the dead-letter table of {target.source}: its columns or its format do not"
+                " fit.",
+                hint=f"Name a table that does not exist yet, or a table USING parquet with ({required}).",
             )
 
 
 def with_dead_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
-    """Return a sink that writes the job's dead letters before each batch, or the writer itself when it has none."""
-    found = [
+    """Return a sink that writes dead letters before each batch, or `writer` for a job without dead-letter tables."""
+    tables = [
         (target, context.catalog.table(target.table))
         for target in find_dead_letter_tables(context.catalog, context.job.plan)
     ]
-    sources = tuple(SourceDeadLetters(context, target, table) for target, table in found if table is not None)
+    sources = tuple(SourceDeadLetters(context, target, table) for target, table in tables if table is not None)
     if not sources:
         return writer
-    assert not isinstance(writer, StreamWriter), "dead letters go before each batch"
+    assert not isinstance(writer, StreamWriter), "dead letters are written before each batch"
     return DeadLetterSink(writer, sources, context.job.name)
 
 
 class DeadLetterFiles(StagedFiles):
-    """Writes batches of dead letters into their table, exactly once."""
+    """The writer of dead letters to their table, exactly once."""
 
     def __init__(self, context: SinkContext, target: DeadLetterTable, table: TableFacts) -> None:
         job = context.job
@@ -116,7 +116,7 @@ class DeadLetterFiles(StagedFiles):
 
 
 class SourceDeadLetters:
-    """Finds and writes the dead letters of one source of a job."""
+    """The dead letters of one source of a job."""
 
     def __init__(self, context: SinkContext, target: DeadLetterTable, table: TableFacts) -> None:
         self._context = context
@@ -124,16 +124,18 @@ class SourceDeadLetters:
         self.files = DeadLetterFiles(context, target, table)
 
     def write(self, batch: int) -> None:
-        start, end = self._offsets(batch)
+        """Write the dead letters of a batch."""
+        start, end = self._read_offsets(batch)
         if start == end:
             return
-        rows = self._rows(start, end)
+        rows = self._select_dead_letters(start, end)
         if self._context.job.plan.guarantee is Guarantee.NONE:
-            rows.write.insertInto(_quote(self._target.table))  # its batches are counted from 0 again at each start
+            rows.write.insertInto(_quote(self._target.table))  # each run counts its batches from 0 again
         else:
             self.files.write(rows, batch)
 
-    def _rows(self, start: Offsets, end: Offsets) -> DataFrame:
+    def _select_dead_letters(self, start: Offsets, end: Offsets) -> DataFrame:
+        """Return the dead letters between two offsets. Partitions without a start offset begin with the earliest."""
         spark = self._context.spark
         _, schema, name = self._target.source.split(".", 2)
         assigned = {topic: sorted(map(int, partitions)) for topic, partitions in end.items()}
@@ -144,8 +146,8 @@ class SourceDeadLetters:
         texts = (json.dumps(value) for value in (assigned, begin, end))
         return DataFrame(java(spark).kafka.KafkaTable.deadLetters(spark._jsparkSession, schema, name, *texts), spark)
 
-    def _offsets(self, batch: int) -> tuple[Offsets, Offsets]:
-        """Return where a batch begins and ends, as Spark's checkpoint has it."""
+    def _read_offsets(self, batch: int) -> tuple[Offsets, Offsets]:
+        """Return the start and end offsets of a batch in Spark's checkpoint."""
         job, checkpoints = self._context.job, self._context.checkpoints
         checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         start, end = read_source_range(checkpoints.files, checkpoint, batch, self._target.number)
@@ -157,7 +159,7 @@ def _quote(table: str) -> str:
 
 
 class DeadLetterSink:
-    """A sink that writes the dead letters of each batch first. job: the job's name, for failpoints."""
+    """A sink that writes the dead letters of each batch before its rows. job: the job's name, for failpoints."""
 
     def __init__(self, writer: BatchWriter, sources: tuple[SourceDeadLetters, ...], job: str) -> None:
         self._writer = writer

@@ -1,4 +1,4 @@
-"""Encode rows of a job as messages for a topic, with the headers by which readers drop duplicates."""
+"""Encode the rows of a job as messages for a topic, with headers that allow readers to drop duplicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADERS: Final = "array<struct<key: string, value: binary>>"
 
 
 class TopicTable:
-    """A table USING kafka as it was when this was made: a look-up for each batch would be much of a small one."""
+    """The definition of a table USING kafka, read once: reading it for each batch would slow down small batches."""
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         _, schema, table = name.split(".", 2)
@@ -27,20 +27,21 @@ class TopicTable:
         return DataFrame(self._java.messages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def encode_all_columns(self, rows: DataFrame, job: Job) -> DataFrame:
-        """Return the rows with all message columns: key, value, headers, topic, partition, in this order."""
+        """Return the rows with all message columns in this order: key, value, headers, topic, partition."""
         return DataFrame(self._java.fullMessages(rows._jdf, job.plan.upsert), rows.sparkSession)
 
     def writer_options(self, in_batches: bool) -> dict[str, str]:
         """Return the options for the connector's writer, with the values of secrets.
 
-        in_batches: messages may wait for others. Asks the broker for the greatest size of a batch of messages.
+        The method requests the maximum size of a batch of messages from the broker.
+        in_batches: whether messages may wait to be sent together.
         """
         options: dict[str, str] = json.loads(self._java.writeOptions(in_batches))
         return options
 
 
 def delivery_headers(table: TableFacts, job: Job, batch: int) -> dict[str, str]:
-    """Return the headers that are added to each message of a batch, if the table's OPTIONS ask for them."""
+    """Return the headers for each message of a batch; empty unless the table has the option `delivery.headers`."""
     enabled = table.option("delivery.headers").lower() == "true"
     return {"jetsql-job": job.id, "jetsql-batch": str(batch)} if enabled else {}
 
@@ -49,9 +50,12 @@ def add_headers(messages: DataFrame, added: dict[str, str]) -> DataFrame:
     """Return the messages with additional headers."""
     if not added:
         return messages
-    more = sf.array(
+    added_headers = sf.array(
         *(sf.struct(sf.lit(name).alias("key"), sf.lit(text.encode()).alias("value")) for name, text in added.items())
     )
-    own = next((column for column in messages.columns if column.lower() == "headers"), None)
-    both = more if own is None else sf.concat(sf.coalesce(sf.col(own), sf.array().cast(_HEADERS)), more)
-    return messages.withColumn("headers", both.cast(_HEADERS))
+    column = next((name for name in messages.columns if name.lower() == "headers"), None)
+    if column is None:
+        headers = added_headers
+    else:
+        headers = sf.concat(sf.coalesce(sf.col(column), sf.array().cast(_HEADERS)), added_headers)
+    return messages.withColumn("headers", headers.cast(_HEADERS))

@@ -1,7 +1,7 @@
-"""The parts that a batch for Kafka is split into: stored before its first row is written, compared on replay.
+"""The parts into which a batch for Kafka is split: stored before the first row is written, and compared on replay.
 
-A replayed batch leaves out the parts that are committed, so it has to be split as it was the first time. Otherwise rows
-of a committed part would be written again with another part, and rows of a missing part would be left out.
+A replayed batch skips its committed parts, so it has to be split into the same parts again. Otherwise rows of a
+committed part would be written again with another part, and rows of a missing part would be skipped.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Part:
     """One part of a batch, written in one transaction."""
 
     name: str
-    """The part's name, the same in each replay of the batch."""
+    """The part's name, which is the same in each replay of the batch."""
     reads: str
-    """What the part reads, with the offsets."""
+    """A description of the part's input, with the offsets."""
 
 
 @dataclass(frozen=True)
@@ -32,48 +32,52 @@ class PartitionManifest(BatchRecord):
     """The parts of one batch, in any order."""
 
     parts: tuple[Part, ...]
+    """The parts of the batch."""
     stored: float
-    """When the manifest was stored, seconds since the epoch."""
+    """The time when the manifest was stored, seconds since the epoch."""
     format: int = FORMAT
+    """The version of the manifest's format."""
 
     @property
     def part_names(self) -> list[str]:
         return [part.name for part in self.parts]
 
     def has_parts(self, parts: tuple[Part, ...]) -> bool:
+        """Return whether the batch has exactly these parts, in any order."""
         return sorted(self.parts) == sorted(parts)
 
 
 class PartitionManifests(BatchRecords[PartitionManifest]):
-    """The manifests of one job. A batch of which nothing was written has none."""
+    """The manifests of one job. A batch has none before its first row is written."""
 
     def _parse(self, fields: dict[str, Any]) -> PartitionManifest:
         return PartitionManifest(**{**fields, "parts": tuple(Part(**part) for part in fields["parts"])})
 
 
 class CommittedBatches(Protocol):
-    """The batch numbers that a broker stores: for each part the newest batch that is committed."""
+    """The batch numbers that a broker stores: the newest committed batch of each part."""
 
     @property
     def server(self) -> str:
-        """The broker, as messages name it."""
+        """Return the broker as messages name it."""
 
     def newest_batches(self, part_names: list[str]) -> dict[str, int]:
-        """Return the newest committed batch by part name, without parts that have none."""
+        """Return the newest committed batch of each part by name, without parts that have none."""
 
     def retention_seconds(self) -> float:
-        """Return how long the broker keeps a batch number that is not renewed, in seconds."""
+        """Return the seconds for which the broker keeps a batch number that is not renewed."""
 
     def fence(self, part_names: list[str]) -> None:
-        """Fence off all attempts under way, so that none of them can commit any of these parts."""
+        """Fence all current producers of these parts, so that none of them can commit any more."""
 
 
 def is_committed(
     manifests: PartitionManifests, committed: CommittedBatches, table: str, batch: int, parts: tuple[Part, ...]
 ) -> bool:
-    """Return whether all parts of a batch are committed. If not, store its parts, so that they can be written.
+    """Return whether all parts of a batch are committed. Otherwise, store its parts before they are written.
 
-    Raises StatementError PENDING_BATCH_FAILED when it is not known any more which rows of the batch are missing.
+    Raises StatementError PENDING_BATCH_FAILED when JetSQL can no longer determine which rows of the batch are missing.
+    table: the name of the sink's table, for the message.
     """
     manifest = manifests.read(batch)
     if manifest is not None and manifest.parts:
@@ -81,7 +85,7 @@ def is_committed(
             return True
         _check_not_expired(committed, table, manifest)
         if not manifest.has_parts(parts):
-            # A commit may have been under way during the look-up: after the fence, it has succeeded or never will.
+            # A commit may have been in progress when the broker was read. After the fence, its outcome is final.
             committed.fence(manifest.part_names)
             committed_count = len(_committed_parts(committed, manifest))
             if committed_count:
@@ -92,23 +96,23 @@ def is_committed(
 
 
 def _committed_parts(committed: CommittedBatches, manifest: PartitionManifest) -> list[str]:
-    """Return the names of the parts that are committed."""
+    """Return the names of the committed parts of the manifest's batch."""
     newest = committed.newest_batches(manifest.part_names)
     return [name for name in manifest.part_names if newest.get(name, -1) >= manifest.batch]
 
 
 def _check_not_expired(committed: CommittedBatches, table: str, manifest: PartitionManifest) -> None:
-    """Raise StatementError when the broker may have deleted the batch numbers of a batch that waited for too long."""
+    """Raise StatementError PENDING_BATCH_FAILED when the broker may have deleted the batch numbers of an old batch."""
     retention, age = committed.retention_seconds(), time.time() - manifest.stored
     if age <= retention * _EXPIRY_MARGIN:
         return
     raise StatementError(
         "PENDING_BATCH_FAILED",
-        f"Batch {manifest.batch} was begun {age / _DAY:.1f} days ago and not finished. Which of its parts are in"
-        f" {table} was noted at {committed.server}, which forgets such notes after {retention / _DAY:.1f} days"
-        " (offsets.retention.minutes). Nothing was written.",
-        hint="DROP JOB and CREATE JOB it again from where you find the topic to be, with 'startingOffsets' of its"
-        " source. Raise offsets.retention.minutes of the brokers where jobs are suspended for long.",
+        f"Batch {manifest.batch} was begun {age / _DAY:.1f} days ago and not finished. {committed.server} deletes the"
+        f" record of the parts that are in {table} after {retention / _DAY:.1f} days (offsets.retention.minutes)."
+        " Nothing was written.",
+        hint="Run DROP JOB and CREATE JOB, and set 'startingOffsets' of its source to continue after the last message"
+        " in the topic. Raise offsets.retention.minutes of the brokers if jobs are suspended for long.",
         where=table,
     )
 
@@ -116,8 +120,8 @@ def _check_not_expired(committed: CommittedBatches, table: str, manifest: Partit
 def _split_changed(table: str, batch: int, committed_count: int, count: int) -> StatementError:
     return StatementError(
         "PENDING_BATCH_FAILED",
-        f"{committed_count} of {count} parts of batch {batch} are in {table}, and now the batch is split into other"
-        " parts than when it was begun, so it can't be told which rows are missing. Nothing was written.",
-        hint="Undo what was changed under the job since then (its views, tables, settings) and RESUME it.",
+        f"{committed_count} of {count} parts of batch {batch} are in {table}, but Spark now splits the batch into other"
+        " parts, so JetSQL cannot determine which rows are missing. Nothing was written.",
+        hint="Undo the changes to the job's views, tables and settings since the batch was begun, and RESUME JOB.",
         where=table,
     )

@@ -1,14 +1,14 @@
-"""Kafka topics, exactly once: each part of a batch is one transaction, which also stores the batch's number.
+"""Exactly-once writes to Kafka topics: each part of a batch is one transaction, which also stores the batch's number.
 
-Spark has nothing like it. A part has a transactional producer of its own, and a consumer group of the same name, whose
-offset is the newest batch that is committed: the transaction that makes the part's messages visible commits it, too.
-When a batch is replayed, the committed parts are read and not written. A task that writes a part first opens its
-producer again, and then the broker accepts no commit from the producer before; so any number of attempts may be under
-way.
+Spark's Kafka sink has no transactions. Each part has its own transactional producer and a consumer group of the same
+name, whose offset is the newest committed batch: one transaction commits the part's messages and this offset. When a
+batch is replayed, its committed parts are read but not written. A task that writes a part first opens its producer
+again, and from then on the broker rejects commits of the previous producer. So several attempts at a part may run
+concurrently.
 
-This holds for readers with isolation.level=read_committed, as long as a replayed batch is split into the same parts
-(see `partition_manifest` and `PartitionManifest.java`) and the groups still exist: brokers delete the offsets of groups
-without members after offsets.retention.minutes (7 days by default).
+Exactly once applies to readers with isolation.level=read_committed, as long as a replayed batch is split into the same
+parts (see `partition_manifest` and `PartitionManifest.java`) and the groups still exist: brokers delete the offsets of
+groups without members after offsets.retention.minutes (7 days by default).
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Job
 
 _LOG: Final = logging.getLogger(__name__)
-_REHEARSAL_MILLIS: Final = 10_000
-_QUESTION_MILLIS: Final = 15_000
+_PREFLIGHT_MILLIS: Final = 10_000
+_REQUEST_MILLIS: Final = 15_000
 _RETENTION_MINUTES: Final = 7 * 24 * 60
 _TABLE_SECONDS: Final = 1.0
 
-# Limits how long writing a part may take, and how long readers wait for a part of a job that is gone.
+# Limits the time to write a part, and the time that readers wait for an unfinished part of an ended job.
 _TIMEOUT: Final = {"transaction.timeout.ms": "300000"}
 _CLIENT: Final = "kafka."
 _DURABLE: Final = {"acks": "all", "enable.idempotence": "true"}
-_IN_A_TASK: Final = "JetSQL Kafka part: "  # by `TransactionalPartWriter.java`, before a JSON object
+_TASK_FAILURE: Final = "JetSQL Kafka part: "  # written by `TransactionalPartWriter.java` before a JSON object
 
 
 @dataclass(frozen=True)
@@ -58,66 +58,69 @@ class TransactionalTopic:
     """A sink's topic at its broker, and the operations of exactly-once delivery."""
 
     java: Any
+    """The Java class `TransactionalTopics`."""
     server: str
+    """The broker as messages name it."""
     name: str | None
-    """None where each row names its own topic."""
+    """The topic's name; None when each row names its topic."""
     conf: Mapping[str, str]
+    """The settings of Kafka's clients."""
     ids: str
     """The prefix of the names of this job's transactional ids and consumer groups."""
 
     def parts(self, messages: DataFrame) -> tuple[Part, ...] | None:
-        """Return the parts in the order of the tasks, or None when a replay may split some rows otherwise."""
+        """Return the parts in the order of the tasks, or None when a replay may split the rows differently."""
         result = self.java.parts(messages._jdf)
         return None if result is None else tuple(Part(**part) for part in json.loads(result))
 
     def write(
         self, messages: DataFrame, parts: tuple[Part, ...], job: Job, batch: int, delivery_headers: dict[str, str]
     ) -> int:
-        """Write a batch and return its row count. Raises StatementError for the broker's errors."""
+        """Write the uncommitted parts of a batch. Return the row count. Raises StatementError for broker errors."""
         names, added = json.dumps([part.name for part in parts]), json.dumps(delivery_headers)
         conf, keyed = json.dumps(dict(self.conf)), job.plan.upsert
         try:
             result = self.java.write(messages._jdf, conf, self.ids, job.name, batch, names, self.name, keyed, added)
         except (PySparkException, Py4JError) as error:
-            failure = _failure_in(error)
+            failure = _find_failure(error)
             if failure is None:
                 raise
             raise self.explain(failure) from error
         return int(json.loads(result)["rows"])
 
     def newest_batches(self, names: list[str]) -> dict[str, int]:
-        """Return the newest committed batch by part. Raises StatementError."""
-        arguments = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _QUESTION_MILLIS)
-        newest: dict[str, int] = self._parse_answer(self.java.newestBatches(*arguments))["newest"]
+        """Return the newest committed batch of each part by name. Raises StatementError."""
+        arguments = (json.dumps(dict(self.conf)), self.ids, json.dumps(names), _REQUEST_MILLIS)
+        newest: dict[str, int] = self._parse_result(self.java.newestBatches(*arguments))["newest"]
         return newest
 
     def retention_seconds(self) -> float:
-        """Return how long the broker keeps offsets of a group without members, by default 7 days."""
-        result = json.loads(self.java.offsetsRetention(json.dumps(dict(self.conf)), _QUESTION_MILLIS))
+        """Return the seconds for which the broker keeps the offsets of a group without members, by default 7 days."""
+        result = json.loads(self.java.offsetsRetention(json.dumps(dict(self.conf)), _REQUEST_MILLIS))
         return float(result.get("minutes", _RETENTION_MINUTES)) * 60
 
     def fence(self, names: list[str]) -> None:
-        """Fence off all attempts under way at these parts. Raises StatementError."""
-        self._parse_answer(self.java.fence(json.dumps(dict(self.conf)), self.ids, json.dumps(names)))
+        """Fence all current producers of these parts. Raises StatementError."""
+        self._parse_result(self.java.fence(json.dumps(dict(self.conf)), self.ids, json.dumps(names)))
 
     def delete_groups(self) -> None:
         """Delete the job's consumer groups. Raises StatementError."""
-        self._parse_answer(self.java.deleteGroups(json.dumps(dict(self.conf)), self.ids, _QUESTION_MILLIS))
+        self._parse_result(self.java.deleteGroups(json.dumps(dict(self.conf)), self.ids, _REQUEST_MILLIS))
 
     def check_transactions(self) -> None:
-        """Try a transaction without rows and roll it back. Raises StatementError."""
-        self._parse_answer(self.java.preflight(json.dumps(dict(self.conf)), self.ids, self.name, _REHEARSAL_MILLIS))
+        """Open a transaction without rows and abort it. Raises StatementError."""
+        self._parse_result(self.java.preflight(json.dumps(dict(self.conf)), self.ids, self.name, _PREFLIGHT_MILLIS))
 
     def explain(self, failure: KafkaFailure) -> StatementError:
         return explain_failure(
-            failure, KafkaRequest(KafkaOperation.WRITE, self.server, self.name or "that a row names", self.conf)
+            failure, KafkaRequest(KafkaOperation.WRITE, self.server, self.name or "of a row", self.conf)
         )
 
-    def _parse_answer(self, text: str) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(text)
-        if "class" in answer:
-            raise self.explain(KafkaFailure.from_java(answer))
-        return answer
+    def _parse_result(self, text: str) -> dict[str, Any]:
+        result: dict[str, Any] = json.loads(text)
+        if "class" in result:
+            raise self.explain(KafkaFailure.from_java(result))
+        return result
 
 
 def open_topic(spark: SparkSession, table: TopicTable, job_id: str) -> TransactionalTopic:
@@ -143,12 +146,12 @@ def _id_prefix(job_id: str) -> str:
 
 
 def check_transactions(spark: SparkSession, table: TableFacts) -> None:
-    """Check that a job could write a table's topic exactly once. Raises StatementError."""
-    open_topic(spark, TopicTable(spark, table.name), f"rehearsal-{uuid4()}").check_transactions()
+    """Check that a job can write a table's topic exactly once. Raises StatementError."""
+    open_topic(spark, TopicTable(spark, table.name), f"preflight-{uuid4()}").check_transactions()
 
 
 class KafkaTransactions:
-    """Writes one job's batches so that readers of committed messages see each message once."""
+    """The writer of one job's batches to a topic. Readers of committed messages see each message once."""
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -178,7 +181,7 @@ class KafkaTransactions:
     def _current_table(self) -> TableFacts:
         """Return the sink's table, read from the catalogue at most once a second.
 
-        The look-up takes as long as much of a small batch, which has the same target as the batch before.
+        Reading it for each batch would slow down small batches.
         """
         read_at, table = self._cached_table
         if table is None or monotonic() - read_at > _TABLE_SECONDS:
@@ -195,9 +198,9 @@ class KafkaTransactions:
         return open_topic(self._context.spark, self._table, self._job.id)
 
     def has_batch(self, batch: int) -> bool:
-        """Return whether a part of the batch is committed, so that the whole batch has to be.
+        """Return whether a part of the batch is committed, so that the whole batch has to be committed.
 
-        No attempt at the batch is under way any more, but a commit may be: so its parts are fenced first.
+        No task writes the batch any more, but a commit may be in progress, so the parts are fenced first.
         """
         manifest = self._manifests.read(batch)
         self._context.catalog.require_sink_table(self._sink)
@@ -205,20 +208,22 @@ class KafkaTransactions:
             return False
         self._topic.fence(manifest.part_names)
         newest = self._topic.newest_batches(manifest.part_names)
-        return any(there >= batch for there in newest.values())
+        return any(number >= batch for number in newest.values())
 
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is None:
-            self._context.notice(f"{self._sink.table} is gone, so the job's consumer groups stay at its broker.")
+            self._context.notice(
+                f"The broker keeps the job's consumer groups, because {self._sink.table} does not exist any more."
+            )
             return
         try:
             self._topic.delete_groups()
         except StatementError as error:
-            # They don't matter to anybody any more, and brokers delete what no reader uses.
-            self._context.notice(f"The job's consumer groups stay at the broker for a week: {error.message}")
+            # Brokers delete unused groups themselves.
+            self._context.notice(f"The broker keeps the job's consumer groups for a week: {error.message}")
 
     def close(self) -> None:
-        """Close the idle producers on the executors that tasks of this reach; others close after five minutes."""
+        """Close the job's idle producers on the executors that a Spark job reaches; others close after five minutes."""
         spark = self._context.spark
         if is_stopped(spark):
             return
@@ -227,12 +232,14 @@ class KafkaTransactions:
                 spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism
             )
         except (PySparkException, Py4JError) as error:  # Spark may be stopped concurrently
-            _LOG.info("The producers of job %s go by themselves: %s", self._job.name, error)
+            _LOG.info(
+                "The producers of job %s were not closed; idle ones close automatically: %s", self._job.name, error
+            )
 
     def _stage_once(self, messages: DataFrame) -> DataFrame:
-        """Return the rows of a batch job as its first run saw them.
+        """Return the rows that the first run of a batch job has read.
 
-        Its tables may have other rows by now, and parts of the first result may be in the topic. The staged rows are
+        Its tables may have changed since, and parts of the first result may be in the topic. The staged rows are
         deleted with the job's checkpoint, after its end is stored.
         """
         if not self._files.exists(f"{self._staging}/_SUCCESS"):
@@ -241,32 +248,32 @@ class KafkaTransactions:
 
 
 def _split_stably(topic: TransactionalTopic, messages: DataFrame) -> tuple[DataFrame, tuple[Part, ...]]:
-    """Return the messages and their parts, repartitioned if a replay might split them otherwise.
+    """Return the messages and their parts, repartitioned if a replay might split them differently.
 
-    Rows of a topic and of a shuffle are split the same way in each replay. Files are not, after an executor has joined
-    or a setting has changed.
+    Rows of a topic or a shuffle are split in the same way in each replay. Files may be split differently after an
+    executor has joined or a setting was changed.
     """
     parts = topic.parts(messages)
     if parts is None:
         count = int(messages.sparkSession.conf.get("spark.sql.shuffle.partitions") or "1")
         messages = messages.repartition(count, sf.coalesce("key", "value"))
         parts = topic.parts(messages)
-    assert parts is not None, "rows of a shuffle are split as they were"
+    assert parts is not None, "rows of a shuffle are split in the same way in each replay"
     return messages, parts
 
 
-def _failure_in(error: BaseException) -> KafkaFailure | None:
-    """Return how a task failed that wrote a part, or None when an error is of something else."""
+def _find_failure(error: BaseException) -> KafkaFailure | None:
+    """Return the failure of a task that wrote a part, or None for another error."""
     for throwable in causes(throwable_of(error)):
-        _, found, text = str(throwable.getMessage()).partition(_IN_A_TASK)
-        if found:
+        _, marker, text = str(throwable.getMessage()).partition(_TASK_FAILURE)
+        if marker:
             report, _ = json.JSONDecoder().raw_decode(text)
             return KafkaFailure.from_java(report)
     return None
 
 
 class _FailpointListener:
-    """Passes each step of each part to the failpoints (java.util.function.BiConsumer)."""
+    """A listener that passes each step of each part to the failpoints (java.util.function.BiConsumer)."""
 
     def accept(self, step: str, job: str) -> None:
         failpoint("kafka", job, step=step)

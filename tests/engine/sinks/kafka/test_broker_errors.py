@@ -33,12 +33,12 @@ def told(
     ("kind", "message", "step", "condition", "words"),
     [
         ("TransactionalIdAuthorizationException", "No.", "transaction", "SINK_NOT_READY", "on transactional ids"),
-        ("GroupAuthorizationException", "No.", "mark", "SINK_NOT_READY", "doesn't let ann note"),
-        ("TopicAuthorizationException", "No.", "write", "SINK_NOT_READY", "doesn't let ann write the topic sums"),
+        ("GroupAuthorizationException", "No.", "mark", "SINK_NOT_READY", "does not allow ann to store"),
+        ("TopicAuthorizationException", "No.", "write", "SINK_NOT_READY", "does not allow ann to write the topic sums"),
         ("UnknownTopicOrPartitionException", "No.", "topic", "SINK_NOT_READY", "has no topic sums"),
         ("UnsupportedVersionException", "No.", "transaction", "SINK_NOT_READY", "has no transactions"),
         ("SaslAuthenticationException", "No.", "connect", "SINK_NOT_READY", "credentials of ann"),
-        ("TimeoutException", "null", "connect", "EXTERNAL_SYSTEM_UNAVAILABLE", "can't be reached: no answer."),
+        ("TimeoutException", "null", "connect", "EXTERNAL_SYSTEM_UNAVAILABLE", "cannot be reached: no answer."),
         ("TimeoutException", "No.", "transaction", "EXTERNAL_SYSTEM_UNAVAILABLE", "transaction.state.log.replication"),
         ("RecordTooLargeException", "No.", "begun", "SINK_REFUSED_ROWS", "max.request.size"),
         ("ProducerFencedException", "No.", "marked", "DELIVERY_INTERRUPTED", "another attempt"),
@@ -73,16 +73,16 @@ def test_a_value_that_kafkas_client_does_not_take() -> None:
 def test_what_kafkas_client_tells_by_words_alone() -> None:
     kafka = "org.apache.kafka.common.KafkaException"
     allowed = told(kafka, "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.", "mark")
-    assert "Allow READ on it there" in allowed.hint
+    assert "Allow READ on the topic" in allowed.hint
     long = told(kafka, "The transaction timeout is larger than the maximum value allowed by the broker", "transaction")
-    assert "no transaction as long as 300 s" in long.message
+    assert "does not allow transactions of 300 s" in long.message
 
 
 def test_messages_that_are_not_taken_in_time_may_be_too_many_for_their_topic() -> None:
     said = "Expiring 2 record(s) for sums-0:120001 ms has passed since batch creation"
     assert "'kafka.batch.size'" in told(f"{KAFKA}TimeoutException", said, "sent").hint
     cause = run_told(said, f"{KAFKA}TimeoutException")
-    assert cause.external_outage and "did not take messages in time" in cause.message
+    assert cause.external_outage and "did not accept messages in time" in cause.message
 
 
 def test_a_checkpoint_that_is_older_than_the_topic_is_never_gone_on_with() -> None:
@@ -96,8 +96,8 @@ def test_no_secret_is_told() -> None:
 
 def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
     error = told(f"{KAFKA}TopicAuthorizationException", step="connect", doing=KafkaOperation.READ)
-    assert error.message == "Kafka b:9092 doesn't let ann read the topic sums."
-    assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on it there.")
+    assert error.message == "Kafka b:9092 does not allow ann to read the topic sums."
+    assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on the topic.")
 
 
 # --- in a run of Spark's connector -----------------------------------------------------------------------------------
@@ -111,15 +111,21 @@ def run_told(message: str, innermost: str, condition: str = "") -> Cause:
 @pytest.mark.parametrize(
     ("kind", "says", "condition", "heals_itself", "hint"),
     [
-        ("TimeoutException", "can't be reached", "EXTERNAL_SYSTEM_UNAVAILABLE", True, "lose nothing"),
+        ("TimeoutException", "cannot be reached", "EXTERNAL_SYSTEM_UNAVAILABLE", True, "lose nothing"),
         ("UnknownTopicOrPartitionException", "no such topic", "EXTERNAL_SYSTEM_ERROR", True, "DROP JOB and CREATE JOB"),
-        ("TopicAuthorizationException", "doesn't let", "EXTERNAL_SYSTEM_ERROR", True, "Allow READ"),
+        ("TopicAuthorizationException", "denies the user access", "EXTERNAL_SYSTEM_ERROR", True, "Allow READ"),
         ("SaslAuthenticationException", "credentials", "EXTERNAL_SYSTEM_ERROR", True, "kafka.sasl.jaas.config"),
         ("RecordTooLargeException", "too large", "SINK_REFUSED_ROWS", False, "max.message.bytes"),
-        ("OffsetOutOfRangeException", "not in Kafka any more", "SOURCE_CHANGED", False, "failOnDataLoss' = 'false'"),
+        (
+            "OffsetOutOfRangeException",
+            "no longer has the next messages",
+            "SOURCE_CHANGED",
+            False,
+            "failOnDataLoss' = 'false'",
+        ),
         (
             "org.apache.kafka.clients.consumer.OffsetOutOfRangeException",
-            *("not in Kafka any more", "SOURCE_CHANGED", False, "DROP JOB and CREATE JOB"),
+            *("no longer has the next messages", "SOURCE_CHANGED", False, "DROP JOB and CREATE JOB"),
         ),
     ],
 )
@@ -139,9 +145,7 @@ def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
     )
     kind = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
     cause = run_told(said, kind, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
-    assert cause.message == (
-        "Messages that are the next to be read are not in Kafka any more: Partitions t-0 have been deleted."
-    )
+    assert cause.message == ("Kafka no longer has the next messages of the job: Partitions t-0 have been deleted.")
     assert (cause.condition, cause.retryable) == ("JETSQL.SOURCE_CHANGED", False)
 
 

@@ -79,7 +79,7 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
     topics.kafka.kill()
     try:
         for job in ("j", "r"):
-            until(lambda job=job: f"Kafka {topics.kafka.servers} can't be reached" in topics.error(job))
+            until(lambda job=job: f"Kafka {topics.kafka.servers} cannot be reached" in topics.error(job))
             assert topics.sql.status(job) == "RUNNING"
     finally:
         topics.kafka.start()
@@ -107,7 +107,7 @@ def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypa
     topics.kafka.kill()
     try:
         for job in ("j", "l", "r"):
-            until(lambda job=job: "can't be reached" in topics.error(job))
+            until(lambda job=job: "cannot be reached" in topics.error(job))
             assert topics.sql(f"SUSPEND JOB {job}")[0][2] == "SUSPENDED"
         assert "It can't start yet" in topics.sql("RESUME JOB r")[0][3]
         assert topics.sql("DROP JOB r")[0][2] == "FAILED"
@@ -139,7 +139,7 @@ def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) 
         for text in (read, look, write):
             error = topics.sql.error(text.format("there"))
             assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-            assert f"{server} can't be reached" in error.message
+            assert f"{server} cannot be reached" in error.message
     finally:
         topics.kafka.start()
     topics.sql(write.format("there"))

@@ -323,7 +323,7 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
         assert away.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
         condition, words = refused("wrong")
         assert condition == "SOURCE_NOT_READY" and f"does not accept the credentials of {USER}" in words
-        assert refused("denied")[1].endswith(f"doesn't let {USER} read the topic {topic}.")
+        assert refused("denied")[1].endswith(f"does not allow {USER} to read the topic {topic}.")
         least = "CREATE JOB j OPTIONS ('processingGuarantee' = 'atLeastOnce') AS INSERT INTO missing (value)"
         unwritten = sql.error(f"{least} SELECT value FROM STREAM vs")
         assert unwritten.condition == "JETSQL.SINK_NOT_READY" and "has no topic not.there" in unwritten.message

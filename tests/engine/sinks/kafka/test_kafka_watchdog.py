@@ -53,7 +53,7 @@ class WatchedRun:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     topics = Topics({}, [])
-    monkeypatch.setattr(kafka_watchdog, "ask_topic", topics.ask)
+    monkeypatch.setattr(kafka_watchdog, "check_topic", topics.ask)
     yield topics
     for keeper in topics.keepers:
         for number in range(1, 4):
