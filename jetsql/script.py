@@ -165,7 +165,7 @@ def _run_statement(step: PreparedStatement, engine: StatementEngine, printer: _P
     except OutputClosed:
         raise
     except Exception as error:
-        # The outermost loop of the command: any error of a statement, also Spark's Java errors, is reported as its result.
+        # The outermost loop of the command: it reports every error of a statement, including Spark's Java errors.
         diagnostic = diagnose(step, engine.error(error, text))
         return _EngineDiagnostic(**vars(diagnostic)) if isinstance(error, EngineError) else diagnostic
     return None

@@ -21,7 +21,7 @@ from jetsql.check import check_checkpoint
 from jetsql.check import check_home as module
 from jetsql.check.check_home import check
 from jetsql.check.findings import Finding, Severity
-from jetsql.check.findings_report import words
+from jetsql.check.findings_report import report_lines
 from jetsql.check.log_files import json_lines, missing
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
@@ -44,12 +44,12 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a home").mkdir()
-    monkeypatch.setattr(module, "LEAST_FREE", 0)
+    monkeypatch.setattr(module, "MIN_FREE_BYTES", 0)
 
 
 def found(home: Home) -> list[tuple[str, str]]:
     """How bad, and what."""
-    return [(finding.severity.value, finding.what) for finding in check(home.path).findings]
+    return [(finding.severity.value, finding.message) for finding in check(home.path).findings]
 
 
 def the_one(home: Home) -> Finding:
@@ -75,7 +75,7 @@ def test_a_home_that_is_whole_is_well(home: Home) -> None:
     home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True)
     report = check(home.path)
     assert (report.findings, report.is_well, report.jobs, report.snapshots) == ((), True, 2, 1)
-    assert list(words(report)) == [f"All is well: looked at 2 jobs and 1 snapshot in {home.path}."]
+    assert list(report_lines(report)) == [f"All is well: looked at 2 jobs and 1 snapshot in {home.path}."]
 
 
 def test_nothing_is_changed(home: Home) -> None:
@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Dama
     job = home.job(stateful=True)
     damage(home.checkpoint(home.spark(job), stateful=True))
     report = check(home.path)
-    assert f"The checkpoint of job orders is damaged: {what}." in [finding.what for finding in report.findings]
+    assert f"The checkpoint of job orders is damaged: {what}." in [finding.message for finding in report.findings]
     assert not report.is_well
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
@@ -220,14 +220,14 @@ def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
     snapshot = home.snapshot(job)
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
     findings = check(home.path).findings
-    assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.what for finding in findings]
+    assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.message for finding in findings]
     assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
 
 def test_a_checkpoint_that_is_gone(home: Home) -> None:
     job = home.job("it`s")
     finding = the_one(home)
-    assert finding.what == "The checkpoint of job it`s is gone, and with it how far it has read."
+    assert finding.message == "The checkpoint of job it`s is gone, and with it how far it has read."
     assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.remedy
     home.checkpoint(home.spark(replace(job, version=replace(job.version, checkpoint=1))))
     assert the_one(home) == finding
@@ -237,14 +237,14 @@ def test_two_batches_can_not_be_under_way(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     for batch in (3, 4):
         home.planned(spark, batch)
-    assert the_one(home).what.endswith("batch 4 is planned, but commits/3 is missing.")
+    assert the_one(home).message.endswith("batch 4 is planned, but commits/3 is missing.")
 
 
 def test_a_stretch_of_batches_is_one_finding(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()), batches=9)
     for batch in (2, 3, 4):
         (spark / "commits" / str(batch)).unlink()
-    assert the_one(home).what.endswith("commits/2 to 4 are missing.")
+    assert the_one(home).message.endswith("commits/2 to 4 are missing.")
 
 
 def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
@@ -253,12 +253,12 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
         write(spark / name, "whatever")
     assert found(home) == []
     write(spark / "commits" / "99999999999999", "v1\n{}")
-    assert check(home.path).findings[0].what.endswith("commits/3 to 99999999999998 are missing.")
+    assert check(home.path).findings[0].message.endswith("commits/3 to 99999999999998 are missing.")
 
 
 def test_a_snapshot_without_its_folder(home: Home) -> None:
     snapshot = home.snapshot(home.job(status=Status.COMPLETED, has_files=False))
-    assert "snapshot before is gone" in the_one(home).what
+    assert "snapshot before is gone" in the_one(home).message
     assert the_one(home).where.endswith(snapshot.id)
 
 
@@ -294,7 +294,7 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     home.manifest(job, 2, staged=True)
     finding = the_one(home)
     assert finding.severity is Severity.ERROR
-    assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
+    assert finding.message == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
     assert "start an engine" in finding.remedy
 
 
@@ -303,13 +303,13 @@ def test_a_manifest_that_cannot_be_read(home: Home, text: str) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     write(home.manifest(job, 2), text)
-    assert the_one(home).what.startswith("A manifest of job orders can't be read: ")
+    assert the_one(home).message.startswith("A manifest of job orders can't be read: ")
 
 
 def test_a_table_whose_folder_is_gone(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.warehouse / "orders").rmdir()
-    assert the_one(home).what == "The folder of the table orders is gone, which job orders writes."
+    assert the_one(home).message == "The folder of the table orders is gone, which job orders writes."
 
 
 def test_rows_staged_by_nobody(home: Home) -> None:
@@ -320,7 +320,7 @@ def test_rows_staged_by_nobody(home: Home) -> None:
     (home.warehouse / "orders" / ".jetsql" / job.id).mkdir()
     (home.warehouse / "orders" / ".jetsql" / f"{job.id}-0").mkdir()  # its dead letters
     findings = check(home.path).findings
-    assert {(finding.severity, finding.what) for finding in findings} == {
+    assert {(finding.severity, finding.message) for finding in findings} == {
         (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
     }
     assert len(findings) == 3
@@ -365,7 +365,7 @@ def test_a_job_whose_files_are_still_to_be_deleted_is_not_warned_of(home: Home) 
 def test_a_store_that_is_gone_is_told_before_an_engine_makes_a_new_one(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.path / "jetsql.db").unlink()
-    assert the_one(home).what == "The store is gone, but files of 1 jobs and snapshots are there."
+    assert the_one(home).message == "The store is gone, but files of 1 jobs and snapshots are there."
 
 
 def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: Home) -> None:
@@ -396,13 +396,13 @@ def test_a_store_that_cannot_be_opened(home: Home, content: bytes | None, what: 
     else:
         path.write_bytes(content)
     finding = the_one(home)
-    assert finding.severity is Severity.ERROR and what in finding.what and finding.where == str(path)
+    assert finding.severity is Severity.ERROR and what in finding.message and finding.where == str(path)
 
 
 def test_a_store_that_lacks_a_column(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", "ALTER TABLE jobs RENAME COLUMN record TO something")
-    assert "is damaged: no such column: record" in the_one(home).what
+    assert "is damaged: no such column: record" in the_one(home).message
 
 
 def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
@@ -412,13 +412,13 @@ def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
     (home.path / "jetsql.db").symlink_to(tmp_path / "elsewhere.db")
     with closing(Store(home.path / "jetsql.db")) as store:
         store.save(replace(job, batch=7), store.history(job.id)[0])
-        assert "batch 7 was committed" in the_one(home).what
+        assert "batch 7 was committed" in the_one(home).message
 
 
 def test_a_newer_store(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
-    assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).what
+    assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).message
     assert "Install the newer JetSQL" in the_one(home).remedy
 
 
@@ -427,13 +427,13 @@ def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
     before = (home.path / "jetsql.db").read_bytes()
     report = check(home.path)
     assert (report.jobs, report.findings[-1].severity) == (5, Severity.NOTE)
-    assert f"version 1; the next start of an engine brings it to version {VERSION}" in report.findings[-1].what
+    assert f"version 1; the next start of an engine brings it to version {VERSION}" in report.findings[-1].message
     assert (home.path / "jetsql.db").read_bytes() == before
 
 
 def test_a_home_that_was_moved(home: Home) -> None:
     (home.path / "engine.place").write_text("/elsewhere\n")
-    assert "is a copy of /elsewhere" in check(home.path).findings[0].what
+    assert "is a copy of /elsewhere" in check(home.path).findings[0].message
 
 
 def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
@@ -441,13 +441,13 @@ def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
     spark.chmod(0o500)
     finding = the_one(home)
     spark.chmod(0o700)
-    assert finding.what == "An engine can't write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
+    assert finding.message == "An engine can't write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
 
 
 def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.checkpoint(home.spark(home.job()))
-    monkeypatch.setattr(module, "LEAST_FREE", 1 << 80)
-    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).what
+    monkeypatch.setattr(module, "MIN_FREE_BYTES", 1 << 80)
+    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).message
 
 
 def test_beside_a_running_engine(home: Home) -> None:
@@ -455,12 +455,12 @@ def test_beside_a_running_engine(home: Home) -> None:
     lease = HomeLock(home.path)
     try:
         finding = the_one(home)
-        assert (finding.severity, finding.what) == (
+        assert (finding.severity, finding.message) == (
             Severity.NOTE,
             f"An engine runs on this home: the process {os.getpid()}.",
         )
         Path(home.path, "engine.owner").unlink()
-        assert the_one(home).what == "An engine runs on this home: another process."
+        assert the_one(home).message == "An engine runs on this home: another process."
     finally:
         lease.release()
     assert found(home) == []
@@ -471,7 +471,7 @@ def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
     home.checkpoint(home.spark(job))
     with closing(Store(home.path / "jetsql.db")) as store:
         store.save(replace(job, batch=7), store.history(job.id)[0])
-        assert the_one(home).what.endswith("batch 7 was committed, but batch 2 is the last that is in it.")
+        assert the_one(home).message.endswith("batch 7 was committed, but batch 2 is the last that is in it.")
 
 
 def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def _mode_reasons(old: Plan, new: Plan) -> Iterator[str]:
 
 
 def _conf_reasons(old: Plan, new: Plan) -> Iterator[str]:
-    """Compare the settings that the state depends on. The number of partitions can change, see `new_partition_count`."""
+    """Compare the settings that the state depends on; `new_partition_count` has the number of partitions."""
     if not old.analysis.stateful:
         return
     before, now = _confs(old), _confs(new)

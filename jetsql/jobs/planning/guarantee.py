@@ -102,7 +102,7 @@ def _without_transactions(sink: Sink, requested: Guarantee | None, place: Span |
 
 
 def _with_unstable_partitioning(analysis: Analysis, requested: Guarantee | None, place: Span | None) -> Delivery:
-    """Refuse exactly once: a repeated batch skips partitions that are in Kafka, so each must have the same rows again."""
+    """Refuse exactly once: a repeated batch skips partitions in Kafka, so their rows must be the same again."""
     if requested is Guarantee.EXACTLY_ONCE:
         sink = analysis.sink.system or analysis.sink.table
         message = f"exactlyOnce into {sink} is not possible: {analysis.unstable_partitioning}."

@@ -52,8 +52,8 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
     if verb is Verb.INSERT_INTO and analysis.has_aggregates:
         raise StatementError(
             "NO_OUTPUT_MODE",
-            "INSERT INTO needs final rows, and with the trigger realTime the rows of an aggregate are never final: Spark"
-            " writes each change immediately.",
+            "INSERT INTO needs final rows, and with the trigger realTime the rows of an aggregate are never final:"
+            " Spark writes each change immediately.",
             place=target,
             hint=f"Use SINK INTO a table with 'key.columns', whose rows are updated. {ALTERNATIVE}",
         )
