@@ -209,7 +209,7 @@ def _environment_conf(environ: Mapping[str, str]) -> dict[str, str]:
     try:
         pairs = shlex.split(environ.get("JETSQL_CONF", ""))
     except ValueError as error:
-        raise refusal(f"Cannot read {origin}: {error}.") from error
+        raise refusal(f"{origin} is not readable: {error}.") from error
     return conf_of(dict(pair(text, origin) for text in pairs), origin)
 
 

@@ -99,9 +99,9 @@ def check_location(home: Path) -> None:
         except OSError as error:
             raise not_usable(home, error) from error
         return
-    error = moved_error(home)
-    if error is not None:
-        raise error
+    moved = moved_error(home)
+    if moved is not None:
+        raise moved
 
 
 def moved_error(home: Path) -> EngineError | None:

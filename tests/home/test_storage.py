@@ -105,7 +105,7 @@ def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
     with closing(Store(home / "jetsql.db")):
         pass
     [finding] = check(home).findings
-    assert (finding.message, finding.where) == ("These files belong to no job that the store knows.", str(leftover))
+    assert (finding.message, finding.where) == ("These files belong to no job of the store.", str(leftover))
 
 
 def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
@@ -115,8 +115,11 @@ def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
     report = check(tmp_path / "home")
     [finding] = report.findings
     assert (finding.severity.is_problem, finding.where) == (False, HDFS)
-    assert "None of it was looked at" in finding.remedy
-    assert "All is well" not in " ".join(report_lines(report)) and "not at their files" in list(report_lines(report))[-1]
+    assert "they were not checked" in finding.message and "RESTART JOB" in finding.remedy
+    assert (
+        "No problems found" not in " ".join(report_lines(report))
+        and "not their files" in list(report_lines(report))[-1]
+    )
 
 
 def test_a_storage_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:

@@ -453,7 +453,7 @@ def test_each_candidate_says_what_it_is() -> None:
     [option] = at("CREATE JOB x OPTIONS ('restart|")
     assert option.description.startswith("Restarts in a row without progress after an error.")
     about = {each.display: each.description for each in at("CREATE JOB x OPTIONS ('trigger' = '|")}
-    assert about["interval"] == "Go on for ever, batch after batch. The default."
+    assert about["interval"] == "Run continuously, in micro-batches. The default."
     [column] = at("SELECT o.cu| FROM orders o")
     assert column.description == "string"
     assert {each.text: each.description for each in at("SELECT id| FROM orders o, big_orders b")}["id"] == "bigint of o"

@@ -35,7 +35,7 @@ def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     try:
         taken_names = _create_views(spark, relations)
     except (PySparkException, Py4JError) as error:
-        _log.warning("The schema %s could not be made in the catalogue: %s", SCHEMA, error)
+        _log.warning("Cannot create the schema %s in the catalogue: %s", SCHEMA, error)
     shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
     java(spark).sql.LiveTables.show(json.dumps(shown))
 

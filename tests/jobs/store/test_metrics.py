@@ -216,7 +216,7 @@ def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: 
     assert again.rows(JOB) == ()
     again.add(JOB, FULL)
     file.close()
-    assert "can't be used" in caplog.text and Path(f"{path}.damaged").exists()
+    assert "Cannot use the metrics" in caplog.text and Path(f"{path}.damaged").exists()
     third, file = opened(path)
     assert third.rows(JOB) == (FULL,)
     file.close()
