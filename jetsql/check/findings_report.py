@@ -25,7 +25,8 @@ def report_lines(report: HomeReport) -> Iterator[str]:
     problems = ", ".join(_number(count, severity.value) for severity, count in counts if count and severity.is_problem)
     objects = f"{_number(report.jobs, 'job')} and {_number(report.snapshots, 'snapshot')}"
     if report.unchecked_storage:
-        yield f"{problems or 'No problems found'}: checked {objects} in the store of {report.home}, not their files."
+        outcome = problems or "The store has no problems"
+        yield f"{outcome}: checked {objects} in the store of {report.home}, not their files."
     else:
         yield f"{problems or 'No problems found'}: checked {objects} in {report.home}."
 

@@ -529,7 +529,7 @@ def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) ->
     assert ended.stdout.splitlines()[0].startswith("error: The checkpoint of job orders is missing")
     assert ended.stdout.splitlines()[1] == f"  where: {home.spark(job)}"
     assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")
-    assert ended.stdout.splitlines()[-1] == f"1 error: looked at 1 job and 0 snapshots in {home.path}."
+    assert ended.stdout.splitlines()[-1] == f"1 error: checked 1 job and 0 snapshots in {home.path}."
     home.checkpoint(home.spark(job))
     assert run("--home", str(home.path), "check").exit_code == ExitCode.SUCCESS
 

@@ -237,7 +237,7 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     for job in ("totals", "busiest"):
         engine.wait_title(job, "state rescaled")
     assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
-    assert "spread over 4 partitions" in engine.told("totals")
+    assert "repartitioned into 4 partitions" in engine.told("totals")
     engine.sql("RESTART JOB first")
     assert "cannot be repartitioned" in engine.told("first")
     engine.go_on("totals", "busiest", "by_hand", "first")

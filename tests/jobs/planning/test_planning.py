@@ -87,7 +87,7 @@ def test_real_time_reads_and_writes_kafka() -> None:
     assert "written again" in made.guarantee_reason
     error = refused(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
-    assert "needs Kafka" in error.message and "dim" in error.message and "'interval'" in error.hint
+    assert "requires Kafka sources" in error.message and "dim" in error.message and "'interval'" in error.hint
     error = refused(replace(LIVE, sink=JDBC), trigger="realTime")
     assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
 

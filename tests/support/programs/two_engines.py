@@ -1,4 +1,4 @@
-"""Open an engine on each of the given homes, one after the other, and print their relations and log messages as JSON."""
+"""Open an engine on each of the given homes in turn, and write their relations and log messages as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> None:
     for home in sys.argv[1:]:
         with jetsql.open(home=home, master="local[1]", conf={"spark.ui.enabled": "false"}) as engine:
             relations.append([row[1] for row in engine.run("SHOW TABLES IN jetsql").rows])
-    print(json.dumps({"relations": relations, "messages": messages.texts}))
+    sys.stdout.write(json.dumps({"relations": relations, "messages": messages.texts}) + "\n")
 
 
 if __name__ == "__main__":
