@@ -1,7 +1,8 @@
 """The manager of all jobs: it applies the events of statements and runs to the life cycle.
 
 One writer thread computes a step, commits it to the store, updates the registry and only then dispatches its actions
-to the workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
+to the workers. A step that cannot be committed has no effect: a statement gets the error, and the event of a run is
+applied again later.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Data of jobs: plain frozen classes, without Spark, clock or store.
 
-An `Analysis` is what the engine found in a statement's body. A `Plan` is what was decided from it and the options. A
+An `Analysis` has the facts that the engine found in a statement's body. A `Plan` has the decisions about a job. A
 `Version` is a statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager
 changes a `Job`. The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
 """
