@@ -5,13 +5,13 @@
     with jetsql.open(home="my-home") as engine:        # starts Spark
         engine.run("CREATE JOB copy AS INSERT INTO sink SELECT * FROM STREAM source")
 
-    jetsql.enable(spark)                                # or: teach the session that you have
+    jetsql.enable(spark)                                # or: add the statements to an existing session
     spark.sql("SHOW JOBS").show()
 
     with jetsql.connect(home="my-home") as connection:  # PEP 249, to an engine in a process of its own
         connection.cursor().execute("SHOW JOBS").fetchall()
 
-Importing it is cheap: PySpark and everything heavy is imported when an engine starts.
+The import is cheap: PySpark and other large packages are imported when an engine starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m jetsql` is `jetsql`."""
+"""The command line as a module: `python -m jetsql` runs the command `jetsql`."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""Breaking off a statement from another thread than the one that runs it.
+"""Cancellation of a statement from another thread than the one that runs it.
 
-A statement waits in many places: for a job's status, for Spark, for a reader of its rows. Handing a token through all
-of them would put it into every signature, so the thread that runs a statement carries it, as a context variable; where
-one waits, one says how to be woken and asks whether to go on. A thread that carries none has `NEVER`.
+A statement waits in many places: for a job's status, for Spark, for a client that reads its rows. A token as an
+argument would appear in every signature, so the thread that runs a statement carries it in a context variable. Code
+that waits registers a callback with `on_cancel` and calls `check`. A thread without a statement has `NEVER`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jetsql.errors import StatementError
 
 
 class Cancellation:
-    """The token of one statement."""
+    """The cancellation token of one statement."""
 
     def __init__(self) -> None:
         self._requested = False
@@ -30,23 +30,29 @@ class Cancellation:
         return self._requested
 
     def cancel(self, reason: str = "") -> None:
-        """Wake the statement wherever it waits; again is fine. words: why, where the client did not ask for it."""
+        """Wake the statement where it waits; further calls have no effect.
+
+        reason: the error message, when the client did not request the cancellation.
+        """
         with self._lock:
             self._requested = True
             self._reason = reason or self._reason
             callbacks = list(self._callbacks)
-        with ExitStack() as all_of_them:  # also when one of them fails
+        with ExitStack() as stack:  # runs every callback, even if one raises
             for callback in callbacks:
-                all_of_them.callback(callback)
+                stack.callback(callback)
 
     def check(self) -> None:
-        """Raise StatementError STATEMENT_CANCELLED when it was asked for."""
+        """Raise StatementError STATEMENT_CANCELLED when the cancellation was requested."""
         if self._requested:
             raise StatementError("STATEMENT_CANCELLED", self._reason)
 
     @contextmanager
     def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
-        """While this lasts, `cancel` calls `callback`, on its own thread. Raises as `check` when it comes too late."""
+        """Call `callback` on the thread of `cancel` if the statement is cancelled inside the context.
+
+        Raises as `check` when it is cancelled already.
+        """
         with self._lock:
             self._callbacks.append(callback)
         try:
@@ -58,7 +64,7 @@ class Cancellation:
 
 
 NEVER: Final = Cancellation()
-"""What a statement has that nobody can cancel."""
+"""The token of statements that cannot be cancelled."""
 
 _current: ContextVar[Cancellation] = ContextVar("cancellation", default=NEVER)
 
@@ -70,7 +76,7 @@ def current() -> Cancellation:
 
 @contextmanager
 def cancellable(cancellation: Cancellation) -> Iterator[None]:
-    """What this thread does within can be broken off."""
+    """Make `cancellation` the token of this thread inside the context."""
     before = _current.set(cancellation)
     try:
         yield

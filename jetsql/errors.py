@@ -1,12 +1,12 @@
-"""Every error that JetSQL raises itself, and the one table of their conditions.
+"""The errors that JetSQL raises, and the table of their conditions.
 
-    JetSQLError                     a condition, its SQLSTATE, a message, what to do next, a place in the text
+    JetSQLError                     a condition, its SQLSTATE, a message, a hint, a position in the text
      ├─ StatementError              the statement is at fault; nothing was changed
      └─ EngineError                 the engine or its home is at fault (exit code 3 of the command line)
-    ReportedError                   any error of a statement, ours or Spark's, that an engine told from afar
+    ReportedError                   an error of JetSQL or Spark that an engine in another process reported
 
-An error is its *condition* (`JETSQL.JOB_NOT_FOUND`), as Spark's own errors are: callers compare conditions, people read
-messages. The SQLSTATE follows from the condition, so a raise names it nowhere else.
+As with Spark's errors, the *condition* (`JETSQL.JOB_NOT_FOUND`) identifies an error: programs compare conditions, users
+read messages. `SQLSTATES` gives the SQLSTATE of each condition, so code that raises an error names only the condition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-# Condition (without the prefix) -> SQLSTATE. States are those that Spark or the SQL standard give to the nearest case.
+# Condition (without the prefix) -> SQLSTATE: the state of the most similar case in Spark or the SQL standard.
 SQLSTATES: Final[dict[str, str]] = {
     "PARSE_SYNTAX_ERROR": "42601",
     "UNSUPPORTED_BODY": "42601",
@@ -90,49 +90,46 @@ SQLSTATES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a statement's text: character offsets from its beginning, `stop` exclusive."""
+    """A part of a statement's text, in characters from its beginning."""
 
     start: int
-    stop: int
+    stop: int  # exclusive
 
     def line(self, text: str) -> int:
-        """Return the line in `text` where the place begins, from 1."""
+        """Return the line in `text` where the span begins, from 1."""
         return text.count("\n", 0, self.start) + 1
 
     def column(self, text: str) -> int:
-        """Return the column in its line where the place begins, from 0 (as Spark counts positions)."""
+        """Return the column where the span begins, from 0 (as Spark counts positions)."""
         return self.start - (text.rfind("\n", 0, self.start) + 1)
 
 
 @dataclass(frozen=True)
 class ErrorReport:
-    """An error of any origin, taken apart for those who show it.
-
-    message: without condition, SQLSTATE and position. line, column: from 1 in the statement's text. trace: where in the
-    engine it came from, for those who asked.
-    """
+    """The parts of an error of any origin, for display."""
 
     condition: str
     sqlstate: str
-    message: str
+    message: str  # without condition, SQLSTATE and position
     hint: str = ""
-    line: int | None = None
-    column: int | None = None
-    trace: str = ""
+    line: int | None = None  # from 1, in the statement's text
+    column: int | None = None  # from 1
+    trace: str = ""  # stack trace in the engine; empty unless requested
 
 
 class JetSQLError(Exception):
-    """What happened, where, and what to do next.
-
-    condition: a key of `SQLSTATES`, given without the prefix; `str(error)` shows it as `[JETSQL.KEY]`.
-    place: where in the statement's text, when a token of it is at fault.
-    hint: what to do next, a sentence of its own.
-    where: the table, file, folder or system it happened at; empty when that is the statement.
-    """
+    """An error of JetSQL: condition, message and hint."""
 
     def __init__(
         self, condition: str, message: str, *, place: Span | None = None, hint: str = "", where: str = ""
     ) -> None:
+        """Create the error.
+
+        condition: a key of `SQLSTATES`, without the prefix; `str(error)` shows it as `[JETSQL.KEY]`.
+        place: the token at fault in the statement's text, if there is one.
+        hint: what the user can do, as a sentence.
+        where: the table, file, folder or system where it happened; empty for the statement.
+        """
         self.condition = f"JETSQL.{condition}"
         self.sqlstate = SQLSTATES[condition]
         self.message = message
@@ -146,28 +143,28 @@ class JetSQLError(Exception):
 
     @property
     def explanation(self) -> str:
-        """Message and hint as people read them, without condition and SQLSTATE."""
+        """Return message and hint, without condition and SQLSTATE."""
         return f"{self.message} {self.hint}".strip()
 
     def report(self, text: str = "") -> ErrorReport:
-        """Return the error taken apart. text: the statement that its place is in."""
+        """Return the parts of the error. text: the statement, for line and column."""
         place = self.place
         line, column = (None, None) if place is None else (place.line(text), place.column(text) + 1)
         return ErrorReport(self.condition, self.sqlstate, self.message, self.hint, line, column)
 
     def at(self, place: Span | None) -> JetSQLError:
-        """Return the same error, at `place` unless it has a place."""
+        """Return this error, placed at `place` unless it has a place."""
         if self.place is None:
             self.place = place
         return self
 
 
 class StatementError(JetSQLError):
-    """A statement can't be done as it stands; nothing was changed."""
+    """An error of the statement; nothing was changed."""
 
 
 class ErrorPlace:
-    """A context manager that gives a StatementError without a place the place of the token at fault."""
+    """A context manager that places a StatementError without a place at the token at fault."""
 
     def __init__(self, place: Span | None) -> None:
         self._place = place
@@ -181,28 +178,31 @@ class ErrorPlace:
 
 
 class RetryableError(StatementError):
-    """Nothing is wrong with the statement, or the job: what it needs is away, and may be back at any time."""
+    """An error of something that statement or job needs, such as a server; it can succeed later unchanged."""
 
 
-def check_text(text: str, what: str) -> None:
-    """Raise StatementError REQUEST_NOT_READABLE for half a surrogate pair, which no encoding has a place for."""
+def check_text(text: str, subject: str) -> None:
+    """Raise StatementError REQUEST_NOT_READABLE for an unpaired surrogate, which UTF-8 cannot encode.
+
+    subject: the text in the error message, as the beginning of a sentence.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        half = f"\\u{ord(text[error.start]):04x}"
+        surrogate = f"\\u{ord(text[error.start]):04x}"
         raise StatementError(
             "REQUEST_NOT_READABLE",
-            f"{what} is no text: its character {error.start + 1} is {half}, half of a surrogate pair.",
-            hint="Send text in UTF-8, and characters beyond U+FFFF whole.",
+            f"{subject} is not valid text: character {error.start + 1} is {surrogate}, an unpaired surrogate.",
+            hint="Send text in UTF-8, with characters above U+FFFF as single code points.",
         ) from error
 
 
 class EngineError(JetSQLError):
-    """The engine could not start or go on: no Java, a bad master, a home in use or damaged."""
+    """An engine that cannot start or continue: no Java, an invalid master, a home that is in use or damaged."""
 
 
 class ReportedError(Exception):
-    """An error that an engine in another process told: one of ours or of Spark's, which only its condition says."""
+    """An error that an engine in another process reported; its condition says whether JetSQL or Spark raised it."""
 
     def __init__(self, report: ErrorReport) -> None:
         self.report = report

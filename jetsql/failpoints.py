@@ -1,10 +1,11 @@
-"""Places where a death hurts, by name, and the one table of them.
+"""Fail points for crash tests, and the table of them.
 
-`JETSQL_FAILPOINT=staged` kills the process there as `kill -9` would; `staged:orders@2` the second time that the job
-named orders comes by. Several, parted by commas: who comes to an armed place stops there for good, and when all have
-come the process dies. So one death finds many jobs each at its own worst moment, which saves starting Spark for each.
+`JETSQL_FAILPOINT=staged` kills the process at that point as `kill -9` would; `staged:orders@2` does so when the job
+named orders reaches the point for the second time. Several points are separated by commas: a thread that reaches one
+stops there, and the process is killed when all points are reached. So one crash tests many jobs, each at its own point,
+and Spark is not started for each.
 
-Not armed, a failpoint is one comparison. `benchmarks.faults` comes to every place in the table.
+A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the table.
 """
 
 from __future__ import annotations
@@ -20,90 +21,91 @@ from jetsql.errors import EngineError
 
 VARIABLE: Final = "JETSQL_FAILPOINT"
 
-# Where each is. `storing-` and `stored-` go on with the title of the history row: before its transaction, and after it
-# but before its actions. `kafka-` goes on with the step of a part, as `TransactionalPartWriter.java` tells it.
+# Name -> location. A name with `storing-` or `stored-` ends with the event of a history row: the point is before the
+# row's transaction, or after it and before the actions. A name with `kafka-` ends with a step of
+# `TransactionalPartWriter.java`.
 POINTS: Final[dict[str, str]] = {
-    "store-made": "a new home: the store's tables are made, not committed",
-    "store-copied": "a store of an older version: it is copied, not changed",
-    "store-migrated": "a store of an older version: it is changed, not committed",
+    "store-made": "a new home: the store's tables are created, not committed",
+    "store-copied": "a store of an older version: it is copied, not migrated",
+    "store-migrated": "a store of an older version: it is migrated, not committed",
     "storing-submitted": "CREATE JOB: before the job's row is committed",
     "stored-submitted": "CREATE JOB: the row is committed, nothing is started",
-    "storing-first-trigger": "the first batch is in, that it is has not been stored",
+    "storing-first-trigger": "the first batch is committed, the event is not stored",
     "stored-continued": "start of the engine: a job's new run is stored and not started",
     "run-starting": "start of a run: the sink is recovered, Spark's query not started",
-    "run-started": "start of a run: Spark's query has started, nobody knows yet",
+    "run-started": "start of a run: Spark's query has started, the start is not reported",
     "staged": "file table: the batch is staged, without a manifest",
     "manifest-written": "file table: the manifest is written, no file has moved",
     "file-moved": "file table: between two renames",
-    "files-moved": "file table: all files have moved, new partitions are not known",
-    "result-staged": "INSERT OVERWRITE: the new result is written beside the table",
-    "table-moved": "INSERT OVERWRITE: the table shows the new result",
-    "jdbc-prepared": "JDBC: the staging table is made and empty",
+    "files-moved": "file table: all files have moved, new partitions are not in the catalogue",
+    "result-staged": "INSERT OVERWRITE: the new result is written next to the table",
+    "table-moved": "INSERT OVERWRITE: the table has the new result",
+    "jdbc-prepared": "JDBC: the staging table is created and empty",
     "jdbc-staged": "JDBC: before the transaction",
     "jdbc-committed": "JDBC: after the transaction",
     "dead-letters-written": "Kafka: the dead letters of the batch are in their table, its rows are not in the sink",
-    "parts-listed": "Kafka: the list of the batch's parts is stored, nothing is written",
-    "kafka-open": "Kafka: before a part's producer is opened",
-    "kafka-opened": "Kafka: a part's producer is open, which batches are in has not been asked",
-    "kafka-begin": "Kafka: before a part's transaction",
-    "kafka-begun": "Kafka: a part's transaction is begun, nothing is sent",
-    "kafka-sent": "Kafka: a part's messages are sent, the batch's number is not",
-    "kafka-marked": "Kafka: messages and number of a part are sent, not committed",
-    "kafka-committed": "Kafka: a part is committed",
+    "parts-listed": "Kafka: the list of the batch's partitions is stored, nothing is written",
+    "kafka-open": "Kafka: before a partition's producer is opened",
+    "kafka-opened": "Kafka: a partition's producer is open, the committed batches are not read",
+    "kafka-begin": "Kafka: before a partition's transaction",
+    "kafka-begun": "Kafka: a partition's transaction is begun, nothing is sent",
+    "kafka-sent": "Kafka: a partition's messages are sent, the batch number is not",
+    "kafka-marked": "Kafka: messages and batch number of a partition are sent, not committed",
+    "kafka-committed": "Kafka: a partition is committed",
     "sink-written": "the batch is in the sink and not in Spark's commit log",
-    "storing-completed": "a job that ends by itself: everything is in, its end is not stored",
-    "stored-completed": "a job that ends by itself: its end is stored, its files are there",
-    "stored-suspend-requested": "SUSPEND: stored, the run has not been told",
-    "storing-suspended": "SUSPEND: the run has ended, that it has is not stored",
+    "storing-completed": "a job that completes: everything is committed, its end is not stored",
+    "stored-completed": "a job that completes: its end is stored, its files are not deleted",
+    "stored-suspend-requested": "SUSPEND: stored, the stop of the run is not requested",
+    "storing-suspended": "SUSPEND: the run has ended, its end is not stored",
     "stored-resumed": "RESUME: stored, nothing is started",
-    "stored-restart-requested": "RESTART: stored, the run has not been told",
+    "stored-restart-requested": "RESTART: stored, the stop of the run is not requested",
     "storing-restarted": "RESTART: the run has ended, the new one is not stored",
     "stored-restarted": "RESTART: the new run is stored and not started",
     "storing-options-changed": "ALTER JOB: before the new options are stored",
     "stored-options-changed": "ALTER JOB: the new options are stored",
-    "stored-drop-with-snapshot-requested": "DROP WITH SNAPSHOT: stored, the run has not been told",
+    "stored-drop-with-snapshot-requested": "DROP WITH SNAPSHOT: stored, the stop of the run is not requested",
     "stored-writing-snapshot": "snapshot of a suspended job: nothing is copied",
     "state-half-copied": "snapshot or update: half of the state's files are copied",
-    "state-copied": "snapshot or update: the copy is whole, nobody has opened it",
-    "storing-snapshot": "snapshot: the copy is whole, its row is not stored",
-    "stored-snapshot": "snapshot: its row is stored, one that it replaces is there",
-    "pending-finished": "snapshot or update: a batch that was pending is committed, nothing is copied",
-    "stored-update-requested": "job update: stored, the old version's run has not been told",
-    "storing-old-version-stopped": "job update: the old version's run has ended, that it has is not stored",
+    "state-copied": "snapshot or update: the copy is complete, not yet verified",
+    "storing-snapshot": "snapshot: the copy is complete, its row is not stored",
+    "stored-snapshot": "snapshot: its row is stored, the files of a replaced snapshot are not deleted",
+    "pending-finished": "snapshot or update: a pending batch is committed, nothing is copied",
+    "stored-update-requested": "job update: stored, the stop of the old version's run is not requested",
+    "storing-old-version-stopped": "job update: the old version's run has ended, its end is not stored",
     "stored-old-version-stopped": "job update: the old version has ended, nothing is copied",
-    "state-repartitioning": "job update: the copy is whole, its state not yet spread over other partitions",
-    "state-repartitioned": "job update: the copy's state is spread over other partitions",
-    "update-prepared": "job update: the new version's checkpoint is ready, that it is has not been stored",
+    "state-repartitioning": "job update: the copy is complete, its state is not repartitioned",
+    "state-repartitioned": "job update: the copy's state is repartitioned",
+    "update-prepared": "job update: the new version's checkpoint is ready, the event is not stored",
     "stored-updated": "job update: the new version is stored and not started",
-    "storing-update-committed": "job update: the new version has committed, that it has is not stored",
-    "stored-update-committed": "job update: the new version is stored for good, the old checkpoint is there",
-    "stored-update-rolled-back": "job update: it is undone, the old version is not started",
-    "stored-drop-requested": "DROP: stored, the run has not been told",
+    "storing-update-committed": "job update: the new version has committed, the event is not stored",
+    "stored-update-committed": "job update: the commit is stored, the old checkpoint is not deleted",
+    "stored-update-rolled-back": "job update: it is rolled back, the old version is not started",
+    "stored-drop-requested": "DROP: stored, the stop of the run is not requested",
     "storing-dropped": "DROP: the run has ended, the job's end is not stored",
     "stored-dropped": "DROP: the job's end is stored, the sink is not recovered",
-    "sink-recovered": "DROP: the sink is recovered, staged rows are there",
-    "staging-discarded": "DROP: staged rows are deleted, the checkpoint is there",
-    "storing-cleaned-up": "DROP: the checkpoint is deleted, that it is has not been stored",
+    "sink-recovered": "DROP: the sink is recovered, staged rows are not deleted",
+    "staging-discarded": "DROP: staged rows are deleted, the checkpoint is not deleted",
+    "storing-cleaned-up": "DROP: the checkpoint is deleted, the event is not stored",
 }
 
 
 class UnknownFailpoint(ValueError):
-    """The variable names a place that is not in the table."""
+    """The name of a fail point that is not in the table."""
 
 
 @dataclass(frozen=True)
 class FailPoint:
-    """An armed failpoint. job: as the user named it, empty for any. times: how often it is to be passed, from 1."""
+    """An armed fail point."""
 
     name: str
-    job: str = ""
-    times: int = 1
+    job: str = ""  # the job's name; empty for any job
+    times: int = 1  # the visit at which the process is killed, from 1
 
     @classmethod
     def parse(cls, text: str) -> FailPoint:
-        """Raise UnknownFailpoint."""
-        place, _, times = text.strip().partition("@")
-        name, _, job = place.partition(":")
+        """Return the fail point of a text `name:job@times`. Raises UnknownFailpoint."""
+        point, _, times = text.strip().partition("@")
+        name, _, job = point.partition(":")
         if name not in POINTS or not (times or "1").isdigit() or times == "0":
             raise UnknownFailpoint(f"{VARIABLE}: there is no failpoint {text.strip()!r}.")
         return cls(name, job, int(times or "1"))
@@ -113,10 +115,10 @@ class FailPoint:
 
 
 class _ArmedPoints:
-    """The armed places that have not been come to; with the last one the process dies."""
+    """The armed fail points that are not reached; reaching the last one kills the process."""
 
-    def __init__(self, places: list[FailPoint]) -> None:
-        self._left = {(place.name, place.job): place.times for place in places}
+    def __init__(self, points: list[FailPoint]) -> None:
+        self._left = {(point.name, point.job): point.times for point in points}
         self._lock = threading.Lock()
 
     def reach(self, name: str, job: str) -> None:
@@ -134,48 +136,48 @@ class _ArmedPoints:
             return [name for name, _ in self._left]
 
     def _is_due(self, name: str, job: str) -> bool:
-        place = (name, job) if (name, job) in self._left else (name, "")
-        if place not in self._left:
+        key = (name, job) if (name, job) in self._left else (name, "")
+        if key not in self._left:
             return False
-        self._left[place] -= 1
-        if self._left[place]:
+        self._left[key] -= 1
+        if self._left[key]:
             return False
-        del self._left[place]
+        del self._left[key]
         return True
 
 
-def _armed(text: str) -> _ArmedPoints | None:
-    return _ArmedPoints([FailPoint.parse(place) for place in text.split(",")]) if text else None
+def _parse_armed(text: str) -> _ArmedPoints | None:
+    return _ArmedPoints([FailPoint.parse(point) for point in text.split(",")]) if text else None
 
 
 def check_armed() -> None:
-    """Raise EngineError ENGINE_NOT_STARTED when the environment names a failpoint that is not there."""
+    """Raise EngineError ENGINE_NOT_STARTED when the environment names an unknown fail point."""
     if _unknown is not None:
-        raise EngineError("ENGINE_NOT_STARTED", str(_unknown), hint=f"There are: {', '.join(POINTS)}.")
+        raise EngineError("ENGINE_NOT_STARTED", str(_unknown), hint=f"Fail points: {', '.join(POINTS)}.")
 
 
 def armed() -> bool:
-    """Return whether there is a place to die at."""
+    """Return whether any fail point was armed."""
     return _armed_points is not None
 
 
 def left() -> list[str]:
-    """Return the names of the armed places that nobody has come to yet."""
+    """Return the names of the armed fail points that are not reached."""
     return [] if _armed_points is None else _armed_points.left()
 
 
 _armed_points: _ArmedPoints | None = None
 _unknown: UnknownFailpoint | None = None
 try:
-    _armed_points = _armed(os.environ.get(VARIABLE, ""))
+    _armed_points = _parse_armed(os.environ.get(VARIABLE, ""))
 except UnknownFailpoint as error:
     _unknown = error
 
 
 def failpoint(name: str, job: str = "", step: str = "") -> None:
-    """Die here, if this is an armed place and its time has come.
+    """Kill the process if this fail point is armed and due.
 
-    job: the name of the job that passes by. step: the title of its history row, which is then part of the place's name.
+    job: the name of the job that reaches it. step: the event of a history row, appended to the point's name.
     """
     if _armed_points is None:
         return

@@ -49,7 +49,7 @@ class Interrupts:
 
     @property
     def is_requested(self) -> bool:
-        """Return whether a signal has asked the process to end."""
+        """Return whether a signal has requested the end of the process."""
         return self._first_at is not None
 
     def install(self) -> None:
@@ -81,4 +81,4 @@ class Interrupts:
             self._exit_process(self._exit_code)
 
     def _notify_shutdown(self) -> None:
-        self._notify(f"{self._description} ... (Ctrl-C again ends at once)")
+        self._notify(f"{self._description} ... (Ctrl-C again ends immediately)")

@@ -1,4 +1,4 @@
-"""Rows of a stream while somebody looks at it: they come in batches, and there is no last one."""
+"""The rows of a streaming select: batches without an end."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 
 class LiveMode(Enum):
-    """APPEND: each batch has further rows. REPLACE: each batch is the whole result, in place of the one before."""
+    """The relation of a batch to the batches before it."""
 
-    APPEND = "append"
-    REPLACE = "replace"
+    APPEND = "append"  # each batch has further rows
+    REPLACE = "replace"  # each batch is the complete result and replaces the previous one
 
 
 @dataclass(frozen=True)
 class LiveBatch:
-    """number: from 0. rows: may be none; can be read until the next batch is asked for, and may raise."""
+    """One batch of a streaming select."""
 
-    number: int
-    rows: Iterator[tuple[Any, ...]]
+    number: int  # from 0
+    rows: Iterator[tuple[Any, ...]]  # can be empty; readable until the next batch is requested; reading can raise
 
 
 @dataclass(frozen=True)
 class Live:
-    """An answer without an end. batches: come as they are read; the look ends when they are closed."""
+    """The result of a streaming select."""
 
     mode: LiveMode
-    batches: Generator[LiveBatch, None, None]
+    batches: Generator[LiveBatch, None, None]  # produced on demand; closing the generator ends the select

@@ -1,4 +1,4 @@
-"""Rows with fixed columns: what every statement returns, whoever asked."""
+"""Rows with fixed columns, the result of every statement."""
 
 from __future__ import annotations
 
@@ -13,33 +13,31 @@ Cell = Value | tuple[str, ...] | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Column:
-    """type: a Spark SQL type (`string`, `bigint`, `double`, `timestamp`); timestamps are seconds since the epoch.
-
-    comment: what it holds, for who looks at the columns of a relation. structure: the JSON form that Spark gives a
-    nested type, for those who read its members; of others None.
-    """
+    """A column of a result or relation."""
 
     name: str
-    type: str = "string"
-    comment: str = ""
-    structure: object = None
+    type: str = "string"  # a Spark SQL type; values of type `timestamp` are seconds since the epoch
+    comment: str = ""  # the comment of the column in DESCRIBE
+    structure: object = None  # Spark's JSON form of a nested type; None for other types
 
     @property
     def kind(self) -> str | Mapping[str, Any]:
-        """Return the type with all that is known of its members."""
+        """Return the type: Spark's JSON form for a nested type, its name for others."""
         return self.structure if isinstance(self.structure, Mapping) else self.type
 
 
 @dataclass(frozen=True)
 class Table:
+    """A result whose rows are in memory."""
+
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...] = ()
 
 
 def in_time_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """The moment as the zone's clock shows it, with its offset. One without offset is meant by this machine's clock.
+    """Return a time in another zone, with its offset. A time without offset is in this machine's zone.
 
-    The first and last hours that a datetime can hold are beyond the clocks of other zones; there it stays as it is.
+    The first and last hours of the range of datetime cannot be converted to every zone; they are returned unchanged.
     """
     try:
         return moment.astimezone(zone)

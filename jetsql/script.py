@@ -25,13 +25,13 @@ VARIABLE_PREFIX = "JETSQL_VAR_"
 
 _COMMAND: Final = StatementError(
     "PARSE_SYNTAX_ERROR",
-    "A line that begins with a dot is a command of the shell; scripts hold statements only.",
+    "A line that begins with a dot is a command of the shell; scripts contain statements only.",
     hint="Enter it in the shell: jetsql.",
 )
 
 
 class ErrorDetails(Protocol):
-    """The parts of an error of any origin. line, column: from 1 in the text that ran, None without a place."""
+    """The parts of an error of any origin. Line and column count from 1 in the text that ran, None without a place."""
 
     @property
     def condition(self) -> str: ...
@@ -165,7 +165,7 @@ def _run_statement(step: PreparedStatement, engine: StatementEngine, printer: _P
     except OutputClosed:
         raise
     except Exception as error:
-        # The outermost loop of this surface: whatever a statement raises, Spark's Java errors included, is its answer.
+        # The outermost loop of the command: it reports every error of a statement, including Spark's Java errors.
         diagnostic = diagnose(step, engine.error(error, text))
         return _EngineDiagnostic(**vars(diagnostic)) if isinstance(error, EngineError) else diagnostic
     return None

@@ -1,10 +1,10 @@
-"""Where the engine's settings come from: flags over environment over file over defaults.
+"""The engine's settings. Precedence: flags, environment, file, defaults.
 
-One table (`READERS`) says how each setting is read, whatever it came from, so a bad value gets the same answer
-everywhere: what is wrong, where it stands (the flag, the variable, the key and its file), and what would be right.
-The file is `config.toml` in the platform's configuration folder (Linux: `~/.config/jetsql`), or what JETSQL_CONFIG
-names. Its keys are the names of the settings; Spark's own settings stand in it as they are, since TOML's dotted keys
-spell them the same way: `spark.sql.shuffle.partitions = 4`.
+One table (`READERS`) has a parser for each setting, for values from all sources. An invalid value gives the same error
+everywhere: the value, its source (the flag, the variable, or the key and its file) and the valid values.
+The file is `config.toml` in the platform's configuration folder (Linux: `~/.config/jetsql`), or the file in
+JETSQL_CONFIG. Its keys are the names of the settings. Spark's settings keep their names, because TOML's dotted keys
+have the same syntax: `spark.sql.shuffle.partitions = 4`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from jetsql.secret_references import resolved
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATHS: Final = ("home", "storage", "cluster_secret_file")
 SHELL: Final = "shell"
-"""The table of the file that is the shell's, see `jetsql.shell.settings.shell_settings`."""
+"""The section of the file for the shell, see `jetsql.shell.settings.shell_settings`."""
 RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
-"""Settings by the spelling of release 0.1, which is still read in this one."""
+"""Old names of settings, from release 0.1, that are still accepted."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -40,54 +40,53 @@ _LOG: Final = logging.getLogger(__name__)
 class EndpointSettings:
     """Settings of the endpoints of an engine that runs as a process of its own."""
 
-    http_host: str = "127.0.0.1"  # the address that the HTTP server listens at
-    http_port: int = 0  # 0 takes any free port; `engine.json` in the home has the number
+    http_host: str = "127.0.0.1"  # the address that the HTTP server listens on
+    http_port: int = 0  # 0 selects a free port, which `engine.json` in the home names
     http_hosts: tuple[str, ...] = ()  # further names by which clients may address the HTTP server
-    connect: bool = True  # whether Spark Connect is open
+    connect: bool = True  # whether to open the Spark Connect endpoint
     connect_host: str = "127.0.0.1"
     connect_port: int = 0
-    thrift: bool = False  # whether Spark's Thrift server (JDBC) is open
+    thrift: bool = False  # whether to open Spark's Thrift endpoint (JDBC)
     thrift_host: str = "127.0.0.1"
     thrift_port: int = 0
     session_idle_seconds: float = 3600.0  # an unused session of a client is closed after this time
     sessions_most: int = 1000  # the limit of sessions at the HTTP server
     login_seconds: float = 10.0
-    """An HTTP or Thrift connection that has not shown the token for so long is closed, and so is an HTTP connection
-    that sends nothing of a request's body for so long."""
+    """An HTTP or Thrift connection is closed after this time without authentication. An HTTP connection is also closed
+    after this time without data of a request's body."""
     logins_most: int = 256
-    """The limit of connections that have not shown the token, of HTTP and of Thrift each; beyond it the oldest one is
-    closed."""
+    """The limit of connections without authentication, for HTTP and for Thrift each; above it the oldest is closed."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of an engine."""
 
-    home: Path  # the folder of store, checkpoints, warehouse and log
+    home: Path  # the folder with store, checkpoints, warehouse and log
     master: str = "local[*]"  # Spark's master URL
-    driver_memory: str | None = None  # as Spark writes sizes (`2g`); None leaves it to Spark
-    spark_conf: Mapping[str, str] = field(default_factory=dict)  # further settings of Spark
+    driver_memory: str | None = None  # in Spark's notation (`2g`); None for Spark's default
+    spark_conf: Mapping[str, str] = field(default_factory=dict)  # further Spark settings
     single_file_bytes: int = 256 * 1024
-    """A batch whose expected size is at most this becomes one file, see `jetsql.engine.sinks.file_sizing`."""
+    """A batch up to this expected size is written as one file, see `jetsql.engine.sinks.file_sizing`."""
     old_versions_seconds: float = 600.0  # the previous version of an overwritten table is kept for this time
-    streaming_select_seconds: float = 10.0  # a SELECT with LIMIT over a stream waits so long for its rows
-    kafka: bool = False  # load Spark's Kafka connector at the start instead of when a Kafka table is first used
+    streaming_select_seconds: float = 10.0  # a SELECT with LIMIT over a stream waits this long for its rows
+    kafka: bool = False  # load Spark's Kafka connector at the start instead of at the first use of a Kafka table
     storage: str | None = None
-    """A path or URI, which the engine and all executors reach, for checkpoints, snapshots and tables. None: the home's
-    own folder, or the storage that the home already has."""
+    """A path or URI for checkpoints, snapshots and tables that the driver and all executors can reach. None: the
+    storage that the home already has, or the home folder."""
     cluster_secret_file: Path | None = None
-    """The file with the secret of a standalone cluster; None: `cluster.secret` next to `config.toml`."""
+    """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
     jobs: JobSettings = field(default_factory=JobSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
 
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """A value as the user wrote it."""
+    """A setting with the value that the user gave."""
 
     name: str
     value: object
-    origin: str  # its source, as error messages name it
+    origin: str  # the source of the value, as error messages name it
 
 
 def load(
@@ -98,11 +97,10 @@ def load(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """Return the settings that hold, with what is passed here above everything else.
+    """Return the settings from all sources; the arguments have the highest precedence.
 
-    conf: Spark's settings; those of file and environment that are not named here hold too. flags: further settings by
-    their names, None where the flag was not given.
-    Raises EngineError (INVALID_SETTING) that names where the wrong value stands.
+    conf: Spark settings, added to those of file and environment. flags: further settings by name, None for a flag that
+    was not given. Raises EngineError INVALID_SETTING, which names the source of the invalid value.
     """
     file = file_table(environ)
     flags = {"home": None if home is None else os.fspath(home), "master": master, **(flags or {})}
@@ -117,28 +115,28 @@ def load(
 
 
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
-    """Settings of Spark with their values as Spark reads them. Raises EngineError where a key is none of Spark's."""
+    """Return Spark settings with their values as text. Raises EngineError for a key that is no Spark setting."""
     for key in conf:
         if not re.fullmatch(r"spark(\.[^\s.=]+)+", key):
-            raise refusal(f"{origin}: {key!r} is no setting of Spark.", "They all begin with `spark.`.")
+            raise refusal(f"{origin}: {key!r} is not a Spark setting.", "Names of Spark settings begin with `spark.`.")
     return {key: _spark_text(value) for key, value in conf.items()}
 
 
 def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
-    """Return a value as it is kept. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
+    """Return the typed value of a setting. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
     value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
     try:
         return readers[given.name](value)
-    except ValueError as wrong:
-        raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {wrong}.") from None
+    except ValueError as expected:
+        raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {expected}.") from None
 
 
 def _with_new_names(source: Iterable[GivenSetting]) -> Iterator[GivenSetting]:
-    """Replace old spellings, with a warning. In one source the new spelling takes precedence."""
+    """Replace old names, with a warning. In one source the new name takes precedence."""
     for given in sorted(source, key=lambda given: given.name not in RENAMED):
         name = RENAMED.get(given.name)
         if name is not None:
-            _LOG.warning("%s: the setting is called %s now; the old name will be removed.", given.origin, name)
+            _LOG.warning("%s: the setting is renamed to %s; the old name will be removed.", given.origin, name)
         yield given if name is None else replace(given, name=name)
 
 
@@ -162,9 +160,9 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
             continue
         if name not in READERS and name not in RENAMED:
             near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
-            known = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(READERS)}, and Spark's own."
-            raise refusal(f"{path}: there is no setting {name!r}.", known)
-        yield GivenSetting(name, _beside(path, value) if name in _PATHS else value, f"{name} in {path}")
+            hint = f"Did you mean {near[0]}?" if near else f"Settings: {', '.join(READERS)}, and Spark's settings."
+            raise refusal(f"{path}: there is no setting {name!r}.", hint)
+        yield GivenSetting(name, _resolve_path(path, value) if name in _PATHS else value, f"{name} in {path}")
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -174,57 +172,57 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def file_table(environ: Mapping[str, str]) -> dict[str, object]:
-    """What stands in the file; nothing where there is none. Raises EngineError INVALID_SETTING."""
+    """Return the contents of the configuration file; empty without a file. Raises EngineError INVALID_SETTING."""
     path = config_file(environ)
     if not environ.get("JETSQL_CONFIG") and not path.exists():
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise refusal(f"{path} can't be read: {error.strerror}.") from error
+        raise refusal(f"Cannot read {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise refusal(f"{path} is not UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise refusal(f"{path} is not TOML: {error}.") from error
+        raise refusal(f"{path} is not valid TOML: {error}.") from error
 
 
 def _file_conf(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, str]:
     spark = table.get("spark", {})
     path = str(config_file(environ))
     if not isinstance(spark, Mapping):
-        raise refusal(f"{path}: spark is {spark!r}.", "Write Spark's settings by their whole names.")
-    return conf_of(dict(_flat(spark, "spark")), path)
+        raise refusal(f"{path}: spark is {spark!r}.", "Write Spark settings with their full names.")
+    return conf_of(dict(_flatten(spark, "spark")), path)
 
 
-def _flat(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+def _flatten(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
     for key, value in table.items():
         name = f"{prefix}.{key}"
         if isinstance(value, Mapping):
-            yield from _flat(value, name)
+            yield from _flatten(value, name)
         else:
             yield name, value
 
 
 def _environment_conf(environ: Mapping[str, str]) -> dict[str, str]:
-    """JETSQL_CONF holds `key=value` pairs with blanks between them, quoted as in a shell where a value has some."""
+    """Return the `key=value` pairs of JETSQL_CONF, which are separated by blanks and quoted as in a shell."""
     origin = "JETSQL_CONF in the environment"
     try:
-        words = shlex.split(environ.get("JETSQL_CONF", ""))
+        pairs = shlex.split(environ.get("JETSQL_CONF", ""))
     except ValueError as error:
-        raise refusal(f"{origin} can't be read: {error}.") from error
-    return conf_of(dict(pair(word, origin) for word in words), origin)
+        raise refusal(f"{origin} is not readable: {error}.") from error
+    return conf_of(dict(pair(text, origin) for text in pairs), origin)
 
 
 def pair(text: str, origin: str) -> tuple[str, str]:
-    """`key=value` in its two parts. Raises EngineError where there is no `=` or nothing before it."""
+    """Split `key=value` into its parts. Raises EngineError when the `=` or the key is missing."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise refusal(f"{origin}: {text!r} is no `key=value`.")
+        raise refusal(f"{origin}: {text!r} is not `key=value`.")
     return key.strip(), value
 
 
-def _beside(path: Path, value: object) -> object:
-    """A relative folder in a file is meant from that file's place, not from wherever the engine is started."""
+def _resolve_path(path: Path, value: object) -> object:
+    """Return a path setting of a file; a relative path is relative to the file, not to the working directory."""
     if not isinstance(value, str) or not value or value.startswith("~") or _URI.match(value):
         return value
     return str(path.parent.absolute() / value)
@@ -240,9 +238,9 @@ def _folder(value: object) -> Path:
     try:
         folder = Path(value).expanduser().absolute()
     except RuntimeError:
-        raise ValueError("the path of a folder, and nobody here has the name behind the ~") from None
+        raise ValueError("the path of a folder, with an existing user after ~") from None
     if any(char in str(folder) for char in '";\n\r'):
-        raise ValueError("a path without \", ; and line breaks: Java and the catalogue's database can't take these")
+        raise ValueError("a path without \", ; and line breaks, which Java and the catalogue's database do not accept")
     return folder
 
 
@@ -252,18 +250,18 @@ def _file(value: object) -> Path:
     return Path(os.path.expanduser(value)).absolute()
 
 
-def _place(value: object) -> str:
-    wrong = ValueError("the path of a folder, or a URI such as hdfs://host:8020/jetsql")
+def _storage(value: object) -> str:
+    expected = ValueError("the path of a folder, or a URI such as hdfs://host:8020/jetsql")
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise wrong
+        raise expected
     if not _URI.match(value.strip()):
         return str(_folder(value))
     if re.search(r"[\s\"';]", value.strip()):
-        raise wrong
+        raise expected
     return value.strip().rstrip("/")
 
 
-def _word(value: object) -> str:
+def _master_url(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a master URL of Spark, such as local[*] or spark://host:7077")
     return value.strip()
@@ -276,9 +274,9 @@ def _memory(value: object) -> str:
 
 
 def _bytes(value: object) -> int:
-    wrong = ValueError("a whole number of bytes, 1 or more")
+    expected = ValueError("a whole number of bytes, 1 or more")
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < 1:
-        raise wrong
+        raise expected
     return int(str(value))
 
 
@@ -298,13 +296,13 @@ def _days(value: object) -> float:
 
 
 def _number(value: object, unit: str) -> float:
-    wrong = ValueError(f"a number of {unit}, 0 or more")
+    expected = ValueError(f"a number of {unit}, 0 or more")
     try:
         number = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:
-        raise wrong from None
+        raise expected from None
     if not (math.isfinite(number) and number >= 0):
-        raise wrong
+        raise expected
     return number
 
 
@@ -322,17 +320,17 @@ def _positive_count(value: object) -> int:
 
 
 def truth(value: object) -> bool:
-    """A boolean in a file; a word in the environment."""
-    word = str(value).strip().lower()
-    if word not in ("true", "false"):
+    """Return the boolean of a value from a file (a boolean) or from the environment (a text)."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
         raise ValueError("true or false")
-    return word == "true"
+    return text == "true"
 
 
 def _port(value: object) -> int:
-    wrong = ValueError("the number of a port, 0 to 65535 (0: any that is free)")
+    expected = ValueError("a port number, 0 to 65535 (0: any free port)")
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,5}", str(value)) or int(str(value)) > 65535:
-        raise wrong
+        raise expected
     return int(str(value))
 
 
@@ -343,9 +341,9 @@ def _address(value: object) -> str:
 
 
 def _addresses(value: object) -> tuple[str, ...]:
-    """A list in a file; with blanks or commas between them in the environment."""
-    words = value if isinstance(value, list) else re.split(r"[\s,]+", str(value).strip())
-    return tuple(_address(word) for word in words if word)
+    """Return the addresses of a list from a file, or of a text with blanks or commas from the environment."""
+    addresses = value if isinstance(value, list) else re.split(r"[\s,]+", str(value).strip())
+    return tuple(_address(address) for address in addresses if address)
 
 
 def _names(settings: type[JobSettings] | type[EndpointSettings]) -> list[str]:
@@ -353,20 +351,20 @@ def _names(settings: type[JobSettings] | type[EndpointSettings]) -> list[str]:
 
 
 def refusal(message: str, hint: str = "") -> EngineError:
-    """What a setting is refused with."""
+    """Return the error for an invalid setting."""
     return EngineError("INVALID_SETTING", message, hint=hint)
 
 
-# How each setting is read; a ValueError's text completes "It must be ...".
+# The parser of each setting; the text of its ValueError completes "It must be ...".
 READERS: Mapping[str, Callable[[object], object]] = {
     "home": _folder,
-    "master": _word,
+    "master": _master_url,
     "driver_memory": _memory,
     "single_file_bytes": _bytes,
     "old_versions_seconds": _seconds,
     "streaming_select_seconds": _seconds,
     "kafka": truth,
-    "storage": _place,
+    "storage": _storage,
     "cluster_secret_file": _file,
     **dict.fromkeys(_names(JobSettings), _seconds),
     "ended_jobs_days": _days,

@@ -1,3 +1,3 @@
-"""The version of JetSQL: pyproject.toml, `jetsql --version` and the versions stored with a job all read it here."""
+"""The version of JetSQL, which pyproject.toml, `jetsql --version` and the versions stored with a job read."""
 
 VERSION = "0.1.0"

@@ -36,7 +36,7 @@ def test_the_first_signal_ends_what_runs_and_stops_the_jobs_gracefully(life: Lif
         signal.raise_signal(number)
     assert life.interrupts.is_requested
     life.interrupts.begin_shutdown()
-    assert life.said == ["stopping the jobs ... (Ctrl-C again ends at once)"]
+    assert life.said == ["stopping the jobs ... (Ctrl-C again ends immediately)"]
     assert life.left == []
 
 

@@ -105,7 +105,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
     ("text", "part"),
     [
         ("create_wait = 3", "there is no setting 'create_wait'. Did you mean create_wait_seconds?"),
-        ("colour = 3", "There are: home, master,"),
+        ("colour = 3", "Settings: home, master,"),
         ("create_wait_seconds = 'soon'", "a number of seconds, 0 or more"),
         ("create_wait_seconds = true", "a number of seconds, 0 or more"),
         ("stop_deadline_seconds = nan", "a number of seconds, 0 or more"),
@@ -120,14 +120,14 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("home = 3", "the path of a folder"),
         ("home = ''", "the path of a folder"),
         ("home = 'a;b'", "a path without"),
-        ("home = '~nobody of this name/x'", "nobody here has the name behind the ~"),
+        ("home = '~nobody of this name/x'", "with an existing user after ~"),
         ("master = ' '", "a master URL"),
         ("storage = ''", "the path of a folder, or a URI"),
         ("storage = 'hdfs://host/a b'", "the path of a folder, or a URI"),
         ("storage = 'a;b'", "a path without"),
-        ("spark = 3", "whole names"),
-        ("spark.'a b' = 3", "no setting of Spark"),
-        ("= 3", "is not TOML"),
+        ("spark = 3", "full names"),
+        ("spark.'a b' = 3", "not a Spark setting"),
+        ("= 3", "is not valid TOML"),
     ],
 )
 def test_a_mistake_in_the_file_names_it(environ: dict[str, str], text: str, part: str) -> None:
@@ -153,8 +153,8 @@ def test_a_storage_is_a_uri_or_a_folder(environ: dict[str, str], text: str, plac
 
 
 def test_a_file_that_cannot_be_read(environ: dict[str, str], tmp_path: Path) -> None:
-    assert "can't be read" in refusal({"JETSQL_CONFIG": str(tmp_path / "missing.toml")})
-    assert "can't be read" in refusal({"JETSQL_CONFIG": str(tmp_path)})
+    assert "Cannot read" in refusal({"JETSQL_CONFIG": str(tmp_path / "missing.toml")})
+    assert "Cannot read" in refusal({"JETSQL_CONFIG": str(tmp_path)})
     Path(environ["JETSQL_CONFIG"]).write_bytes(b"\xff")
     assert "not UTF-8" in refusal(environ)
 
@@ -185,17 +185,17 @@ def test_an_error_of_a_setting_does_not_show_the_secret(tmp_path: Path) -> None:
     secret.write_text("hush\n", encoding="utf-8")
     with pytest.raises(EngineError) as caught:
         load(environ={"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": f"secret:file:{secret}"})
-    assert "number of a port" in str(caught.value) and "hush" not in str(caught.value)
+    assert "port number" in str(caught.value) and "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("secret:env:MISSING", "no variable MISSING"),
+        ("secret:env:MISSING", "variable MISSING is not set"),
         ("secret:file:/no/such/file", "No such file"),
-        ("secret:file:", "names none"),
-        ("secret:env:", "names none"),
-        ("secret:vault:x", "names none"),
+        ("secret:file:", "is not a reference"),
+        ("secret:env:", "is not a reference"),
+        ("secret:vault:x", "is not a reference"),
     ],
 )
 def test_a_secret_that_can_not_be_read_names_the_setting(value: str, reason: str) -> None:

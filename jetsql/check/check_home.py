@@ -1,7 +1,7 @@
-"""`jetsql check`: holds the store against the files of a home, and says what to do where they differ.
+"""The command `jetsql check`: compares the store with the files of a home, and reports what to do about differences.
 
-Nothing is changed and nothing is started, so it also works beside a running engine and where Java is missing. Beside an
-engine the files move while they are looked at: then it looks twice, and what is not there the second time was nothing.
+The check changes and starts nothing, so it also works while an engine runs, and without Java. While an engine runs,
+files change during the check: then it runs twice, and only problems that are found both times are reported.
 """
 
 from __future__ import annotations
@@ -24,47 +24,46 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
 from jetsql.jobs.store.store_file import VERSION, StoreContents, StoreFile
 
-LEAST_FREE: Final = 500 * 1024 * 1024
+MIN_FREE_BYTES: Final = 500 * 1024 * 1024
 _ORDER: Final = list(Severity)
 
 
 @dataclass(frozen=True)
 class HomeReport:
-    """What was found in a home, worst first. jobs, snapshots: how many were looked at. unseen: the storage of their
-    files where only Spark reaches it, so that nothing but the store was looked at.
-    """
+    """The result of checking a home."""
 
     home: Path
-    findings: tuple[Finding, ...]
-    jobs: int = 0
-    snapshots: int = 0
-    unchecked_storage: str = ""
+    findings: tuple[Finding, ...]  # the most severe first
+    jobs: int = 0  # the number of checked jobs
+    snapshots: int = 0  # the number of checked snapshots
+    unchecked_storage: str = ""  # the storage, if only Spark can reach it and its files were not checked
 
     @property
     def is_well(self) -> bool:
+        """Return whether there are no errors and no warnings."""
         return not any(finding.severity.is_problem for finding in self.findings)
 
 
 def check(home: Path) -> HomeReport:
-    """Look through a home."""
+    """Check a home."""
     try:
         if home.is_dir():
             return _report(home)
     except OSError as error:
         return HomeReport(home, (_unreadable(error),))
-    what, remedy = "There is no such home folder.", "Name the right one with --home; an engine makes a new one."
-    return HomeReport(home, (Finding(Severity.ERROR, what, str(home), remedy),))
+    message, remedy = "The home folder does not exist.", "Name another one with --home; an engine creates a new one."
+    return HomeReport(home, (Finding(Severity.ERROR, message, str(home), remedy),))
 
 
 def _report(home: Path) -> HomeReport:
-    runs = owner(home)
-    report = _examine(home, runs is not None)
-    found = report.findings
-    if runs is not None:
+    engine = owner(home)
+    report = _examine(home, engine is not None)
+    findings = report.findings
+    if engine is not None:
         again = _examine(home, True)
-        note = Finding(Severity.NOTE, f"An engine runs on this home: {runs}.", str(home))
-        found = (note, *(finding for finding in again.findings if finding in found))
-    return replace(report, findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))))
+        note = Finding(Severity.NOTE, f"An engine runs on this home: {engine}.", str(home))
+        findings = (note, *(finding for finding in again.findings if finding in findings))
+    return replace(report, findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))))
 
 
 def _examine(home: Path, running: bool) -> HomeReport:
@@ -88,16 +87,15 @@ def _examine(home: Path, running: bool) -> HomeReport:
 
 
 def _remote_storage_findings(root: str) -> Iterator[Finding]:
-    what = "Checkpoints, snapshots and rows on their way into tables are in a storage that only Spark reaches."
-    remedy = (
-        "None of it was looked at. The engine looks at a job's checkpoint each time that it starts the job:"
-        " RESTART JOB has it done."
+    message = (
+        "Checkpoints, snapshots and staged rows are in a storage that only Spark can reach; they were not checked."
     )
-    yield Finding(Severity.NOTE, what, root, remedy)
+    remedy = "Use RESTART JOB to check a job's checkpoint: the engine checks it at each start of the job."
+    yield Finding(Severity.NOTE, message, root, remedy)
 
 
 def _files_findings(contents: StoreContents, root: Path, running: bool) -> Iterator[Finding]:
-    """root: the folder of checkpoints, snapshots and warehouse."""
+    """Check the files of jobs and snapshots. root: the folder of checkpoints, snapshots and warehouse."""
     for job in contents.jobs:
         yield from _guarded(_job_findings(job, root))
     for snapshot in contents.snapshots:
@@ -106,26 +104,26 @@ def _files_findings(contents: StoreContents, root: Path, running: bool) -> Itera
     yield from _guarded(check_staging(contents.jobs, root / "warehouse"))
 
 
-def _guarded(found: Iterator[Finding]) -> Iterator[Finding]:
-    """What can't be looked at is a finding too."""
+def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Return the findings, and an OSError as a further finding."""
     try:
-        yield from found
+        yield from findings
     except OSError as error:
         yield _unreadable(error)
 
 
 def _unreadable(error: OSError) -> Finding:
     remedy = "Run the check as the user that the engine runs as."
-    return Finding(Severity.ERROR, f"This can't be read: {error.strerror}.", str(error.filename), remedy)
+    return Finding(Severity.ERROR, f"Cannot read this: {error.strerror}.", str(error.filename), remedy)
 
 
 def _home_findings(home: Path, root: Path | None) -> Iterator[Finding]:
-    """root: of the checkpoints, None where only Spark reaches it."""
-    moved = moved_error(home)
-    if moved is not None:
-        yield _error_finding(moved, home)
-    for place in dict.fromkeys((home, root or home)):
-        yield from _space_findings(place, shutil.disk_usage(place).free)
+    """Check the home folder. root: the folder of the checkpoints; None when only Spark can reach it."""
+    error = moved_error(home)
+    if error is not None:
+        yield _error_finding(error, home)
+    for folder in dict.fromkeys((home, root or home)):
+        yield from _space_findings(folder, shutil.disk_usage(folder).free)
     yield from _permission_findings(home, root or home)
 
 
@@ -134,10 +132,10 @@ def _error_finding(error: EngineError, where: Path) -> Finding:
 
 
 def _space_findings(home: Path, free: int) -> Iterator[Finding]:
-    """free: bytes."""
-    if free < LEAST_FREE:
-        what = f"The disk is nearly full: {free // 1024**2} MiB are free."
-        yield Finding(Severity.WARNING, what, str(home), "Make room: without it checkpoints can't be written.")
+    """Check the free disk space, in bytes."""
+    if free < MIN_FREE_BYTES:
+        message = f"The disk is nearly full: {free // 1024**2} MiB are free."
+        yield Finding(Severity.WARNING, message, str(home), "Free disk space, which is needed to write checkpoints.")
 
 
 def _permission_findings(home: Path, root: Path) -> Iterator[Finding]:
@@ -145,26 +143,26 @@ def _permission_findings(home: Path, root: Path) -> Iterator[Finding]:
     for path in (home, home / "jetsql.db", checkpoints, *sorted(checkpoints.glob("*/spark*"))):
         if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
             yield Finding(
-                Severity.ERROR, "An engine can't write here.", str(path), f"Allow it: chmod u+w {quote(str(path))}"
+                Severity.ERROR, "The engine cannot write here.", str(path), f"Allow it: chmod u+w {quote(str(path))}"
             )
 
 
 def _no_store_findings(home: Path, root: Path | None) -> Iterator[Finding]:
     left = [path for name in ("checkpoints", "snapshots") for path in _folders((root or home) / name)]
     if left:
-        what = f"The store is gone, but files of {len(left)} jobs and snapshots are there."
-        remedy = "Restore jetsql.db from a backup before an engine starts here, which would make a new, empty one."
-        yield Finding(Severity.ERROR, what, str(home / "jetsql.db"), remedy)
+        message = f"The store is missing, but files of {len(left)} jobs and snapshots exist."
+        remedy = "Restore jetsql.db from a backup before you start an engine, which would create an empty store."
+        yield Finding(Severity.ERROR, message, str(home / "jetsql.db"), remedy)
     else:
-        yield Finding(Severity.NOTE, "There is no store yet; the first start of an engine makes one.", str(home))
+        yield Finding(Severity.NOTE, "There is no store yet; the first start of an engine creates it.", str(home))
 
 
 def _store_findings(contents: StoreContents, path: Path) -> Iterator[Finding]:
-    for what in contents.unreadable:
-        yield Finding(Severity.ERROR, what, str(path), "Restore jetsql.db from a backup.")
+    for message in contents.unreadable:
+        yield Finding(Severity.ERROR, message, str(path), "Restore jetsql.db from a backup.")
     if contents.version < VERSION:
-        what = f"The store has version {contents.version}; the next start of an engine brings it to version {VERSION}."
-        yield Finding(Severity.NOTE, what, str(path))
+        message = f"The store has version {contents.version}; the engine's next start migrates it to version {VERSION}."
+        yield Finding(Severity.NOTE, message, str(path))
 
 
 def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
@@ -182,8 +180,8 @@ def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
 
 def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:
     remedy = (
-        "Restore the folder from a backup made while no engine ran;"
-        f" else DROP JOB {quoted_name(job.name)}, empty its table and create it again: it reads everything anew."
+        "Restore the folder from a backup that was made while no engine was running. Otherwise DROP JOB"
+        f" {quoted_name(job.name)}, delete the rows of its table and create the job again, to process all rows again."
     )
     analysis = job.plan.analysis
     return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.has_aggregates)
@@ -191,7 +189,7 @@ def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:
 
 def _snapshot_checkpoint(snapshot: Snapshot, root: Path) -> Checkpoint:
     name = quoted_name(snapshot.name)
-    remedy = f"Restore the folder from a backup; else DROP SNAPSHOT {name}, since no job can start from it."
+    remedy = f"Restore the folder from a backup. Otherwise DROP SNAPSHOT {name}, since no job can start from it."
     analysis = snapshot.plan.analysis
     return Checkpoint(
         root / "snapshots" / snapshot.id,
@@ -204,23 +202,23 @@ def _snapshot_checkpoint(snapshot: Snapshot, root: Path) -> Checkpoint:
 
 def _leftover_findings(contents: StoreContents, root: Path, running: bool) -> Iterator[Finding]:
     if contents.unreadable:
-        return  # whose folders these are can't be known
+        return  # the owners of folders are unknown
     jobs = {job.id for job in contents.jobs if job.has_files}
     for folder in _folders(root / "checkpoints"):
         if folder.name not in jobs:
-            yield _leftover("These files belong to no job that the store knows.", folder)
+            yield _leftover("These files belong to no job of the store.", folder)
     snapshots = {snapshot.id for snapshot in contents.snapshots}
     snapshots |= {job.snapshot_request.id for job in contents.jobs if job.snapshot_request is not None}
     for folder in _folders(root / "snapshots"):
         if folder.name not in snapshots and running:
             yield Finding(Severity.NOTE, "This may be a snapshot that is being written or deleted.", str(folder))
         elif folder.name not in snapshots:
-            yield _leftover("These files belong to no snapshot that the store knows.", folder)
+            yield _leftover("These files belong to no snapshot of the store.", folder)
 
 
-def _leftover(what: str, folder: Path) -> Finding:
-    remedy = "If the store was restored from an older copy, restore the newest one; else delete the folder: rm -r "
-    return Finding(Severity.WARNING, what, str(folder), remedy + quote(str(folder)))
+def _leftover(message: str, folder: Path) -> Finding:
+    remedy = "If the store was restored from an old backup, restore the newest one. Otherwise delete the folder: rm -r "
+    return Finding(Severity.WARNING, message, str(folder), remedy + quote(str(folder)))
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What `jetsql check` finds, as facts: how bad, what, where, and what to do about it."""
+"""The findings of `jetsql check`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from enum import Enum
 
 
 class Severity(Enum):
-    """ERROR: a job can't go on, or its rows are in danger. WARNING: something is left over, or soon an error.
-    NOTE: worth knowing, nothing is wrong.
-    """
+    """The severity of a finding."""
 
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
+    ERROR = "error"  # a job cannot continue, or rows can be lost
+    WARNING = "warning"  # leftover files, or a condition that can lead to an error
+    NOTE = "note"  # information about a normal condition
 
     @property
     def is_problem(self) -> bool:
+        """Return whether the user should act."""
         return self is not Severity.NOTE
 
 
 @dataclass(frozen=True)
 class Finding:
-    """what, todo: sentences. where: a path or a name; empty when there is no one place."""
+    """A finding of the check."""
 
     severity: Severity
-    what: str
-    where: str = ""
-    remedy: str = ""
+    message: str  # a sentence
+    where: str = ""  # a path or name; empty for none
+    remedy: str = ""  # what to do, a sentence; empty for nothing

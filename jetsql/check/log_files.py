@@ -1,7 +1,7 @@
-"""The small files of a checkpoint and what can be wrong with one, read as Spark and Hadoop read them.
+"""Readers of the small files of a checkpoint, with the checks of Spark and Hadoop.
 
-A log is a folder of numbered files. Each begins with a line `v1` or `v2`, the rest is JSON, an object a line. Beside
-each file lies a hidden one with its checksums, which Hadoop compares before Spark gets to see a byte.
+A log is a folder of numbered files. Each begins with a line `v1` or `v2`; the other lines are JSON objects. Each file
+has a hidden file with its checksums next to it, which Hadoop compares before Spark reads the file.
 """
 
 from __future__ import annotations
@@ -23,41 +23,43 @@ _ENTRY: Final = re.compile(r"(\d+)(\.compact)?")
 
 @dataclass(frozen=True)
 class Log:
-    """The numbers of a log's files. compacted: those that stand for all before them too."""
+    """The files of a log."""
 
     folder: Path
     numbers: frozenset[int]
-    compacted: frozenset[int]
+    compacted: frozenset[int]  # numbers of files that include all earlier ones
 
     @property
     def newest(self) -> int | None:
+        """Return the highest number, or None."""
         return max(self.numbers, default=None)
 
     def path(self, number: int) -> Path:
+        """Return the path of a file."""
         return self.folder / f"{number}{'.compact' if number in self.compacted else ''}"
 
     def gaps(self) -> list[range]:
-        """Stretches that are missing between the oldest and the newest."""
+        """Return the ranges of missing numbers between the oldest and the newest."""
         return missing(self.numbers, min(self.numbers), max(self.numbers)) if self.numbers else []
 
 
 def missing(present: Iterable[int], first: int, last: int) -> list[range]:
-    """Return the stretches from `first` to `last` of which no number is present."""
+    """Return the ranges of missing numbers from `first` to `last`, inclusive."""
     inside = sorted(number for number in set(present) if first <= number <= last)
     edges = pairwise([first - 1, *inside, last + 1])
     return [range(before + 1, after) for before, after in edges if after - before > 1]
 
 
 def read_log(folder: Path) -> Log:
-    """A folder that is not there is an empty log."""
+    """Return the files of a log; a folder that does not exist is an empty log."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    found = [match for match in map(_ENTRY.fullmatch, names) if match]
-    compacted = frozenset(int(match[1]) for match in found if match[2])
-    return Log(folder, frozenset(int(match[1]) for match in found), compacted)
+    matches = [match for match in map(_ENTRY.fullmatch, names) if match]
+    compacted = frozenset(int(match[1]) for match in matches if match[2])
+    return Log(folder, frozenset(int(match[1]) for match in matches), compacted)
 
 
 def json_lines(path: Path) -> list[object]:
-    """Return the objects of a log's file. Raises ValueError saying what is wrong with it, OSError."""
+    """Return the objects of a log's file. Raises ValueError with the problem as a phrase, OSError."""
     version, *lines = _text(path).splitlines() or [""]
     if not re.fullmatch(r"v[1-9]\d*", version):
         raise ValueError("it does not begin with a version")
@@ -67,10 +69,10 @@ def json_lines(path: Path) -> list[object]:
 
 
 def json_object(path: Path) -> dict[str, object]:
-    """Return the object that is all of a file. Raises ValueError saying what is wrong with it, OSError."""
+    """Return the object of a file with a single one. Raises ValueError with the problem as a phrase, OSError."""
     value = _value(_text(path))
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return value
 
 
@@ -86,7 +88,7 @@ def _text(path: Path) -> str:
     if not content.strip(b"\0"):
         raise ValueError("it is empty")
     if not _fits_checksums(content, path.with_name(f".{path.name}.crc")):
-        raise ValueError("its checksum does not fit")
+        raise ValueError("its checksum does not match")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -94,7 +96,7 @@ def _text(path: Path) -> str:
 
 
 def _fits_checksums(content: bytes, sums: Path) -> bool:
-    """Return whether the content is what was written; also where there are no checksums, as on object stores."""
+    """Return whether the checksums match; True without checksums, as on object stores."""
     try:
         stored = sums.read_bytes()
     except FileNotFoundError:

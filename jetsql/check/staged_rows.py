@@ -1,4 +1,4 @@
-"""Rows on their way into file tables: staged files, and the manifests that say where they are to go."""
+"""Checks of staged rows of file tables: staged files, and the manifests with their destinations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAGING: Final = ".jetsql"
 
 
 def local_path(location: str) -> Path | None:
-    """Return a location of the catalogue as a path; None when it is not on this machine's file system."""
+    """Return a location of the catalogue as a local path; None for other file systems."""
     scheme, colon, path = location.partition(":")
     if not colon or "/" in scheme:
         return Path(location)
@@ -23,7 +23,7 @@ def local_path(location: str) -> Path | None:
 
 
 def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[Finding]:
-    """committed: the newest batch that Spark knows to be done."""
+    """Check that committed batches are completely in the table. committed: the newest committed batch."""
     for path in sorted(folder.glob("*.json")):
         try:
             manifest = json_object(path)
@@ -32,42 +32,41 @@ def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[F
         except FileNotFoundError:
             continue  # a running job deletes old ones
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            why = f"it lacks {error}" if isinstance(error, KeyError) else error
-            what = f"A manifest of job {job.name} can't be read: {why}."
-            remedy = f"Restore it from a backup; else DROP JOB {quoted_name(job.name)} and create it again."
-            yield Finding(Severity.ERROR, what, str(path), remedy)
+            reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+            message = f"A manifest of job {job.name} is not readable: {reason}."
+            remedy = f"Restore it from a backup. Otherwise DROP JOB {quoted_name(job.name)} and create it again."
+            yield Finding(Severity.ERROR, message, str(path), remedy)
             continue
         if committed is not None and batch <= committed and waiting:
-            what = (
-                f"The committed batch {batch} of job {job.name} is not whole in the table: {len(waiting)} more to move."
+            message = (
+                f"The committed batch {batch} of job {job.name} is not complete in the table: {len(waiting)} of its"
+                " files are not moved."
             )
-            remedy = (
-                "They are moved in when the job starts: start an engine on the home, and RESUME the job if need be."
-            )
-            yield Finding(Severity.ERROR, what, str(waiting[0].parent), remedy)
+            remedy = "Start an engine on the home and the job (RESUME JOB if it is suspended), which moves the files."
+            yield Finding(Severity.ERROR, message, str(waiting[0].parent), remedy)
 
 
 def _unmoved_files(manifest: dict[str, object]) -> list[Path]:
-    """Files that have not been moved. Raises KeyError, TypeError, AttributeError for what is no manifest."""
+    """Return the files that are not moved. Raises KeyError, TypeError, AttributeError for a malformed manifest."""
     staging, moves = local_path(str(manifest["staging"])), manifest["moves"]
     if not isinstance(moves, list):
-        raise TypeError("its moves are no list")
+        raise TypeError("its moves are not a list")
     sources = [str(move["source"]) for move in moves]
     return [staging / source for source in sources if (staging / source).exists()] if staging else []
 
 
 def check_table(job: Job) -> Iterator[Finding]:
-    """Return whether the folder that a live job writes into is there. That of a table that is overwritten moves."""
+    """Check that the folder of a live job's table exists. The folder of an overwritten table changes."""
     sink, plan = job.plan.analysis.sink, job.plan
     folder = local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
     if folder is not None and not folder.is_dir():
-        what = f"The folder of the table {sink.table} is gone, which job {job.name} writes."
-        remedy = f"Bring the folder back, or DROP JOB {quoted_name(job.name)} and create table and job again."
-        yield Finding(Severity.ERROR, what, str(folder), remedy)
+        message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
+        remedy = f"Restore the folder, or DROP JOB {quoted_name(job.name)} and create table and job again."
+        yield Finding(Severity.ERROR, message, str(folder), remedy)
 
 
 def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
-    """Staged rows that no job will ever move. jobs: all that there are."""
+    """Check for staged rows that no job will move. jobs: all jobs of the store."""
     known = {job.id for job in jobs if job.has_files}
     tables = {
         local_path(job.plan.analysis.sink.location) for job in jobs if job.plan.analysis.sink.kind is SinkKind.FILES
@@ -76,10 +75,10 @@ def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
     for folder in sorted(path for root in staging if root.is_dir() for path in root.iterdir()):
         if folder.is_dir() and _owner(folder.name) not in known:
-            what = "Rows were staged here by a job that there is no more; they are in no table."
-            yield Finding(Severity.WARNING, what, str(folder), f"Delete the folder: rm -r {quote(str(folder))}")
+            message = "These staged rows belong to a deleted job; they are in no table."
+            yield Finding(Severity.WARNING, message, str(folder), f"Delete the folder: rm -r {quote(str(folder))}")
 
 
 def _owner(folder: str) -> str:
-    """Return the id of the job that staged there, which is four groups; its dead letters have a number behind it."""
+    """Return the job id in a folder's name: four groups, followed by a number for dead letters."""
     return "-".join(folder.split("-")[:4])

@@ -179,7 +179,7 @@ def _check(flags: Flags) -> ExitCode:
     rows = (
         render_lines(findings_report.result(report), Format(flags.form))
         if flags.form
-        else findings_report.words(report)
+        else findings_report.report_lines(report)
     )
     try:
         for line in rows:

@@ -1,7 +1,7 @@
 """An engine in this process: a Spark session, a store and a manager on one home folder.
 
-`open` makes the Spark session too; `enable` teaches a session that the user has. Both end in the same object and the
-same `execute`: JetSQL's own surfaces hand it statements directly, and Spark's parser hook is one more caller of it.
+`open` also starts the Spark session; `enable` adds the statements to an existing session. Both return the same object
+with the same `execute`, which JetSQL's interfaces call directly and Spark's parser hook calls too.
 """
 
 from __future__ import annotations
@@ -68,22 +68,23 @@ _open_engine: EmbeddedEngine | None = None
 
 @lru_cache(maxsize=16)
 def _parsed(text: str) -> Statement | None:
-    """Return the statement of a text. Spark hands a text over twice, to plan it and to run it."""
+    """Return the statement of a text. Spark passes each text twice, for its plan and for its execution."""
     return parse(text)
 
 
 class EmbeddedEngine:
-    """JetSQL on one Spark session. A context manager: leaving it stops live jobs gracefully; they go on next time.
-
-    spark: the session. home: the folder of store, checkpoints and log.
-    """
+    """JetSQL on one Spark session. As a context manager it stops jobs gracefully; the next start continues them."""
 
     def __init__(
-        self, spark: Session, store: Store, settings: Settings, storage: Storage, lease: HomeLock, owns_spark: bool
+        self, spark: Session, store: Store, settings: Settings, storage: Storage, lock: HomeLock, owns_spark: bool
     ) -> None:
+        """Start the jobs of the store.
+
+        lock: released by `close`. owns_spark: whether `close` stops Spark.
+        """
         self.spark = spark
         self.home = settings.home
-        self._lease = lease
+        self._lock = lock
         self._owns_spark = owns_spark
         self._store = store
         engine_settings = EngineSettings(
@@ -119,21 +120,21 @@ class EmbeddedEngine:
         return EngineSession(self, self.spark).run(text)
 
     def session(self) -> EngineSession:
-        """Return a session of its own: a current schema, settings, temporary views."""
+        """Return a new session with its own current schema, settings and temporary views."""
         if self.closed:
             raise closed_error()
         return EngineSession(self)
 
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
-        """What Prometheus is told. sessions, statements: of clients at this moment."""
+        """Return the metrics for Prometheus. sessions, statements: the current numbers of clients' ones."""
         return prometheus_response(self._manager, sessions, statements)
 
     def sample_jobs(self) -> tuple[JobSample, ...]:
-        """What the jobs do at this moment."""
+        """Return the current state of the jobs."""
         return sample_jobs(self._manager)
 
     def about(self) -> dict[str, Any]:
-        """What this engine is, in values that JSON can hold."""
+        """Return facts about this engine, as JSON values."""
         statuses = Counter(view.job.status.value for view in self._manager.registry.live())
         return {
             "version": VERSION,
@@ -145,19 +146,20 @@ class EmbeddedEngine:
         }
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
-        """What an error of `run` says of the text."""
+        """Return the parts of an error that `run` raised for the text."""
         if is_lost(error):
-            message = "Spark's process has ended, and the engine with it."
-            return EngineError("ENGINE_NOT_REACHABLE", message, hint="Its next start goes on with the jobs.").report()
+            message = "The engine has ended, because Spark's process has ended."
+            hint = "Start the engine again; the jobs continue."
+            return EngineError("ENGINE_NOT_REACHABLE", message, hint=hint).report()
         return statements.build_error_report(error, text)
 
     def without_secrets(self, text: str) -> str:
-        """Return a text of an error without the values of the secrets that options named."""
+        """Return a text of an error with the secrets that options refer to redacted."""
         return without_secrets(text)
 
     @contextmanager
     def open_endpoints(self, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
-        """Return the endpoints besides HTTP, open while this lasts; statements that wait then are broken off.
+        """Open the endpoints other than HTTP inside the context; its end cancels waiting statements.
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
@@ -169,7 +171,7 @@ class EmbeddedEngine:
                 streaming_selects.stop_all(self.spark)
 
     def close(self) -> None:
-        """Stop the live jobs at a batch boundary and let go of the home folder; again is fine."""
+        """Stop the live jobs at a batch boundary and release the home folder; further calls have no effect."""
         global _open_engine
         if self._closed:
             return
@@ -185,31 +187,31 @@ class EmbeddedEngine:
         finally:
             self._metrics_file.close()
             self._store.close()
-            self._lease.release()
+            self._lock.release()
             if _open_engine is self:
                 _open_engine = None
 
     def wait_for_spark(self) -> int:
-        """Block until the process that Spark runs in has ended, however it did. Returns its exit code."""
+        """Block until Spark's process has ended, and return its exit code."""
         return wait_for_end(self.spark)
 
     @property
     def is_closing(self) -> bool:
-        """Return whether it was asked to close."""
+        """Return whether `close` was called."""
         return self._closed
 
     @property
     def closed(self) -> bool:
-        """Also when its Spark was stopped by somebody else; `close` then still lets go of the home folder."""
+        """Return whether the engine or its Spark is stopped; in both cases `close` releases the home folder."""
         return self._closed or is_stopped(self.spark)
 
     def execute(self, statement: Statement, session: Callable[[], Session]) -> Table:
-        """Execute one of JetSQL's statements. session: called when the statement needs one."""
+        """Execute a JetSQL statement. session: called when the statement needs a session."""
         return dispatch.execute(self._manager, statement, session)
 
     def _execute(self, text: str, session: Session) -> Table:
         statement = _parsed(text)
-        assert statement is not None, "the parser hook asks for our statements only"
+        assert statement is not None, "the parser hook passes JetSQL's statements only"
         return self.execute(statement, lambda: session)
 
     @cached_property
@@ -227,17 +229,18 @@ class EmbeddedEngine:
 
 
 class EngineSession:
-    """One of an engine's sessions. Statements of several threads may run in it at once, as in Spark's own."""
+    """A session of an engine. Several threads can run statements in it in parallel, as in a Spark session."""
 
     def __init__(self, engine: EmbeddedEngine, spark: Session | None = None) -> None:
-        """spark: the session of Spark; None: one that is made for the first statement that needs it."""
+        """Create the session. spark: its Spark session; None to create one when it is first needed."""
         self._engine = engine
         self._spark = spark
-        self._making = Lock()
+        self._creation = Lock()
 
     @property
     def spark(self) -> Session:
-        with self._making:
+        """Return the Spark session."""
+        with self._creation:
             if self._spark is None:
                 self._spark = self._engine.spark.newSession()
             return self._spark
@@ -245,9 +248,9 @@ class EngineSession:
     def run(self, text: str, parameters: statements.Parameters | None = None, live: bool = False) -> StatementResult:
         """Run one statement, JetSQL's or Spark's; its rows must be read on the same thread.
 
-        parameters: values of Spark's parameter markers, see `jetsql.server.parameter_values`. live: whether a SELECT
-        over a stream is answered without an end.
-        Raises JetSQLError or Spark's own errors, also while the rows are read.
+        parameters: values of Spark's parameter markers, see `jetsql.server.parameter_values`. live: whether the result
+        of a SELECT over a stream has no end.
+        Raises JetSQLError or Spark's errors, also while the rows are read.
         """
         statement = self._parse(text, parameters)
         if statement is None:
@@ -256,7 +259,7 @@ class EngineSession:
         return self._execute(statement)
 
     def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:
-        """As `run`, with the rows as pieces of an Arrow stream."""
+        """Run one statement as `run` does, and return the rows as parts of an Arrow stream."""
         statement = self._parse(text, parameters)
         if statement is None:
             return statements.run_arrow(self.spark, text, parameters)
@@ -264,7 +267,7 @@ class EngineSession:
         return statements.encode_arrow(self.spark, result.columns, result.rows)
 
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
-        """None for a statement of Spark's."""
+        """Return a JetSQL statement; None for a statement of Spark. Raises StatementError, EngineError."""
         check_text(text, "The statement")
         statement = _parsed(text)
         if self._engine.closed:
@@ -283,14 +286,15 @@ class EngineSession:
         return from_table(table, zone)
 
     def schema(self) -> str:
-        """Return the current schema; with its catalog where that is not Spark's own."""
+        """Return the current schema, qualified with the catalog unless it is `spark_catalog`."""
         catalog = self.spark.catalog.currentCatalog()
         schema = self.spark.catalog.currentDatabase()
         return schema if catalog == "spark_catalog" else f"{catalog}.{schema}"
 
 
 def describe(text: str) -> tuple[Column, ...] | None:
-    """Return the columns that a statement will give; None when it is Spark's. Raises StatementError for a near miss."""
+    """Return the columns of a statement's result; None for a statement of Spark. Raises StatementError for a statement
+    that is nearly one of JetSQL's."""
     statement = _parsed(text)
     return None if statement is None else dispatch.columns(statement)
 
@@ -304,14 +308,14 @@ def open(
 ) -> EmbeddedEngine:
     """Start Spark and an engine on a home folder.
 
-    home, master, conf: see `jetsql.settings.load`; settings: instead of all of these. service: whether
-    clients can come to it from other processes.
-    Raises EngineError: HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
+    home, master, conf: see `jetsql.settings.load`; settings: replaces these three. service: whether the engine has
+    endpoints for other processes.
+    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
     """
     settings = settings or load(home=home, master=master, conf=conf)
     if has_active_session():
         raise EngineError(
-            "ENGINE_NOT_STARTED", "This process has a Spark session already.", hint="Use jetsql.enable(spark) with it."
+            "ENGINE_NOT_STARTED", "This process already has a Spark session.", hint="Use jetsql.enable(spark) with it."
         )
 
     def start(settings: Settings, storage: Storage) -> Session:
@@ -331,10 +335,10 @@ def open(
 
 
 def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
-    """Teach a session that you have the statements of JetSQL; `spark.sql("CREATE JOB ...")` works from then on.
+    """Add the statements of JetSQL to an existing session, so that `spark.sql("CREATE JOB ...")` works.
 
-    Every session made from it later (`spark.newSession()`) speaks them too. What can't be set in a running session is
-    told as a warning. Enabling the same session again is fine. Raises EngineError as `open` does.
+    Sessions created from it later (`spark.newSession()`) have the statements too. A warning lists settings that cannot
+    be changed in a running session. Further calls with the same session have no effect. Raises EngineError as `open`.
     """
     settings = load(home=home)
     current = _open_engine
@@ -347,8 +351,8 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     elif current is not None:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"This process has an engine on {current.home} already.",
-            hint="Close it first, or use that home.",
+            f"This process already has an engine on {current.home}.",
+            hint="Close that engine first, or use its home.",
         )
     engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
     for problem in list_session_problems(spark):
@@ -362,12 +366,12 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:
-        lease = HomeLock(home, service)
-        undo.callback(lease.release)
+        lock = HomeLock(home, service)
+        undo.callback(lock.release)
         if owns_spark:
             check_location(home)
         storage = choose_storage(home, settings.storage)
-        # Before Spark: a home that can't be read is refused at once, and nothing in it has been touched by then.
+        # Before Spark's start, so that an unreadable home is refused immediately and unchanged.
         store = Store(home / "jetsql.db")
         undo.callback(store.close)
         spark = start(settings, storage)
@@ -375,13 +379,13 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
             undo.callback(spark.stop)
         _claim(storage, home, spark)
         warn_if_open(home, storage)
-        _open_engine = EmbeddedEngine(spark, store, settings, storage, lease, owns_spark)
+        _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark)
         undo.pop_all()
     return _open_engine
 
 
 def home_token(home: Path) -> str:
-    """Return the token of a home, which is made at its first use. Raises EngineError HOME_NOT_USABLE."""
+    """Return the token of a home; generate it at the first call. Raises EngineError HOME_NOT_USABLE."""
     try:
         return token(home)
     except OSError as error:
@@ -393,10 +397,10 @@ def _claim(storage: Storage, home: Path, spark: Session) -> None:
         claim_storage(storage, home, FileSystem(spark))
     except EngineError:
         raise
-    except Exception as error:  # Py4J's, Hadoop's and the system's errors have no nearer ancestor
+    except Exception as error:  # errors of Py4J, Hadoop and the system have no more specific common class
         raise EngineError(
             "HOME_NOT_USABLE",
-            as_sentence(f"The storage {storage.root} can't be used: {cause_of(error).message}"),
-            hint=f"See that it can be reached and written to. If this was the first start of {home}, nothing is in it:"
-            " delete it before you name another storage.",
+            as_sentence(f"Cannot use the storage {storage.root}: {cause_of(error).message}"),
+            hint=f"Check that it is reachable and writable. If this was the first start of {home}, delete that folder,"
+            " which has no data yet, before you use another storage.",
         ) from error

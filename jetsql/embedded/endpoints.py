@@ -1,7 +1,7 @@
-"""The endpoints besides HTTP that a running engine opens: whether they can, and where they are then.
+"""The endpoints of an engine other than HTTP: checks, opening and addresses.
 
-A port that is taken is told before Spark starts, which takes seconds; somebody may take it meanwhile, so opening tells
-the same once more.
+A port that is in use is reported before Spark starts, which takes seconds. Another process can take the port meanwhile,
+so opening the endpoint reports the same error.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from jetsql.settings import EndpointSettings
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "0.0.0.0", "::")
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-# The Thrift server obeys these above everything, and would open elsewhere than it was set to.
-_STRONGER: Final = ("HIVE_SERVER2_THRIFT_BIND_HOST", "HIVE_SERVER2_THRIFT_PORT")
+# These variables override the settings of the Thrift server.
+_OVERRIDES: Final = ("HIVE_SERVER2_THRIFT_BIND_HOST", "HIVE_SERVER2_THRIFT_PORT")
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where clients find the endpoints; empty for one that is not open."""
+    """The addresses of the endpoints for clients; empty for one that is not open."""
 
     connect: str = ""
     thrift: str = ""
 
 
 def listen(host: str, port: int, endpoint: str, setting: str) -> socket.socket:
-    """Return a socket that listens. Raises EngineError ENGINE_NOT_STARTED, which names the settings of the endpoint."""
+    """Return a listening socket. Raises EngineError ENGINE_NOT_STARTED, which names the settings of the endpoint."""
     with ExitStack() as undo:
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-            # The protocol by its name: asyncio sends small answers without delay only over what it knows to be TCP.
+            # An explicit protocol: asyncio sends small responses without delay only if it knows that it is TCP.
             listening = undo.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             _keep_alive(listening)
@@ -51,12 +51,13 @@ def listen(host: str, port: int, endpoint: str, setting: str) -> socket.socket:
 
 
 def _keep_alive(listening: socket.socket) -> None:
-    """A client whose machine went away without a word is noticed within a minute or so, also where nothing is sent: a
-    streaming select without rows has no other end. Connections take this over from the socket that listens.
+    """Detect clients whose machine is lost within about a minute, even if nothing is sent.
+
+    Otherwise a streaming select without rows would never end. Connections inherit this from the listening socket.
     """
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, name):  # macOS has none of the first before Python 3.13, and its default of two hours then
+        if hasattr(socket, name):  # macOS lacks the first one before Python 3.13, and uses two hours
             listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
@@ -67,18 +68,18 @@ def check_ports(settings: EndpointSettings) -> None:
     if not settings.thrift:
         return
     listen(settings.thrift_host, settings.thrift_port, "The Thrift endpoint", "thrift").close()
-    stronger = [name for name in _STRONGER if os.environ.get(name)]
-    if stronger:
+    overrides = [name for name in _OVERRIDES if os.environ.get(name)]
+    if overrides:
         raise EngineError(
             "ENGINE_NOT_STARTED",
-            f"{' and '.join(stronger)} in the environment would move the Thrift endpoint away from its settings.",
-            hint="Unset it, and set thrift_host and thrift_port.",
+            f"{' and '.join(overrides)} in the environment would override the settings of the Thrift endpoint.",
+            hint="Unset it, and use the settings thrift_host and thrift_port.",
         )
 
 
 @contextmanager
 def open_endpoints(spark: Session, home: Path, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
-    """Return the endpoints that the settings ask for, open while this lasts. Raises EngineError ENGINE_NOT_STARTED."""
+    """Open the endpoints of the settings inside the context. Raises EngineError ENGINE_NOT_STARTED."""
     connect = thrift = ""
     limits = (settings.session_idle_seconds, settings.login_seconds, settings.logins_most)
     with ExitStack() as stack:
@@ -95,15 +96,16 @@ def open_endpoints(spark: Session, home: Path, settings: EndpointSettings, token
 
 
 def connect_address(host: str, port: int) -> str:
-    """Its clients send a token without TLS to one name only, `localhost`; to others they insist on TLS."""
+    """Return the URL of Spark Connect. Its clients send a token without TLS only to the name `localhost`."""
     return f"sc://{'localhost' if host in _LOOPBACK else url_host(host)}:{port}"
 
 
 def thrift_address(host: str, port: int) -> str:
+    """Return the JDBC URL of the Thrift endpoint."""
     return f"jdbc:hive2://{url_host(host)}:{port}"
 
 
 def url_host(host: str) -> str:
-    """Return a host as URLs have it; this machine's own where it stands for all of its addresses."""
+    """Return a host in the form of URLs; the loopback address for a wildcard address."""
     host = _EVERYWHERE.get(host, host)
     return f"[{host}]" if ":" in host else host

@@ -1,10 +1,9 @@
-"""The engine as a process of its own: one home, its jobs, and the endpoints through which clients come.
+"""The engine as a process of its own: one home, its jobs, and the endpoints for clients.
 
-What can be refused is refused before Spark starts, which takes seconds. The note in the home is written when the
-endpoints
-answer, says so from the moment on when the engine is asked to stop, and goes when it has; so whoever reads it and is
-not answered knows that the engine died. Should Spark's own process die, this one ends with it at once: nothing here is
-worth keeping without it, and the next start recovers.
+Invalid settings are refused before Spark starts, which takes seconds. The note in the home is written when the
+endpoints accept connections, marked when the engine stops, and removed when it has stopped. So a client that finds the
+note but cannot connect knows that the engine has crashed. When Spark's process ends, this process ends immediately,
+and the next start recovers the jobs.
 """
 
 from __future__ import annotations
@@ -38,19 +37,18 @@ from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
 SPARK_ENDED: Final = 3
-"""Exit code of the process when Spark's ended under it."""
+"""Exit code of the process after Spark's process has ended."""
 
 Prepare = Callable[[EmbeddedEngine], None]
 Ready = Callable[[EngineNote], None]
 
 
 def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event) -> None:
-    """Run an engine until `stop` is set or a client asks for its end; its jobs then stop gracefully and go on with the
-    next start.
+    """Run an engine until `stop` is set or a client stops it; its jobs stop gracefully, and the next start continues.
 
-    prepare: called before anybody else can come in. ready: called when the endpoints answer.
-    Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port that is taken, HOME_NOT_USABLE, and what
-    `prepare` raises.
+    prepare: called before clients can connect. ready: called when the endpoints accept connections.
+    Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port in use, HOME_NOT_USABLE, and the errors of
+    `prepare`.
     """
     home = make_home(settings.home)
     with logging_to(home):
@@ -99,7 +97,7 @@ async def _serve_http(
     server = _Server(http_config(http_server.app, access, http, raise_file_limit()))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
-    _LOG.info("The engine answers at %s", note.url)
+    _LOG.info("The engine is ready at %s", note.url)
     ready(note)
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     running, sessions = len(http_server.running), len(http_server.sessions)
@@ -113,7 +111,7 @@ async def _serve_http(
 
 
 class _Server(uvicorn.Server):
-    """Signals are the process's, which may have to stop before there is a server."""
+    """A server without signal handlers: the process handles signals, also before the server exists."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -133,7 +131,7 @@ def _write_note(settings: Settings, secret: str, listening: socket.socket, addre
 def _note_stopping(home: Path, note: EngineNote) -> None:
     try:
         write_note(home, replace(note, stopping=True))
-    except OSError:  # a full disk must not keep it from stopping
+    except OSError:  # a full disk must not prevent the stop
         _LOG.exception("The note in %s could not be written", home)
         remove_note(home)
 

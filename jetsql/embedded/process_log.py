@@ -1,7 +1,7 @@
-"""Python's logging of an engine that runs as a process: into the file and in the form of Spark's own log.
+"""Python's logging of an engine process: to the file of Spark's log, in the same format.
 
-Handing records to log4j through Py4J would lose what is said before Spark is up and after it has gone, which is what
-people look for. So they are written to the file itself; when log4j has put a new one in its place, that is noticed.
+Records that are passed to log4j through Py4J would be lost before Spark has started and after it has ended, when they
+are most important. So they are written to the file directly, with a handler that detects when log4j rotates it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEVELS: Final = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
 class _File(WatchedFileHandler):
-    """Private from its first byte on, also where it is made anew before log4j has made it."""
+    """A handler that creates the file readable for its owner only, also after a rotation."""
 
     def _open(self) -> TextIOWrapper:
         file = open(self.baseFilename, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener)
@@ -33,7 +33,7 @@ class _File(WatchedFileHandler):
 
 
 class _Log4jFormatter(logging.Formatter):
-    """As log4j2.properties has it: 2026-11-21T12:02:21.707 WARN jetsql.jobs.manager.job_manager: message"""
+    """The format of log4j2.properties: 2026-11-21T12:02:21.707 WARN jetsql.jobs.manager.job_manager: message"""
 
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03d"
@@ -48,7 +48,7 @@ class _Log4jFormatter(logging.Formatter):
 
 @contextmanager
 def logging_to(home: Path) -> Iterator[None]:
-    """While this lasts, what the service logs goes into the home's log. Raises EngineError HOME_NOT_USABLE."""
+    """Log to the home's log file inside the context. Raises EngineError HOME_NOT_USABLE."""
     try:
         handler = _File(str(home / LOG))
     except OSError as error:

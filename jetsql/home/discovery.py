@@ -1,7 +1,7 @@
-"""Where a running engine is found: a note in its home, written when it answers and removed when it ends.
+"""Discovery of a running engine: a file in its home, written when it accepts connections and removed when it ends.
 
-The note is private (mode 0600), for the token in it is as good as a shell on the engine. The token itself is made once
-a home and kept beside it, so that what was set up with it goes on working after a restart.
+The file is private (mode 0600), because its token gives full access to the engine. Each home has one token, which is
+kept in a file of its own, so that clients with the token work after a restart.
 """
 
 from __future__ import annotations
@@ -20,63 +20,59 @@ from jetsql.home.private_files import MODE, write_private
 NOTE: Final = "engine.json"
 TOKEN: Final = "engine.token"
 API: Final = 1
-"""The version of the HTTP endpoint that this package speaks, the 1 in /v1."""
+"""The version of the HTTP API, the 1 in /v1."""
 
 
 @dataclass(frozen=True)
 class EngineNote:
-    """What the running engine of a home says of itself.
-
-    url: of the HTTP endpoint. connect, thrift: of the other endpoints; empty where they are not open. started:
-    seconds since
-    the epoch. master, conf: Spark's, as given. api: the version of its HTTP endpoint. stopping: it was asked to end.
-    """
+    """The file `engine.json` of a running engine."""
 
     pid: int
-    url: str
+    url: str  # of the HTTP endpoint
     token: str
-    version: str
-    started: float
-    master: str = ""
-    conf: Mapping[str, str] = field(default_factory=dict)
-    connect: str = ""
-    thrift: str = ""
+    version: str  # of JetSQL
+    started: float  # seconds since the epoch
+    master: str = ""  # Spark's master, as configured
+    conf: Mapping[str, str] = field(default_factory=dict)  # Spark settings, as configured
+    connect: str = ""  # the URL of Spark Connect; empty when it is not open
+    thrift: str = ""  # the URL of the Thrift endpoint; empty when it is not open
     api: int = API
-    stopping: bool = False
+    stopping: bool = False  # the engine is going to end
 
 
 def read_note(home: Path) -> EngineNote | None:
-    """The note of a home, if there is one; its engine may be gone all the same. Raises PermissionError."""
+    """Return the note of a home, or None. Its engine can have crashed. Raises PermissionError."""
     try:
         content: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
         return EngineNote(**{each.name: content[each.name] for each in fields(EngineNote) if each.name in content})
-    except PermissionError:  # somebody else's home
+    except PermissionError:  # the home of another user
         raise
     except (OSError, ValueError, TypeError):
         return None
 
 
 def write_note(home: Path, note: EngineNote) -> None:
-    """Raise OSError."""
+    """Write the note of a home. Raises OSError."""
     write_private(home / NOTE, json.dumps(asdict(note), indent=2))
 
 
 def remove_note(home: Path) -> None:
+    """Remove the note of a home, if it exists."""
     (home / NOTE).unlink(missing_ok=True)
 
 
 def new_nonce() -> str:
-    """What a client asks an engine to show its knowledge of the token with; never the same again."""
+    """Return a random text for one `proof`."""
     return secrets.token_urlsafe(16)
 
 
 def proof(token: str, nonce: str) -> str:
-    """What only somebody who knows the token can answer to a nonce; it tells nothing of the token."""
+    """Return the HMAC of a nonce, which proves the knowledge of the token without revealing it."""
     return hmac.digest(token.encode(), nonce.encode(), "sha256").hex()
 
 
 def token(home: Path) -> str:
-    """Return the token of a home, made at its first use. Raises OSError."""
+    """Return the token of a home; generate it at the first call. Raises OSError."""
     file = home / TOKEN
     with suppress(FileNotFoundError):
         kept = file.read_text(encoding="utf-8").strip()

@@ -1,7 +1,7 @@
-"""The lease on a home folder: one engine owns it, a second one is refused and told who the first is.
+"""The lock of a home folder: only one engine can use it, and the error for a second one names the first.
 
-The lock is the operating system's, so a process that dies lets go of it, however it dies. Who holds it stands in a file
-beside it. What takes the lock is imported when it is taken: commands that find an engine don't need it.
+The lock is one of the operating system, which releases it when the process ends in any way. A file next to it names the
+owner. `filelock` is imported when the lock is used, because commands of a running engine do not need it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from typing import Final
 from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE, private_folder, write_private
 
-# `owner` has the lock for some microseconds, which is no engine that runs.
+# `owner` takes the lock for some microseconds, which must not be reported as a running engine.
 _ACQUIRE_SECONDS: Final = 0.2
 
 
 class HomeLock:
-    """Held from construction to `release`. service: whether the engine is a process that clients can come to.
-
-    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE.
-    """
+    """The lock of a home folder, from construction to `release`."""
 
     def __init__(self, home: Path, service: bool = False) -> None:
+        """Take the lock. service: whether the engine has endpoints for clients.
+
+        Raises EngineError HOME_IN_USE, HOME_NOT_USABLE.
+        """
         from filelock import FileLock, Timeout
 
         self._owner = home / "engine.owner"
@@ -41,19 +42,20 @@ class HomeLock:
             raise not_usable(home, error) from error
 
     def release(self) -> None:
+        """Release the lock."""
         self._owner.unlink(missing_ok=True)
         self._lock.release()
 
     def _in_use(self, home: Path) -> EngineError:
         return EngineError(
             "HOME_IN_USE",
-            f"An engine already runs on {home}: {_owner_words(self._owner)} owns it.",
-            hint="Stop that one first, or use another folder (--home).",
+            f"The home {home} is in use by the engine of {_describe_owner(self._owner)}.",
+            hint="Stop that engine first, or use another folder (--home).",
         )
 
 
 def owner(home: Path) -> str | None:
-    """Who holds the lease on a home, in words, without keeping it from anybody; None when nobody does."""
+    """Return the process that has the lock of a home, as a phrase; None when no engine runs."""
     lock, note = home / "engine.lock", home / "engine.owner"
     if not lock.exists():
         return None
@@ -63,20 +65,20 @@ def owner(home: Path) -> str | None:
         with FileLock(lock, mode=MODE, timeout=0):
             return None
     except Timeout:
-        return _owner_words(note)
-    except PermissionError:  # somebody else's home: the note is all that can be seen
-        return _owner_words(note) if note.exists() else None
+        return _describe_owner(note)
+    except PermissionError:  # the home of another user, whose lock cannot be tested
+        return _describe_owner(note) if note.exists() else None
 
 
-def _owner_words(note: Path) -> str:
+def _describe_owner(note: Path) -> str:
     try:
-        return f"the process {json.loads(note.read_text())['pid']}"
+        return f"process {json.loads(note.read_text())['pid']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
 
 
 def make_home(home: Path) -> Path:
-    """Return the home folder, absolute, made when it was not there. Raises EngineError HOME_NOT_USABLE."""
+    """Create the home folder if necessary and return its absolute path. Raises EngineError HOME_NOT_USABLE."""
     home = home.expanduser().absolute()
     try:
         private_folder(home)
@@ -86,9 +88,9 @@ def make_home(home: Path) -> Path:
 
 
 def check_location(home: Path) -> None:
-    """Remember where a home with tables is. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
+    """Store the path of a home with tables. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
 
-    The catalogue keeps tables with their whole paths: an engine on a copy would write into the original.
+    The catalogue has the absolute paths of tables: an engine on a copy would write to the original.
     """
     note = home / "engine.place"
     if not note.exists():
@@ -103,21 +105,22 @@ def check_location(home: Path) -> None:
 
 
 def moved_error(home: Path) -> EngineError | None:
-    """What is wrong with the place of a home that has one."""
+    """Return the error for a home that was copied or moved, or None."""
     note = home / "engine.place"
     before = note.read_text().strip() if note.exists() else str(home.resolve())
     if before == str(home.resolve()):
         return None
     return EngineError(
         "HOME_NOT_USABLE",
-        f"The folder {home} is a copy of {before}, or was moved from there. Its catalogue holds the old paths.",
-        hint="Move it back, or start with a new folder (--home) and make tables and jobs anew.",
+        f"The folder {home} was copied or moved from {before}, but its catalogue has the old paths.",
+        hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
     )
 
 
 def not_usable(home: Path, error: OSError) -> EngineError:
+    """Return the error for a folder that cannot be read or written."""
     return EngineError(
         "HOME_NOT_USABLE",
-        f"The folder {home} can't be used: {error.strerror or error}.",
-        hint="Choose one that you may write to (--home).",
+        f"Cannot use the folder {home}: {error.strerror or error}.",
+        hint="Choose a folder with write permission (--home).",
     )

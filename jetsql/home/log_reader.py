@@ -1,8 +1,8 @@
-"""The engine's log: one file in the home, and those that were full before it.
+"""The engine's log: one file in the home, and the rotated files before it.
 
-Everything goes into the one: Spark's log by log4j, which rotates it (`jetsql/engine/log4j2.properties`), the service's
-own by Python's logging, which notices that, and whatever either process says on its outputs. A record begins with its
-time; what Spark logs on a job's behalf has the job's name behind the logger's:
+The file has the log of Spark through log4j, which rotates it (`jetsql/engine/log4j2.properties`), the log of the engine
+through Python's logging, and the standard outputs of both processes. A record begins with its time. A record that Spark
+logs for a job has the job's name after the logger's:
 
     2026-11-21T12:02:21.707 WARN MicroBatchExecution [orders]: message
 """
@@ -22,42 +22,41 @@ _HEAD: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}) [A-Z]+ [^ ]+
 
 @dataclass(frozen=True)
 class Record:
-    """One message with all its lines. time: as written, by the machine's clock; empty for what has none. job: the name
-    of the job that it was logged for; empty where it was logged for none."""
+    """One record of the log."""
 
-    text: str
-    time: str = ""
-    job: str = ""
+    text: str  # all its lines
+    time: str = ""  # as written, in the machine's time zone; empty for a record without time
+    job: str = ""  # the name of the job that it was logged for; empty for none
 
 
 def log_files(home: Path) -> list[Path]:
-    """Those that there are, oldest first."""
+    """Return the existing log files, oldest first."""
     older = [file for file in home.glob(f"{LOG}.*") if file.suffix[1:].isdigit()]
     newest = home / LOG
     return sorted(older, key=lambda file: -int(file.suffix[1:])) + ([newest] if newest.exists() else [])
 
 
 def records(lines: Iterable[str]) -> Iterator[Record]:
-    """Lines without a time belong to the record before them."""
+    """Group lines into records; lines without a time belong to the record before them."""
     head, more = Record(""), list[str]()
     for line in lines:
-        found = _HEAD.match(line)
-        if found is None and (head.time or more):
+        match = _HEAD.match(line)
+        if match is None and (head.time or more):
             more.append(line)
             continue
         if head.text or more:
-            yield _whole(head, more)
-        head, more = Record(line, found[1], found[2] or "") if found else Record(line), []
+            yield _join(head, more)
+        head, more = Record(line, match[1], match[2] or "") if match else Record(line), []
     if head.text or more:
-        yield _whole(head, more)
+        yield _join(head, more)
 
 
-def _whole(head: Record, more: list[str]) -> Record:
+def _join(head: Record, more: list[str]) -> Record:
     return Record("\n".join((head.text, *more)), head.time, head.job)
 
 
 class LogReader:
-    """Reads the log from its oldest file on, while it grows and through its rotations."""
+    """A reader of the log from its oldest file, which follows new lines and rotations."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -65,7 +64,7 @@ class LogReader:
         self._half = ""
 
     def lines(self) -> Iterator[str]:
-        """Return the whole lines that have come since the last call; nothing while there is no log."""
+        """Return the complete lines that were written since the last call; none while there is no log."""
         while True:
             if self._file is None:
                 self._file = self._open_next(None)
@@ -74,7 +73,7 @@ class LogReader:
             yield from self._rest(self._file)
             if not self._is_full(self._file):
                 return
-            yield from self._rest(self._file)  # what came before it was put aside
+            yield from self._rest(self._file)  # lines that were written before the rotation
             if self._half:
                 yield self._half
             before, self._half = self._file, ""
@@ -82,11 +81,12 @@ class LogReader:
             before.close()
 
     def close(self) -> None:
+        """Close the open log file."""
         if self._file is not None:
             self._file.close()
 
     def _rest(self, file: TextIO) -> Iterator[str]:
-        if os.fstat(file.fileno()).st_size < file.tell():  # somebody emptied it
+        if os.fstat(file.fileno()).st_size < file.tell():  # the file was truncated
             file.seek(0)
         while piece := file.readline():
             self._half += piece
@@ -95,17 +95,17 @@ class LogReader:
                 yield line
 
     def _is_full(self, file: TextIO) -> bool:
-        """Return whether another file has taken its place."""
+        """Return whether the file was rotated."""
         try:
             return (self._home / LOG).stat().st_ino != os.fstat(file.fileno()).st_ino
         except FileNotFoundError:  # between two files
             return False
 
     def _open_next(self, inode: int | None) -> TextIO | None:
-        """Return the file after the one that was read; the oldest when that has gone already."""
+        """Open the file after the one with this inode, or the oldest file if that one is deleted."""
         files = log_files(self._home)
-        places = [place for place, file in enumerate(files) if _inode(file) == inode]
-        rest = files[places[0] + 1 :] if places else files
+        indexes = [index for index, file in enumerate(files) if _inode(file) == inode]
+        rest = files[indexes[0] + 1 :] if indexes else files
         for file in rest:
             try:
                 return file.open(encoding="utf-8", errors="replace", newline="\n")

@@ -1,8 +1,8 @@
-"""Where a home keeps what every member of a cluster has to reach: in itself, or in a storage that they share.
+"""The storage of a home for files that driver and executors share: the home folder, or a shared storage.
 
-The storage is chosen at the home's first start and noted there, since the state of jobs and the tables are found by it
-again: from then on it holds without being said, and another one is refused. A note in the storage says whose it is: a
-second home there would take the first one's snapshots for leftovers and delete them.
+The storage is chosen at the home's first start and stored in the home, because checkpoints and tables are in it. Later
+starts use it without a setting, and refuse another one. A file in the storage names its home: the engine of a second
+home would delete the snapshots of the first one as leftovers.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ _OWNER: Final = "jetsql-home.json"
 
 
 class Files(Protocol):
-    """Files wherever the engine reaches them."""
+    """Access to files in any file system that the engine can reach."""
 
-    def read_if_there(self, path: str) -> str | None: ...
+    def read_if_there(self, path: str) -> str | None:
+        """Return the text of a file, or None if it does not exist."""
 
-    def write(self, path: str, text: str) -> None: ...
+    def write(self, path: str, text: str) -> None:
+        """Write a file."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """root: a path or URI; a home's own begins with `file:`. id: tells its home from others; empty in the home itself,
-    and before it was claimed."""
+    """The storage of a home."""
 
-    root: str
-    id: str = ""
+    root: str  # a path or URI; the home folder begins with `file:`
+    id: str = ""  # identifies the home; empty for the home folder, and before the storage is claimed
 
     @property
     def checkpoints(self) -> str:
@@ -58,7 +59,7 @@ class Storage:
 
 
 def storage_of(home: Path) -> Storage:
-    """As the home notes it. Raises EngineError HOME_NOT_USABLE for a note that can't be read."""
+    """Return the storage of a home. Raises EngineError HOME_NOT_USABLE when its note is damaged or not readable."""
     try:
         return Storage(**json.loads((home / NOTE).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -68,30 +69,30 @@ def storage_of(home: Path) -> Storage:
     except (ValueError, TypeError) as error:
         raise EngineError(
             "HOME_NOT_USABLE",
-            f"{home / NOTE}, which says where the home's checkpoints are, is damaged.",
+            f"The file {home / NOTE}, which names the storage of the home, is damaged.",
             hint="Restore it from a backup of the home.",
         ) from error
 
 
-def choose_storage(home: Path, wanted: str | None) -> Storage:
-    """Return the storage that the home has, or is to have from now on. wanted: what the settings say, None for nothing.
+def choose_storage(home: Path, configured: str | None) -> Storage:
+    """Return the storage of a home, or the configured one for a new home. configured: the setting, or None.
 
-    Raises EngineError HOME_NOT_USABLE for another one than it has.
+    Raises EngineError HOME_NOT_USABLE when the home has another storage.
     """
     storage = storage_of(home)
-    if wanted is None or wanted == storage.root:
+    if configured is None or configured == storage.root:
         return storage
     if not storage.id and not (home / "metastore").exists():
-        return Storage(wanted)
+        return Storage(configured)
     raise EngineError(
         "HOME_NOT_USABLE",
-        f"The jobs and tables of {home} are in {storage.root}, and the setting storage says {wanted}.",
-        hint="The storage is chosen at a home's first start: leave the setting out, or use a new home (--home).",
+        f"The jobs and tables of {home} are in {storage.root}, but the setting storage is {configured}.",
+        hint="The storage of a home cannot be changed: remove the setting, or use a new home (--home).",
     )
 
 
 def claim_storage(storage: Storage, home: Path, files: Files) -> None:
-    """Note in the home where its storage is, and in the storage whose it is.
+    """Store the storage in the home, and the home in the storage.
 
     Raises EngineError HOME_NOT_USABLE for the storage of another home.
     """
@@ -99,29 +100,29 @@ def claim_storage(storage: Storage, home: Path, files: Files) -> None:
         return
     _make_private(storage.root)
     path = f"{storage.root}/{_OWNER}"
-    noted = files.read_if_there(path)
-    if noted is not None and _id(noted) != storage.id:
+    owner = files.read_if_there(path)
+    if owner is not None and _read_id(owner) != storage.id:
         raise EngineError(
             "HOME_NOT_USABLE",
             f"The storage {storage.root} belongs to another home: see {path}.",
-            hint="Give each home a storage of its own, such as a folder in it.",
+            hint="Use a separate storage for each home, such as a folder in this one.",
         )
     if not storage.id:
         storage = Storage(storage.root, str(uuid4()))
-        _note(home, storage)
-    if noted is None:
+        _write_note(home, storage)
+    if owner is None:
         files.write(path, json.dumps({"id": storage.id, "home": str(home)}))
 
 
 def warn_if_open(home: Path, storage: Storage) -> None:
-    """Log which folders of this machine other users may read: they hold the rows of tables and the state of jobs."""
+    """Log a warning for folders that other users can read: they contain the rows of tables and the state of jobs."""
     for folder in {home, _local(storage.root) or home}:
         if folder.exists() and is_open_to_others(folder):
             _LOG.warning("Other users of this machine can read %s. Run: chmod 700 %s", folder, folder)
 
 
 def _make_private(root: str) -> None:
-    """Raise EngineError HOME_NOT_USABLE."""
+    """Create the storage's folder if it is local. Raises EngineError HOME_NOT_USABLE."""
     folder = _local(root)
     if folder is not None:
         try:
@@ -131,24 +132,24 @@ def _make_private(root: str) -> None:
 
 
 def _local(root: str) -> Path | None:
-    """Return the folder of this machine that a storage is, or None."""
+    """Return the path of a storage on this machine, or None."""
     path = root.removeprefix("file:")
     return Path(f"/{path.lstrip('/')}") if path.startswith("/") else None
 
 
 def _in(home: Path) -> Storage:
-    """With its scheme: a path alone is one of Hadoop's default file system, which need not be this machine's."""
+    """Return the home folder as storage, with a scheme: Hadoop's default file system can be another one."""
     return Storage(f"file:{home}")
 
 
-def _id(noted: str) -> object:
+def _read_id(owner: str) -> object:
     try:
-        return dict(json.loads(noted)).get("id")
+        return dict(json.loads(owner)).get("id")
     except (ValueError, TypeError):
         return None
 
 
-def _note(home: Path, storage: Storage) -> None:
+def _write_note(home: Path, storage: Storage) -> None:
     try:
         write_private(home / NOTE, json.dumps(asdict(storage)))
     except OSError as error:

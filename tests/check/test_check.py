@@ -21,7 +21,7 @@ from jetsql.check import check_checkpoint
 from jetsql.check import check_home as module
 from jetsql.check.check_home import check
 from jetsql.check.findings import Finding, Severity
-from jetsql.check.findings_report import words
+from jetsql.check.findings_report import report_lines
 from jetsql.check.log_files import json_lines, missing
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
@@ -44,12 +44,12 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a home").mkdir()
-    monkeypatch.setattr(module, "LEAST_FREE", 0)
+    monkeypatch.setattr(module, "MIN_FREE_BYTES", 0)
 
 
 def found(home: Home) -> list[tuple[str, str]]:
     """How bad, and what."""
-    return [(finding.severity.value, finding.what) for finding in check(home.path).findings]
+    return [(finding.severity.value, finding.message) for finding in check(home.path).findings]
 
 
 def the_one(home: Home) -> Finding:
@@ -75,7 +75,7 @@ def test_a_home_that_is_whole_is_well(home: Home) -> None:
     home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True)
     report = check(home.path)
     assert (report.findings, report.is_well, report.jobs, report.snapshots) == ((), True, 2, 1)
-    assert list(words(report)) == [f"All is well: looked at 2 jobs and 1 snapshot in {home.path}."]
+    assert list(report_lines(report)) == [f"No problems found: checked 2 jobs and 1 snapshot in {home.path}."]
 
 
 def test_nothing_is_changed(home: Home) -> None:
@@ -138,7 +138,7 @@ def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job), pending=True)
     home.manifest(job, 3, staged=True)
-    what = "Batch 3 of job orders is planned and not committed; it is repeated at the next start."
+    what = "Batch 3 of job orders is planned but not committed; the next start repeats it."
     assert found(home) == [("note", what)]
     assert check(home.path).is_well
 
@@ -176,29 +176,29 @@ def rewritten(name: str, text: str) -> Damage:
 
 DAMAGES: list[tuple[Damage, str]] = [
     (gone("metadata"), "metadata is missing"),
-    (rewritten("metadata", "d1909855"), "metadata can't be read: it is not JSON"),
-    (rewritten("metadata", "[]"), "metadata can't be read: it is no JSON object"),
-    (holds("metadata", b""), "metadata can't be read: it is empty"),
-    (holds("offsets/2", b"v1\n{"), "offsets/2 can't be read: its checksum does not fit"),
-    (holds("offsets/2", b"\0" * 700), "offsets/2 can't be read: it is empty"),
-    (holds("offsets/.2.crc", b"crc"), "offsets/2 can't be read: its checksum does not fit"),
-    (rewritten("offsets/1", "v1"), "offsets/1 can't be read: it ends after its first line"),
-    (rewritten("offsets/1", "{}\n{}"), "offsets/1 can't be read: it does not begin with a version"),
-    (rewritten("commits/0", "v1\n{"), "commits/0 can't be read: it is not JSON"),
-    (rewritten("commits/0", "v1\n" + "[" * 100000), "commits/0 can't be read: it is not JSON"),
+    (rewritten("metadata", "d1909855"), "metadata is not readable: it is not JSON"),
+    (rewritten("metadata", "[]"), "metadata is not readable: it is not a JSON object"),
+    (holds("metadata", b""), "metadata is not readable: it is empty"),
+    (holds("offsets/2", b"v1\n{"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/2", b"\0" * 700), "offsets/2 is not readable: it is empty"),
+    (holds("offsets/.2.crc", b"crc"), "offsets/2 is not readable: its checksum does not match"),
+    (rewritten("offsets/1", "v1"), "offsets/1 is not readable: it ends after its first line"),
+    (rewritten("offsets/1", "{}\n{}"), "offsets/1 is not readable: it does not begin with a version"),
+    (rewritten("commits/0", "v1\n{"), "commits/0 is not readable: it is not JSON"),
+    (rewritten("commits/0", "v1\n" + "[" * 100000), "commits/0 is not readable: it is not JSON"),
     (gone("offsets/1"), "offsets/1 is missing"),
     (gone("commits/1"), "commits/1 is missing"),
-    (gone("commits/2"), "batch 2 was committed, but batch 1 is the last that is in it"),
+    (gone("commits/2"), "the job has committed batch 2, but its newest one is batch 1"),
     (gone("offsets/2"), "batch 2 is committed, but offsets/2 is missing"),
-    (gone("sources/0/1"), "sources/0 lacks 1, which tells what files were read"),
-    (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 can't be read: its checksum does not fit"),
+    (gone("sources/0/1"), "sources/0/1 with the list of files that were read is missing"),
+    (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 is not readable: its checksum does not match"),
     (lambda spark: shutil.rmtree(spark / "state"), "its state is missing"),
-    (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks what batch 2 left there"),
-    (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks what batch 2 left there"),
+    (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks files of batch 2"),
+    (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks files of batch 2"),
     (gone("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
     (holds("state/0/0/2_id-1-0.changelog", b""), "state/0/0/2_id-1-0.changelog is empty"),
     (after_a_whole_state("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
-    (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "commits/2 names its state in a way that can't be read"),
+    (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "the state references in commits/2 are not readable"),
 ]
 
 
@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Dama
     job = home.job(stateful=True)
     damage(home.checkpoint(home.spark(job), stateful=True))
     report = check(home.path)
-    assert f"The checkpoint of job orders is damaged: {what}." in [finding.what for finding in report.findings]
+    assert f"The checkpoint of job orders is damaged: {what}." in [finding.message for finding in report.findings]
     assert not report.is_well
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
@@ -220,14 +220,14 @@ def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
     snapshot = home.snapshot(job)
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
     findings = check(home.path).findings
-    assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.what for finding in findings]
+    assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.message for finding in findings]
     assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
 
 def test_a_checkpoint_that_is_gone(home: Home) -> None:
     job = home.job("it`s")
     finding = the_one(home)
-    assert finding.what == "The checkpoint of job it`s is gone, and with it how far it has read."
+    assert finding.message == "The checkpoint of job it`s is missing, and with it the progress of its sources."
     assert finding.where == str(home.spark(job)) and "DROP JOB `it``s`" in finding.remedy
     home.checkpoint(home.spark(replace(job, version=replace(job.version, checkpoint=1))))
     assert the_one(home) == finding
@@ -237,14 +237,14 @@ def test_two_batches_can_not_be_under_way(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     for batch in (3, 4):
         home.planned(spark, batch)
-    assert the_one(home).what.endswith("batch 4 is planned, but commits/3 is missing.")
+    assert the_one(home).message.endswith("batch 4 is planned, but commits/3 is missing.")
 
 
 def test_a_stretch_of_batches_is_one_finding(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()), batches=9)
     for batch in (2, 3, 4):
         (spark / "commits" / str(batch)).unlink()
-    assert the_one(home).what.endswith("commits/2 to 4 are missing.")
+    assert the_one(home).message.endswith("commits/2 to 4 are missing.")
 
 
 def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
@@ -253,12 +253,12 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
         write(spark / name, "whatever")
     assert found(home) == []
     write(spark / "commits" / "99999999999999", "v1\n{}")
-    assert check(home.path).findings[0].what.endswith("commits/3 to 99999999999998 are missing.")
+    assert check(home.path).findings[0].message.endswith("commits/3 to 99999999999998 are missing.")
 
 
 def test_a_snapshot_without_its_folder(home: Home) -> None:
     snapshot = home.snapshot(home.job(status=Status.COMPLETED, has_files=False))
-    assert "snapshot before is gone" in the_one(home).what
+    assert "snapshot before is missing" in the_one(home).message
     assert the_one(home).where.endswith(snapshot.id)
 
 
@@ -294,8 +294,11 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     home.manifest(job, 2, staged=True)
     finding = the_one(home)
     assert finding.severity is Severity.ERROR
-    assert finding.what == "The committed batch 2 of job orders is not whole in the table: 1 more to move."
-    assert "start an engine" in finding.remedy
+    assert (
+        finding.message
+        == "The committed batch 2 of job orders is not complete in the table: 1 of its files are not moved."
+    )
+    assert "Start an engine" in finding.remedy
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"batch":1,"staging":"file:/x","moves":7}', '{"batch":"x"}'])
@@ -303,13 +306,13 @@ def test_a_manifest_that_cannot_be_read(home: Home, text: str) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     write(home.manifest(job, 2), text)
-    assert the_one(home).what.startswith("A manifest of job orders can't be read: ")
+    assert the_one(home).message.startswith("A manifest of job orders is not readable: ")
 
 
 def test_a_table_whose_folder_is_gone(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.warehouse / "orders").rmdir()
-    assert the_one(home).what == "The folder of the table orders is gone, which job orders writes."
+    assert the_one(home).message == "The folder of the table orders, which job orders writes, is missing."
 
 
 def test_rows_staged_by_nobody(home: Home) -> None:
@@ -320,8 +323,8 @@ def test_rows_staged_by_nobody(home: Home) -> None:
     (home.warehouse / "orders" / ".jetsql" / job.id).mkdir()
     (home.warehouse / "orders" / ".jetsql" / f"{job.id}-0").mkdir()  # its dead letters
     findings = check(home.path).findings
-    assert {(finding.severity, finding.what) for finding in findings} == {
-        (Severity.WARNING, "Rows were staged here by a job that there is no more; they are in no table.")
+    assert {(finding.severity, finding.message) for finding in findings} == {
+        (Severity.WARNING, "These staged rows belong to a deleted job; they are in no table.")
     }
     assert len(findings) == 3
     assert all(finding.remedy == f"Delete the folder: rm -r '{finding.where}'" for finding in findings)
@@ -335,8 +338,8 @@ def test_files_that_belong_to_nothing(home: Home) -> None:
     home.checkpoint(home.spark(ended))
     home.checkpoint(home.path / "snapshots" / OTHER)
     assert found(home) == [
-        ("warning", "These files belong to no job that the store knows."),
-        ("warning", "These files belong to no snapshot that the store knows."),
+        ("warning", "These files belong to no job of the store."),
+        ("warning", "These files belong to no snapshot of the store."),
     ]
 
 
@@ -365,7 +368,7 @@ def test_a_job_whose_files_are_still_to_be_deleted_is_not_warned_of(home: Home) 
 def test_a_store_that_is_gone_is_told_before_an_engine_makes_a_new_one(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.path / "jetsql.db").unlink()
-    assert the_one(home).what == "The store is gone, but files of 1 jobs and snapshots are there."
+    assert the_one(home).message == "The store is missing, but files of 1 jobs and snapshots exist."
 
 
 def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: Home) -> None:
@@ -378,15 +381,15 @@ def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: 
     home.checkpoint(home.path / "checkpoints" / OTHER / "spark")
     told = [what for _, what in found(home)]
     assert len(told) == 4
-    assert told[0].startswith(f"The record of job {OTHER} can't be read")
-    assert told[1].startswith("The record of snapshot 0009-0000-0000-0001 can't be read")
-    assert told[2] == f"Row 1 of the history of job {ID} can't be read (its status is unknown)."
-    assert told[3].startswith("The checkpoint of job orders is gone")
+    assert told[0].startswith(f"The record of job {OTHER} is not readable")
+    assert told[1].startswith("The record of snapshot 0009-0000-0000-0001 is not readable")
+    assert told[2] == f"Row 1 of the history of job {ID} is not readable (unknown status)."
+    assert told[3].startswith("The checkpoint of job orders is missing")
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [(b"no database", "is damaged"), (b"SQLite format 3\0" + b"x" * 5000, "is damaged"), (None, "can't be used")],
+    [(b"no database", "is damaged"), (b"SQLite format 3\0" + b"x" * 5000, "is damaged"), (None, "Cannot access")],
 )
 def test_a_store_that_cannot_be_opened(home: Home, content: bytes | None, what: str) -> None:
     path = home.path / "jetsql.db"
@@ -396,13 +399,13 @@ def test_a_store_that_cannot_be_opened(home: Home, content: bytes | None, what: 
     else:
         path.write_bytes(content)
     finding = the_one(home)
-    assert finding.severity is Severity.ERROR and what in finding.what and finding.where == str(path)
+    assert finding.severity is Severity.ERROR and what in finding.message and finding.where == str(path)
 
 
 def test_a_store_that_lacks_a_column(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", "ALTER TABLE jobs RENAME COLUMN record TO something")
-    assert "is damaged: no such column: record" in the_one(home).what
+    assert "is damaged: no such column: record" in the_one(home).message
 
 
 def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
@@ -412,13 +415,13 @@ def test_a_store_behind_a_link(home: Home, tmp_path: Path) -> None:
     (home.path / "jetsql.db").symlink_to(tmp_path / "elsewhere.db")
     with closing(Store(home.path / "jetsql.db")) as store:
         store.save(replace(job, batch=7), store.history(job.id)[0])
-        assert "batch 7 was committed" in the_one(home).what
+        assert "has committed batch 7" in the_one(home).message
 
 
 def test_a_newer_store(home: Home) -> None:
     home.job()
     execute(home.path / "jetsql.db", f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
-    assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).what
+    assert f"has version {VERSION + 1}, written by JetSQL" in the_one(home).message
     assert "Install the newer JetSQL" in the_one(home).remedy
 
 
@@ -427,13 +430,13 @@ def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
     before = (home.path / "jetsql.db").read_bytes()
     report = check(home.path)
     assert (report.jobs, report.findings[-1].severity) == (5, Severity.NOTE)
-    assert f"version 1; the next start of an engine brings it to version {VERSION}" in report.findings[-1].what
+    assert f"version 1; the engine's next start migrates it to version {VERSION}" in report.findings[-1].message
     assert (home.path / "jetsql.db").read_bytes() == before
 
 
 def test_a_home_that_was_moved(home: Home) -> None:
     (home.path / "engine.place").write_text("/elsewhere\n")
-    assert "is a copy of /elsewhere" in check(home.path).findings[0].what
+    assert "was copied or moved from /elsewhere" in check(home.path).findings[0].message
 
 
 def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
@@ -441,13 +444,13 @@ def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
     spark.chmod(0o500)
     finding = the_one(home)
     spark.chmod(0o700)
-    assert finding.what == "An engine can't write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
+    assert finding.message == "The engine cannot write here." and finding.remedy == f"Allow it: chmod u+w '{spark}'"
 
 
 def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.checkpoint(home.spark(home.job()))
-    monkeypatch.setattr(module, "LEAST_FREE", 1 << 80)
-    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).what
+    monkeypatch.setattr(module, "MIN_FREE_BYTES", 1 << 80)
+    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).message
 
 
 def test_beside_a_running_engine(home: Home) -> None:
@@ -455,12 +458,12 @@ def test_beside_a_running_engine(home: Home) -> None:
     lease = HomeLock(home.path)
     try:
         finding = the_one(home)
-        assert (finding.severity, finding.what) == (
+        assert (finding.severity, finding.message) == (
             Severity.NOTE,
-            f"An engine runs on this home: the process {os.getpid()}.",
+            f"An engine runs on this home: process {os.getpid()}.",
         )
         Path(home.path, "engine.owner").unlink()
-        assert the_one(home).what == "An engine runs on this home: another process."
+        assert the_one(home).message == "An engine runs on this home: another process."
     finally:
         lease.release()
     assert found(home) == []
@@ -471,7 +474,7 @@ def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
     home.checkpoint(home.spark(job))
     with closing(Store(home.path / "jetsql.db")) as store:
         store.save(replace(job, batch=7), store.history(job.id)[0])
-        assert the_one(home).what.endswith("batch 7 was committed, but batch 2 is the last that is in it.")
+        assert the_one(home).message.endswith("the job has committed batch 7, but its newest one is batch 2.")
 
 
 def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,10 +526,10 @@ def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) ->
     job = home.job()
     ended = run("check", "--home", str(home.path))
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND == 1
-    assert ended.stdout.splitlines()[0].startswith("error: The checkpoint of job orders is gone")
+    assert ended.stdout.splitlines()[0].startswith("error: The checkpoint of job orders is missing")
     assert ended.stdout.splitlines()[1] == f"  where: {home.spark(job)}"
     assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")
-    assert ended.stdout.splitlines()[-1] == f"1 error: looked at 1 job and 0 snapshots in {home.path}."
+    assert ended.stdout.splitlines()[-1] == f"1 error: checked 1 job and 0 snapshots in {home.path}."
     home.checkpoint(home.spark(job))
     assert run("--home", str(home.path), "check").exit_code == ExitCode.SUCCESS
 
@@ -541,13 +544,13 @@ def test_the_command_gives_rows_to_programs(home: Home) -> None:
 
 def test_a_home_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) -> None:
     ended = run("check", "--home", str(tmp_path / "nowhere"))
-    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "There is no such home folder." in ended.stdout
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "The home folder does not exist." in ended.stdout
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_home_that_can_not_be_looked_at(tmp_path: Path) -> None:
     ended = run("check", "--home", str(tmp_path / ("x" * 300)))
-    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "This can't be read: File name too long." in ended.stdout
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "Cannot read this: File name too long." in ended.stdout
 
 
 def test_wrong_usage() -> None:

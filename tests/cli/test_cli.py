@@ -131,10 +131,10 @@ USAGE: list[tuple[list[str], str]] = [
     (["run", ""], "The name of a file is empty"),
     (["run", "-", "-"], "only once"),
     (["run", "-e", "SELECT a", "latin.sql"], "either files or -e"),
-    (["-e", "SELECT a", "--set", "novalue"], "--set: 'novalue' is no `key=value`"),
+    (["-e", "SELECT a", "--set", "novalue"], "--set: 'novalue' is not `key=value`"),
     (["-e", "SELECT a", "--set", "1a=b"], "--set: '1a' is no name"),
-    (["-e", "SELECT a", "--conf", "novalue"], "--conf: 'novalue' is no `key=value`"),
-    (["-e", "SELECT a", "--conf", "sql.x=1"], "no setting of Spark"),
+    (["-e", "SELECT a", "--conf", "novalue"], "--conf: 'novalue' is not `key=value`"),
+    (["-e", "SELECT a", "--conf", "sql.x=1"], "not a Spark setting"),
     (["-e", "SELECT a", "--home", ""], "--home is ''"),
     (["-e", "SELECT a", "--format", "xml"], "'xml' is not one of"),
     (["-e"], "requires an argument"),
@@ -269,7 +269,7 @@ def test_stay_keeps_the_jobs_until_a_signal(start: Start, tmp_path: Path, number
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (ExitCode.INTERRUPTED, "c0\n--\na\n")
-    assert err == "stopping the jobs ... (Ctrl-C again ends at once)\n"
+    assert err == "stopping the jobs ... (Ctrl-C again ends immediately)\n"
     assert (tmp_path / "closed").exists()
 
 

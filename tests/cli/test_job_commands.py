@@ -215,7 +215,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["submit", "body.sql"], "Missing option '-n'"),
     (["submit", "-n", "x", "missing.sql"], "missing.sql: No such file"),
     (["submit", "-n", "x", "empty.sql"], "empty.sql has no statement"),
-    (["submit", "-n", "x", "-o", "novalue", "body.sql"], "-o: 'novalue' is no `key=value`"),
+    (["submit", "-n", "x", "-o", "novalue", "body.sql"], "-o: 'novalue' is not `key=value`"),
     (["suspend"], "Missing argument 'JOB'"),
     (["restart"], "Name a job, or give --all"),
     (["restart", "--all", "x"], "Name a job, or give --all"),

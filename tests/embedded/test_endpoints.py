@@ -51,7 +51,7 @@ def test_doors_that_stay_closed_are_not_looked_at(taken: int) -> None:
 def test_hives_own_variables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIVE_SERVER2_THRIFT_BIND_HOST", "0.0.0.0")
     endpoints.check_ports(EndpointSettings())
-    with raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would move"):
+    with raises(EngineError, match="HIVE_SERVER2_THRIFT_BIND_HOST in the environment would override"):
         endpoints.check_ports(ALL)
 
 

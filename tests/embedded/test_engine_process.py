@@ -218,7 +218,7 @@ def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> 
     served.send_signal(number)
     out, err = served.communicate(timeout=60)
     assert (served.returncode, out) == (ExitCode.SUCCESS, "")
-    assert err.splitlines()[1:] == ["stopping ... (Ctrl-C again ends at once)", "stopped"]
+    assert err.splitlines()[1:] == ["stopping ... (Ctrl-C again ends immediately)", "stopped"]
     assert "Stopped\n" in jetsql.log
     assert read_note(jetsql.home) is None
 
@@ -264,7 +264,7 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
 def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench, tmp_path: Path) -> None:
     file = tmp_path / "init.sql"
     file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")
-    for message in ("Created.", "There is a job of this name already. It is the same."):
+    for message in ("Created.", "A job with this name already exists. It is the same."):
         served = jetsql.background("serve", "--init", str(file))
         assert jetsql("status", "--wait", "60").returncode == ExitCode.SUCCESS
         assert jetsql.row("list-jobs")["name"] == "orders"

@@ -14,12 +14,12 @@ _TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' 
 
 def find_damage(home: Path) -> list[str]:
     """Return the errors in a home whose engine has just crashed: a crash may leave files, but damages none."""
-    return [f"{found.what} ({found.where})" for found in check(home).findings if found.severity is Severity.ERROR]
+    return [f"{found.message} ({found.where})" for found in check(home).findings if found.severity is Severity.ERROR]
 
 
 def find_leftovers(home: Path, server: Postgres) -> list[str]:
     """Return descriptions of what is left over; empty when nothing is."""
-    found = [f"{found.what} ({found.where})" for found in check(home).findings if found.severity.is_problem]
+    found = [f"{found.message} ({found.where})" for found in check(home).findings if found.severity.is_problem]
     return [*found, *_versions(home), *_on_server(server)]
 
 

@@ -30,7 +30,7 @@ def test_a_second_engine_is_told_who_the_first_is(lease: HomeLock, tmp_path: Pat
     refused = refusal(tmp_path)
     assert refused.condition == "JETSQL.HOME_IN_USE"
     assert str(tmp_path) in refused.message
-    assert f"the process {os.getpid()}" in refused.message
+    assert f"the engine of process {os.getpid()}" in refused.message
 
 
 @pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])

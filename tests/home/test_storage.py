@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.check.check_home import check
-from jetsql.check.findings_report import words
+from jetsql.check.findings_report import report_lines
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others
 from jetsql.home.storage import NOTE, Storage, choose_storage, claim_storage, warn_if_open
@@ -94,7 +94,7 @@ def test_a_damaged_note_is_no_reason_to_begin_anew(tmp_path: Path, text: str) ->
     (tmp_path / NOTE).write_text(text)
     assert NOTE in refused(tmp_path, None, Files()).message
     [finding] = check(tmp_path).findings
-    assert NOTE in finding.what
+    assert NOTE in finding.message
 
 
 def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
     with closing(Store(home / "jetsql.db")):
         pass
     [finding] = check(home).findings
-    assert (finding.what, finding.where) == ("These files belong to no job that the store knows.", str(leftover))
+    assert (finding.message, finding.where) == ("These files belong to no job of the store.", str(leftover))
 
 
 def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
@@ -115,8 +115,11 @@ def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
     report = check(tmp_path / "home")
     [finding] = report.findings
     assert (finding.severity.is_problem, finding.where) == (False, HDFS)
-    assert "None of it was looked at" in finding.remedy
-    assert "All is well" not in " ".join(words(report)) and "not at their files" in list(words(report))[-1]
+    assert "they were not checked" in finding.message and "RESTART JOB" in finding.remedy
+    assert (
+        "No problems found" not in " ".join(report_lines(report))
+        and "not their files" in list(report_lines(report))[-1]
+    )
 
 
 def test_a_storage_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:

@@ -451,9 +451,9 @@ def test_each_candidate_says_what_it_is() -> None:
     [job] = at("RESUME JOB l|")
     assert (job.display, job.kind, job.description, job.start) == ("late totals", CandidateKind.JOB, "SUSPENDED", 11)
     [option] = at("CREATE JOB x OPTIONS ('restart|")
-    assert option.description.startswith("Restarts in a row without progress after an error.")
+    assert option.description.startswith("The limit of consecutive restarts without progress after an error.")
     about = {each.display: each.description for each in at("CREATE JOB x OPTIONS ('trigger' = '|")}
-    assert about["interval"] == "Go on for ever, batch after batch. The default."
+    assert about["interval"] == "Run continuously, in micro-batches. The default."
     [column] = at("SELECT o.cu| FROM orders o")
     assert column.description == "string"
     assert {each.text: each.description for each in at("SELECT id| FROM orders o, big_orders b")}["id"] == "bigint of o"

@@ -215,7 +215,7 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
         engine.wait_run(job, 3)
     for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
         engine.wait_status(job, status)
-        assert "Member 0 is gone" in engine.told(job)
+        assert "Member 0 is lost" in engine.told(job)
     assert len(engine.members()) == len(engine.members("GONE")) == 1
     assert engine.sql("RESUME JOB stays")[0]["status"] == "RUNNING"
     engine.go_on("kept", "stays")
@@ -237,9 +237,9 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     for job in ("totals", "busiest"):
         engine.wait_title(job, "state rescaled")
     assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
-    assert "spread over 4 partitions" in engine.told("totals")
+    assert "repartitioned into 4 partitions" in engine.told("totals")
     engine.sql("RESTART JOB first")
-    assert "can't be spread over others" in engine.told("first")
+    assert "cannot be repartitioned" in engine.told("first")
     engine.go_on("totals", "busiest", "by_hand", "first")
 
     engine.stop()
@@ -278,7 +278,7 @@ def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
         engine.wait_status("alone", "NOT_RUNNING")
         [made] = restarts[0].result()
         assert "Waiting for an executor" in made["message"]
-    assert "No member is left that could spread its state" in engine.told("alone")
+    assert "No executor is left to repartition the state" in engine.told("alone")
     engine.have(1)
     engine.sql("RESUME JOB waited_for")
     engine.go_on("alone", "waited_for")

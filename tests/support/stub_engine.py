@@ -91,7 +91,7 @@ class StubEngine:
             case "CRASH":
                 return EngineError("ENGINE_NOT_STARTED", "The engine is gone.")
             case "DIE":
-                return EngineError("ENGINE_NOT_REACHABLE", "Spark's process has ended, and the engine with it.")
+                return EngineError("ENGINE_NOT_REACHABLE", "The engine has ended, because Spark's process has ended.")
             case "INTERRUPT":
                 return KeyboardInterrupt()
         return ValueError(f"unknown: {verb}")

@@ -19,7 +19,7 @@ from jetsql.engine.runs.spark_runs import RunContext, StreamingRun
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
-from jetsql.jobs.planning.real_time_rules import WAY_OUT, not_possible
+from jetsql.jobs.planning.real_time_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics
 
 
@@ -40,7 +40,7 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
             f"The trigger realTime permanently needs a core for each task: {needed} for this query (one for each"
             f" partition of its topics and of each shuffle). The engine has {cores}{others}.",
             hint="Give the engine more cores (--master, or jetsql join), or read topics with fewer partitions."
-            f" {WAY_OUT}",
+            f" {ALTERNATIVE}",
         )
 
 

@@ -33,6 +33,7 @@ def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     """
     taken_names: set[str] = set()
     try:
+        java(spark).sql.LiveTables.show("{}")  # those of an earlier engine are read-only
         taken_names = _create_views(spark, relations)
     except (PySparkException, Py4JError) as error:
         _log.warning("Cannot create the schema %s in the catalogue: %s", SCHEMA, error)

@@ -1,7 +1,8 @@
-"""Cells of the life cycle for members of the cluster that come and go. `scaling` says what is done, this does it.
+"""Handlers of the life cycle for members that join or are lost. `scaling` has the rules.
 
-A run is judged by the members that were there when it began: one that began since a change knows of it, and one that is
-being stopped will start on what there is then. So several changes in one moment are one restart.
+A reaction depends on the members that were available when the run began. A run that began after a change uses the new
+members, and a job that is being stopped will start on the members available then. So several changes in a short time
+cause one restart.
 """
 
 from __future__ import annotations
@@ -21,29 +22,32 @@ _GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND
 
 
 def members_changed(job: Job, event: MembersChanged, context: StepContext) -> Step:
-    """Nothing runs: a job that waits for members starts when they are there. One that waits to be tried again may have
-    failed because of the loss, which then is told after it: it must not go on where a run of it would not have."""
+    """Start a job that waits for members when they are available, or end a job that waits for a retry.
+
+    The run can have failed because of the loss, which is reported after the error. The reaction is the same as for a
+    running job.
+    """
     if job.waiting_for_members and not context.closing and not scaling.missing_members(job, len(context.members)):
-        return start(job, "members joined", "The members that it has waited for are there.", context)
-    gone, reaction = _loss(job, context)
+        return start(job, "members joined", "The required members are available.", context)
+    lost, reaction = _loss(job, context)
     if job.waiting_for_members or job.rollback_version is not None or reaction in (Reaction.CONTINUE, Reaction.RESTART):
         return keep(job, event, context)
-    return end_waiting_job(job, _GOALS[reaction], scaling.loss_cause(gone, reaction), context)
+    return end_waiting_job(job, _GOALS[reaction], scaling.loss_cause(lost, reaction), context)
 
 
 def members_lost(job: Job, event: MembersChanged, context: StepContext) -> Step:
-    """A run goes on, or is ended, when members are gone that it began on."""
-    gone, reaction = _loss(job, context)
+    """Continue or stop a run when members that it began on are lost."""
+    lost, reaction = _loss(job, context)
     if reaction is Reaction.CONTINUE:
         return keep(job, event, context)
-    return stop(job, _GOALS[reaction], "member lost", scaling.loss_cause(gone, reaction))
+    return stop(job, _GOALS[reaction], "member lost", scaling.loss_cause(lost, reaction))
 
 
 def members_lost_while_stopping(job: Job, event: MembersChanged, context: StepContext) -> Step:
-    """Its state can't be spread when nobody is left to do it: it stays as it is, and the job waits for a member."""
+    """Abandon repartitioning the state when no member is left; the job then waits for a member."""
     if context.members or context.closing or job.stop_goal is not StopGoal.UPDATE or not is_rescaling(job):
         return keep(job, event, context)
-    cause = Cause("No member is left that could spread its state, which stays as it is")
+    cause = Cause("No executor is left to repartition the state, which is unchanged")
     stopping = replace(job, stop_goal=StopGoal.RESTART, stop_cause=cause)
     return Step(
         stopping,
@@ -55,12 +59,13 @@ def members_lost_while_stopping(job: Job, event: MembersChanged, context: StepCo
 
 
 def _loss(job: Job, context: StepContext) -> tuple[frozenset[str], Reaction]:
-    """Return the members that its newest run began on and that are gone, and what that means."""
-    gone = frozenset(job.members) - context.members
-    return gone, scaling.react_to_loss(job, len(context.members)) if gone and not context.closing else Reaction.CONTINUE
+    """Return the lost members that the newest run began on, and the reaction to their loss."""
+    lost = frozenset(job.members) - context.members
+    return lost, scaling.react_to_loss(job, len(context.members)) if lost and not context.closing else Reaction.CONTINUE
 
 
 def raise_quorum(job: Job, event: MembersSettled, context: StepContext) -> Step:
+    """Raise the job's quorum when the cluster has grown."""
     raised = replace(job, quorum=scaling.raised_quorum(job, len(context.members)))
     if raised.quorum == job.quorum or context.closing:
         return keep(job, event, context)
@@ -68,10 +73,10 @@ def raise_quorum(job: Job, event: MembersSettled, context: StepContext) -> Step:
 
 
 def members_joined(job: Job, event: MembersSettled, context: StepContext) -> Step:
-    """A run that began before members joined starts again, to use them too."""
-    taken = raise_quorum(job, event, context)
+    """Restart a run that began before members joined, to use the new members."""
+    quorum_step = raise_quorum(job, event, context)
     new = context.members - set(job.members)
     if not new or context.closing or scaling.react_to_growth(job.plan) is Reaction.CONTINUE:
-        return taken
-    stopping = restart_rescaled(taken.job, "members joined", context, scaling.growth_cause(new))
-    return replace(stopping, history_message=join_sentences(stopping.history_message, taken.history_message))
+        return quorum_step
+    stopping = restart_rescaled(quorum_step.job, "members joined", context, scaling.growth_cause(new))
+    return replace(stopping, history_message=join_sentences(stopping.history_message, quorum_step.history_message))

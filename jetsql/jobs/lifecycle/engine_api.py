@@ -1,7 +1,8 @@
-"""The engine as the manager knows it: a protocol, and the events that a run reports.
+"""The interface between manager and engine: a protocol, and the events that a run reports.
 
-The tests have an in-memory twin. `analyse`, `check_conf`, `check_real_time` and `explain` are called on the thread of a
-statement, all other methods on worker threads; they may block. The manager's writer thread never calls an engine.
+The tests use an in-memory implementation. The manager calls `analyse`, `check_conf`, `check_real_time` and `explain` on
+the thread of a statement, and all other methods on worker threads, so they can block. The manager's writer thread never
+calls an engine.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class RunIdle:
 
 @dataclass(frozen=True)
 class RunProgressed:
-    """Rows go through a batch that is long by its nature and is committed only at its end."""
+    """Rows were written in a long batch that is committed only at its end (real-time mode)."""
 
     run: RunId
     rows: int  # since the last report
@@ -83,7 +84,7 @@ class SinkNotice:
 
 @dataclass(frozen=True)
 class RestartRequested:
-    """The run ended because a table that it reads was replaced. It starts again immediately; this is no attempt."""
+    """The run ended because a table that it reads was replaced; the immediate restart does not count as an attempt."""
 
     run: RunId
     message: str
@@ -102,92 +103,92 @@ EngineEvent = (
 )
 Report = Callable[[EngineEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]
-"""Called with the ids of all members that run tasks, and with how many tasks Spark takes them to run at once."""
+"""A callback with the ids of all members that run tasks, and the number of tasks that Spark runs in parallel."""
 
 
 class UserSession(Protocol):
-    """A handle of the session that a statement came from; only the engine looks inside."""
+    """An opaque handle of the session of a statement."""
 
 
 class Engine(Protocol):
     """The engine that runs the jobs."""
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
-        """Find out what a body reads and writes. Makes nothing.
+        """Return the facts about a body, without creating anything.
 
-        Raises StatementError for what JetSQL refuses, and Spark's own error for what Spark does not understand.
+        Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """
 
     def check_conf(self, name: str, value: str) -> None:
-        """Try whether a run could be given this `spark.*` setting.
+        """Check that a run can have this `spark.*` setting.
 
-        Raises StatementError OPTION_NOT_CHANGEABLE for one of the engine's own, INVALID_OPTION_VALUE for a bad value.
+        Raises StatementError OPTION_NOT_CHANGEABLE for a setting of the engine, INVALID_OPTION_VALUE for a bad value.
         """
 
     def check_reachable(self, plan: Plan) -> None:
-        """Ask the external systems of a plan directly whether the job could work (5 s); of a plan with the trigger
-        realTime, those that `check_real_time` has not asked.
+        """Connect to the external systems of a plan and check that the job can use them, within 5 s.
 
-        Raises StatementError (EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY).
+        For the trigger realTime, only systems that `check_real_time` has not checked are checked.
+        Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
         """
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        """Ask Spark, and the topics that are read, whether the body could run with the trigger realTime now. job: whose
-        it would be from now on; None for a new one.
+        """Check with Spark and the source topics that the body can run with the trigger realTime now.
 
+        job: the job that will run it; None for a new job.
         Raises StatementError TRIGGER_NOT_POSSIBLE, and as `check_reachable`.
         """
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
-        """Spark's plan of the body, as text."""
+        """Return Spark's plan of the body as text."""
 
     def start(self, job: Job, report: Report) -> None:
-        """Start `job.run` from the job's checkpoint and return when it runs; `report` is called from then on.
+        """Start `job.run` from the job's checkpoint and return when it runs; it calls `report` from then on.
 
-        Raises any error that keeps it from starting (JetSQLError JOB_CHANGED and SINK_CHANGED are not retryable).
-        Then the run reports exactly one of RunCompleted, RunFailed and RestartRequested, unless `stop` is called.
+        Raises any error that prevents the start (JetSQLError JOB_CHANGED and SINK_CHANGED are not retryable).
+        A started run reports exactly one of RunCompleted, RunFailed and RestartRequested, unless `stop` is called.
         """
 
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
-        """End a run at a batch boundary; by force after the deadline. Blocks until it ended.
+        """Stop a run at a batch boundary, or by force after the deadline; return whether the stop was graceful.
 
-        Returns whether it was graceful. A run that is not there counts as stopped. A run that is being stopped
-        reports nothing but RunFailed, before this returns, when its last batch ended with an error.
+        Blocks until the run has ended. A run that does not exist counts as stopped. A run that is being stopped reports
+        only RunFailed, before this method returns, when its last batch failed.
         """
 
     def watch_idle(self, run: RunId) -> None:
-        """Report RunIdle at the next trigger that begins from now on and finds nothing to do.
+        """Make the run report RunIdle at the next trigger that begins from now on and finds no rows.
 
-        Also when the run has been idle before; a trigger that is under way may be reported too, but is not the last.
+        It is reported even if the run was idle before. The current trigger can be reported too, but is not the last.
         """
 
     def recover_sink(self, job: Job) -> None:
-        """Finish a batch that a dead engine left half written in the job's sink, without starting the job."""
+        """Finish or roll back a partly written batch in the job's sink after a crash, without starting the job."""
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
         """Copy the job's state as of its newest committed batch into the folder of a new snapshot.
 
-        A running job goes on meanwhile. Of one that does not run, a batch that was planned and not committed is run to
-        its commit first, which `report` is told. Returns when the copy is whole and opens.
-        Raises JetSQLError SNAPSHOT_FAILED and whatever such a batch fails with; nothing is left of the copy then.
+        A running job continues meanwhile. If the job does not run, a batch that is planned and not committed is run
+        first, and its commit is reported. Returns when the copy is complete and readable.
+        Raises JetSQLError SNAPSHOT_FAILED, or the error of that batch; the copy is deleted then.
         """
 
     def delete_snapshot(self, snapshot: str) -> None:
-        """Delete the folder of a snapshot; nothing there is fine."""
+        """Delete the folder of a snapshot, if it exists."""
 
     def snapshot_folders(self) -> tuple[str, ...]:
-        """Return the ids of all snapshots that there are folders of, whole or not."""
+        """Return the ids of all snapshots that have a folder, complete or not."""
 
     def prepare_update(self, job: Job, report: Report, cancelled: Future[None]) -> None:
-        """Make the checkpoint that `job.pending_version` will run on from that of the job, which does not run.
+        """Create the checkpoint of `job.pending_version` from the checkpoint of the job, which does not run.
 
-        As in `copy_state`, a pending batch is committed first, under the job's own statement. The pending batch of a
-        version that has written nothing yet is discarded, because that version may hang in it. Another one that hangs
-        is ended when `cancelled` is done: the update is abandoned. Raises any error.
+        As in `copy_state`, a pending batch is committed first, with the job's current statement. The pending batch of a
+        version that has written nothing is discarded, because that version can hang in it. Any other pending batch that
+        hangs is stopped when `cancelled` is done, and the update is abandoned. Raises any error.
         """
 
     def discard_version(self, job: Job, version: Version) -> None:
-        """Delete the checkpoint of a version that the job does not run any more, and what it left staged."""
+        """Delete the checkpoint and the staged rows of a version that the job does not run any more."""
 
     def sink_has_batch(self, job: Job) -> bool:
         """Return whether the job's sink has a batch that is not committed in the job's checkpoint."""
@@ -205,10 +206,10 @@ class Engine(Protocol):
         """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
     def members(self) -> tuple[Member, ...]:
-        """Return the processes that run tasks, those that are gone too."""
+        """Return the members, including lost ones that Spark remembers."""
 
     def watch_members(self, listener: MembersListener) -> None:
-        """Report the members: before this returns, and whenever members join or are lost.
+        """Call the listener before this method returns, and whenever members join or are lost.
 
-        Each report has all members; reports come in order, from any thread. An EXCLUDED member counts as a member.
+        Each call has all members, and includes EXCLUDED ones. Calls come in order, from any thread.
         """

@@ -164,7 +164,7 @@ class TrialProbed:
 
 @dataclass(frozen=True)
 class EngineStarted:
-    """The engine has started and takes over the jobs of the store."""
+    """The engine has started and continues the jobs of the store."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class StopRun:
 
 @dataclass(frozen=True)
 class RecoverSink:
-    """Finish or undo a batch that is half written into the job's sink."""
+    """Finish or roll back a batch that is partly written to the job's sink."""
 
     job: Job
 

@@ -1,9 +1,9 @@
-"""Cells of the life cycle for errors: try again, suspend or fail.
+"""Handlers of the life cycle for errors: retry, suspend or fail.
 
-Before the first trigger has gone through an error is final. What was replaced or deleted under a job
-always suspends it, whatever its options say: its state is good or can be mended, and a person has to decide.
+Before the first trigger is done, an error is final. A table that was replaced, or a file that was deleted, always
+suspends the job, regardless of its options: its state is good or can be repaired, and the user has to decide.
 
-The words of a history row say what happened and where, what is tried next and when, and what a person can do.
+A history message has the error and its place, the next attempt and its time, and what the user can do.
 """
 
 from __future__ import annotations
@@ -33,21 +33,23 @@ _NEEDS_USER: Final = (
     "JETSQL.JOB_IN_USE",
     "JETSQL.FORMAT_NOT_READABLE",
 )
-_OUTAGE_DELAY_ATTEMPTS: Final = 3  # as after so many restarts: whatever asks has waited by itself before it gave up
+_OUTAGE_DELAY_ATTEMPTS: Final = 3  # the delay of the third restart: the client has waited before it reported the outage
 
 
 def run_failed(job: Job, event: RunFailed, context: StepContext) -> Step:
+    """Retry, suspend or fail the job after an error of its run."""
     return _fail(job, event.cause, _describe_failure(event.cause), context)
 
 
 def start_failed(job: Job, event: StartFailed, context: StepContext) -> Step:
-    return _fail(job, event.cause, _describe_failure(event.cause, "It was not started"), context)
+    """Retry, suspend or fail the job after its run could not start."""
+    return _fail(job, event.cause, _describe_failure(event.cause, "The run could not start"), context)
 
 
 def trial_probed(job: Job, event: TrialProbed, context: StepContext) -> Step:
-    """A new version failed before its first commit, and it is known now whether its rows are in the sink."""
+    """Roll back a version that failed before its first commit, or keep it if its rows are in the sink."""
     if job.rollback_version is None or job.cause is None or context.closing:
-        return Step(job, Outcome.STALE)  # with the next engine the new version is tried again, and judged again
+        return Step(job, Outcome.STALE)  # the next engine starts the new version again and probes it again
     if event.batch_in_sink is None:
         return probe_failed(job, event)
     if not event.batch_in_sink:
@@ -56,30 +58,31 @@ def trial_probed(job: Job, event: TrialProbed, context: StepContext) -> Step:
     return replace(failed, actions=(*discard_rollback_version(job), *failed.actions))
 
 
-def _fail(job: Job, cause: Cause, what: str, context: StepContext) -> Step:
+def _fail(job: Job, cause: Cause, failure: str, context: StepContext) -> Step:
+    """Retry, suspend or fail the job. failure: the error as a sentence."""
     if job.rollback_version is not None:
         return trial_failed(job, cause)
     failing = replace(job, cause=cause)
     if cause.external_outage and job.plan.restart_attempts:
-        return _wait_for_outage(failing, what, context)
+        return _wait_for_outage(failing, failure, context)
     if not job.version.first_trigger_done:
-        words = f"Failed before anything was committed: {describe_cause(cause)}"
-        return fail(failing, context, words)
+        return fail(failing, context, f"Failed before the first commit: {describe_cause(cause)}")
     if cause.condition in _NEEDS_USER:
-        return _suspend(failing, join_sentences(what, _STATE_KEPT, cause.hint), ())
+        return _suspend(failing, join_sentences(failure, _STATE_KEPT, cause.hint), ())
     if cause.retryable and job.attempts < job.plan.restart_attempts:
-        return _wait_for_retry(failing, what, context)
-    spent = _describe_attempts(job) if cause.retryable else "Trying again can't help."
+        return _wait_for_retry(failing, failure, context)
+    attempts = _describe_attempts(job) if cause.retryable else "A restart cannot fix this error."
     if job.plan.suspend_on_failure:
-        return _suspend(failing, join_sentences(what, spent, _STATE_KEPT, remedy(cause)), (RecoverSink(failing),))
-    return fail(failing, context, join_sentences(what, spent, "So the job failed.", cause.hint))
+        message = join_sentences(failure, attempts, _STATE_KEPT, remedy(cause))
+        return _suspend(failing, message, (RecoverSink(failing),))
+    return fail(failing, context, join_sentences(failure, attempts, "The job failed.", cause.hint))
 
 
-_STATE_KEPT: Final = "The job is suspended with its state."
+_STATE_KEPT: Final = "The job is suspended and keeps its state."
 
 
-def _describe_failure(cause: Cause, outside_batches: str = "It failed") -> str:
-    """What happened, in which batch and where, as far as the message itself does not say so."""
+def _describe_failure(cause: Cause, outside_batches: str = "The run failed") -> str:
+    """Return the error, its batch and its place as a sentence; the place only if the message does not have it."""
     at = f" at {cause.where}" if cause.where and cause.where not in cause.message else ""
     if cause.batch is not None:
         return f"Batch {cause.batch} failed{at}: {as_sentence(cause.message)}"
@@ -88,50 +91,49 @@ def _describe_failure(cause: Cause, outside_batches: str = "It failed") -> str:
 
 def _describe_attempts(job: Job) -> str:
     if not job.attempts:
-        return "No restarts are allowed."
+        return "The option restartAttempts allows no restarts."
     return "1 restart did not help." if job.attempts == 1 else f"{job.attempts} restarts did not help."
 
 
-def _suspend(job: Job, words: str, actions: tuple[Action, ...]) -> Step:
+def _suspend(job: Job, message: str, actions: tuple[Action, ...]) -> Step:
     suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, attempts=0)
-    return Step(suspended, Outcome.CHANGED, actions, history_event="suspended by an error", history_message=words)
+    return Step(suspended, Outcome.CHANGED, actions, history_event="suspended by an error", history_message=message)
 
 
-def _wait_for_retry(job: Job, what: str, context: StepContext) -> Step:
+def _wait_for_retry(job: Job, failure: str, context: StepContext) -> Step:
     at = context.retry_time(job.attempts)
     waiting = replace(job, status=Status.NOT_RUNNING, attempts=job.attempts + 1)
     next_try = f"Trying again in {at - context.now:g} s (restart {waiting.attempts} of {job.plan.restart_attempts})."
-    words = join_sentences(what, next_try)
-    return Step(
-        waiting, Outcome.CHANGED, (ScheduleRetry(job.run_id, at),), history_event="error", history_message=words
-    )
+    message = join_sentences(failure, next_try)
+    actions = (ScheduleRetry(job.run_id, at),)
+    return Step(waiting, Outcome.CHANGED, actions, history_event="error", history_message=message)
 
 
-def _wait_for_outage(job: Job, what: str, context: StepContext) -> Step:
-    """Nothing is wrong with the job, so this may last, and uses up none of its restarts."""
+def _wait_for_outage(job: Job, failure: str, context: StepContext) -> Step:
+    """Retry without limit: the job is not at fault, so the restart does not count as an attempt."""
     at = context.retry_time(_OUTAGE_DELAY_ATTEMPTS)
-    words = join_sentences(
-        what, f"Trying again in {at - context.now:g} s, until that is over; it counts as no restart."
-    )
+    next_try = f"Trying again in {at - context.now:g} s, until the outage ends; this does not count as a restart."
+    message = join_sentences(failure, next_try)
     waiting = replace(job, status=Status.NOT_RUNNING)
-    return Step(
-        waiting, Outcome.CHANGED, (ScheduleRetry(job.run_id, at),), history_event="error", history_message=words
-    )
+    actions = (ScheduleRetry(job.run_id, at),)
+    return Step(waiting, Outcome.CHANGED, actions, history_event="error", history_message=message)
 
 
 def run_blocked(job: Job, event: RunBlocked, context: StepContext) -> Step:
-    """The run goes on; people are told why nothing comes of it."""
+    """Record why a run makes no progress, or that it makes progress again."""
     if event.cause == job.cause:
         return Step(job, Outcome.UNCHANGED)
-    words = (
-        "What it waited for is over." if event.cause is None else f"It gets no further: {describe_cause(event.cause)}"
+    message = (
+        "The run is not blocked any more."
+        if event.cause is None
+        else f"The run makes no progress: {describe_cause(event.cause)}"
     )
-    title = "recovered" if event.cause is None else "blocked"
-    return Step(replace(job, cause=event.cause), Outcome.CHANGED, history_event=title, history_message=words)
+    history_event = "recovered" if event.cause is None else "blocked"
+    return Step(replace(job, cause=event.cause), Outcome.CHANGED, history_event=history_event, history_message=message)
 
 
 def failed_while_stopping(job: Job, event: RunFailed | StartFailed, context: StepContext) -> Step:
-    """The stop that is under way finds no run and ends as it was to; the error stays visible."""
+    """Record the error; the stop finds no run and reaches its goal."""
     return Step(
         replace(job, cause=event.cause, run_ended=True),
         Outcome.CHANGED,
@@ -141,4 +143,5 @@ def failed_while_stopping(job: Job, event: RunFailed | StartFailed, context: Ste
 
 
 def failed_after_run(job: Job, event: RunFailed | StartFailed, context: StepContext) -> Step:
-    return note(job, "error", f"Told after the run had ended: {describe_cause(event.cause)}")
+    """Record an error that was reported after the run had ended."""
+    return note(job, "error", f"Reported after the run had ended: {describe_cause(event.cause)}")

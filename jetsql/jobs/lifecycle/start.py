@@ -1,4 +1,4 @@
-"""Cells of the life cycle that start a run, and those of its progress and its good end."""
+"""Handlers of the life cycle that start a run, and those for its progress and its completion."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from jetsql.jobs.lifecycle.update import (
 )
 from jetsql.jobs.model.job import Cause, Job, Status
 
-_AGAIN: Final = "Started again by user, to read what is new."
+_AGAIN: Final = "Run again by user, to process new rows."
 
 
 def submit(job: Job, event: Event, context: StepContext) -> Step:
-    return start(
-        job, "submitted", join_sentences(f"Delivery: {job.plan.guarantee_reason}.", describe_beginning(job)), context
-    )
+    """Start a new job."""
+    message = join_sentences(f"Delivery: {job.plan.guarantee_reason}.", describe_beginning(job))
+    return start(job, "submitted", message, context)
 
 
 def describe_beginning(job: Job) -> str:
-    """Where a new job begins, when that is not at the beginning."""
+    """Return the snapshot that a new job starts from, as a sentence; empty when it starts from scratch."""
     return (
         ""
         if job.source_snapshot_id is None
@@ -55,121 +55,132 @@ def describe_beginning(job: Job) -> str:
 
 
 def resume(job: Job, event: Event, context: StepContext) -> Step:
-    words = join_sentences("Resumed by user.", restart_note(job))
-    return start(replace(job, cause=None, attempts=0), "resumed", words, context)
+    """Start a suspended job."""
+    message = join_sentences("Resumed by user.", restart_note(job))
+    return start(replace(job, cause=None, attempts=0), "resumed", message, context)
 
 
 def start_now(job: Job, event: Event, context: StepContext) -> Step:
-    lacks = scaling.describe_missing_members(job, len(context.members)) if job.waiting_for_members else ""
-    if lacks:
-        return unchanged(job, f"can't start yet. {lacks}")
-    words = "Started at once, without waiting for the next retry."
-    return start(replace(job, attempts=0), "started by user", words, context)
+    """Start a job that waits for its next retry."""
+    missing_members = scaling.describe_missing_members(job, len(context.members)) if job.waiting_for_members else ""
+    if missing_members:
+        return unchanged(job, f"cannot start yet. {missing_members}")
+    message = "Started immediately by user, without waiting for the next retry."
+    return start(replace(job, attempts=0), "started by user", message, context)
 
 
 def run_again(job: Job, event: Event, context: StepContext) -> Step:
+    """Start a COMPLETED job again, to process new rows."""
     if not can_run_again(job):
         return refuse_ended(job, event, context)
     return start(replace(job, cause=None, attempts=0), "run again", _AGAIN, context)
 
 
 def alter(job: Job, event: AlterOptions, context: StepContext) -> Step:
+    """Change the options of a suspended job, and start it if requested."""
     if event.expected_plan != job.plan:
         return refuse_stale_plan(job)
     changed = replace(job.with_plan(event.plan), quorum=scaling.initial_quorum(event.plan, len(context.members)))
-    words = f"Options changed by user: {', '.join(event.changed_options)}."
+    message = f"Options changed by user: {', '.join(event.changed_options)}."
     if event.resume:
-        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", words, context)
-    return Step(changed, Outcome.CHANGED, history_event="options changed", history_message=words)
+        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", message, context)
+    return Step(changed, Outcome.CHANGED, history_event="options changed", history_message=message)
 
 
 def retry(job: Job, event: Event, context: StepContext) -> Step:
+    """Start the job after the delay that followed an error."""
     if job.waiting_for_members:
         return keep(job, event, context)
-    words = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
+    message = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
     if job.cause is not None and job.cause.external_outage:
-        words = "Trying again."
-    return start(job, "retry", words, context)
+        message = "Trying again."
+    return start(job, "retry", message, context)
 
 
 def restart_requested(job: Job, event: RestartRequested, context: StepContext) -> Step:
+    """Start the job again after its run requested a restart."""
     return start(job, "restarted", event.message, context)
 
 
 def continue_run(job: Job, event: Event, context: StepContext) -> Step:
+    """Start a live job after the engine has started."""
     before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
-    words = "The engine has started; the job continues."
-    return start(replace(job, attempts=0), "continued", words, context, before)
+    message = "The engine has started; the job continues."
+    return start(replace(job, attempts=0), "continued", message, context, before)
 
 
 def started(job: Job, event: Event, context: StepContext) -> Step:
+    """Set the job to RUNNING."""
     running = replace(job, status=Status.RUNNING)
     return Step(running, Outcome.CHANGED, history_event="running", history_message=f"Run {job.run} has started.")
 
 
 def batch_committed(job: Job, event: BatchCommitted, context: StepContext) -> Step:
-    words = f"Batch {event.batch} is committed."
-    after = replace(job, batch=event.batch, attempts=0, cause=_after_progress(job))
+    """Record a committed batch; the first one of a version on trial commits the update."""
+    message = f"Batch {event.batch} is committed."
+    after = replace(job, batch=event.batch, attempts=0, cause=_cause_after_progress(job))
     if job.rollback_version is None:
-        return _progress(after, job, words)
-    taken = _progress(commit_version(after), job, words)
-    title, done = "update committed", "The update is done, and the old version's checkpoint is deleted."
+        return _progress(after, job, message)
+    step = _progress(commit_version(after), job, message)
+    history_event, result = "update committed", "The update is complete; the old version's checkpoint is deleted."
     if is_rescale_on_trial(job):
-        title, done = "state rescaled", "Its state stays spread, and the copy from before that is deleted."
+        history_event, result = "state rescaled", "The repartitioned state is kept; the old copy is deleted."
     return replace(
-        taken,
+        step,
         outcome=Outcome.CHANGED,
         actions=discard_rollback_version(job),
-        history_event=title,
-        history_message=f"{words} {done}",
+        history_event=history_event,
+        history_message=f"{message} {result}",
     )
 
 
 def run_idle(job: Job, event: RunIdle, context: StepContext) -> Step:
-    return _progress(job, job, "There was nothing to read yet.")
+    """Record a trigger without rows."""
+    return _progress(job, job, "No rows are available yet.")
 
 
 def run_progressed(job: Job, event: RunProgressed, context: StepContext) -> Step:
-    """Rows that go through are the way out of an error, and none of the attempts is forgotten before they are
-    committed: what they stumble over may come later in the batch."""
-    cause = _after_progress(job) if event.rows else job.cause
-    return _progress(replace(job, cause=cause), job, "All its tasks run; rows are written as they come.")
+    """Record rows written in an uncommitted batch. They end an error but do not reset the restart attempts, because a
+    later row of the batch can fail again."""
+    cause = _cause_after_progress(job) if event.rows else job.cause
+    return _progress(replace(job, cause=cause), job, "All tasks are running; rows are written as they arrive.")
 
 
-def _after_progress(job: Job) -> Cause | None:
-    """Progress ends an error; a job that does not run any more keeps what it was stopped for."""
+def _cause_after_progress(job: Job) -> Cause | None:
+    """Return None, since progress ends an error; the cause of a job that does not run stays."""
     return None if job.status in (Status.STARTING, Status.RUNNING, Status.COMPLETING) else job.cause
 
 
-def _progress(job: Job, before: Job, words: str) -> Step:
-    """Only what matters to a later start gets a history row: the first progress, and the way out of an error."""
+def _progress(job: Job, before: Job, message: str) -> Step:
+    """Write a history row only for the first progress, for the end of an error and for a new status."""
     running = Status.RUNNING if job.status is Status.STARTING else job.status
     after = replace(job, status=running, version=replace(job.version, first_trigger_done=True))
     if not before.version.first_trigger_done:
-        return Step(after, Outcome.CHANGED, history_event="first trigger", history_message=words)
+        return Step(after, Outcome.CHANGED, history_event="first trigger", history_message=message)
     if before.cause is not None and after.cause is None:
-        return Step(after, Outcome.CHANGED, history_event="recovered", history_message=words)
+        return Step(after, Outcome.CHANGED, history_event="recovered", history_message=message)
     if running is not before.status:
-        return Step(after, Outcome.CHANGED, history_event="running", history_message=words)
+        return Step(after, Outcome.CHANGED, history_event="running", history_message=message)
     return Step(after, Outcome.UNCHANGED)
 
 
 def complete(job: Job, event: RunCompleted, context: StepContext) -> Step:
+    """End the job as COMPLETED; keep its state when it can run again."""
     ended = replace(commit_version(job), status=Status.COMPLETED, attempts=0, cause=None, end_time=context.now)
-    done = replace(ended, pending_version=None, stop_goal=None, stop_cause=None, waiting_for_members=False)
-    forgotten = (*discard_rollback_version(job), *discard_pending_version(job))
-    actions: tuple[Action, ...] = forgotten if can_run_again(done) else (DiscardFiles(done),)
+    completed = replace(ended, pending_version=None, stop_goal=None, stop_cause=None, waiting_for_members=False)
+    discard_versions = (*discard_rollback_version(job), *discard_pending_version(job))
+    actions: tuple[Action, ...] = discard_versions if can_run_again(completed) else (DiscardFiles(completed),)
     return Step(
-        done,
+        completed,
         Outcome.CHANGED,
         actions,
         history_event="completed",
-        history_message=event.message or "Everything is committed.",
+        history_message=event.message or "All rows are committed.",
     )
 
 
 def clean_up(job: Job, event: Event, context: StepContext) -> Step:
-    """An ended job whose files outlived an engine."""
+    """Delete the files of an ended job that the previous engine did not delete."""
     if can_run_again(job) or not job.has_files:
         return keep(job, event, context)
     actions = (DiscardFiles(job),) if job.status is Status.COMPLETED else cleanup_actions(job)
@@ -177,6 +188,7 @@ def clean_up(job: Job, event: Event, context: StepContext) -> Step:
 
 
 def files_discarded(job: Job, event: Event, context: StepContext) -> Step:
+    """Record that the files of an ended job are deleted."""
     cleaned = replace(job, has_files=False)
     return Step(
         cleaned, Outcome.CHANGED, history_event="cleaned up", history_message="Checkpoint and staged rows are deleted."
@@ -184,9 +196,10 @@ def files_discarded(job: Job, event: Event, context: StepContext) -> Step:
 
 
 def superseded(job: Job, event: Superseded, context: StepContext) -> Step:
-    """That it can't run again is stored before its state is touched: half a checkpoint would read everything anew."""
+    """Delete the state of a COMPLETED job. `expired` is stored first: a partly deleted checkpoint would read all rows
+    again."""
     if not can_run_again(job):
         return keep(job, event, context)
     expired = replace(job, expired=True)
-    words = f"{event.reason} Its state is deleted, so it can't run again."
-    return Step(expired, Outcome.CHANGED, (DiscardFiles(expired),), history_event="expired", history_message=words)
+    message = f"{event.reason} Its state is deleted, so it cannot run again."
+    return Step(expired, Outcome.CHANGED, (DiscardFiles(expired),), history_event="expired", history_message=message)

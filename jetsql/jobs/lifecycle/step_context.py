@@ -1,6 +1,6 @@
-"""Building blocks of the cells of the life cycle: facts about a job, and the kinds of step.
+"""Building blocks for the handlers of the life cycle: facts about a job, and constructors of steps.
 
-Messages to users have no subject ("is suspended already"): the caller puts the job's name in front.
+Replies to statements have no subject ("is already suspended"): the caller adds the job's name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class StepContext:
     retry_initial: float = 1.0  # delay before the first restart, seconds
     retry_max: float = 60.0  # longest delay before a restart, seconds
     closing: bool = False  # the engine is going to end: no run starts
-    members: frozenset[str] = frozenset({"driver"})  # ids of the members that are there
+    members: frozenset[str] = frozenset({"driver"})  # ids of the available members
     cores: int = 0  # of all members; 0 when unknown
 
     def retry_time(self, attempts: int) -> float:
@@ -29,7 +29,7 @@ class StepContext:
 
 
 def can_run_again(job: Job) -> bool:
-    """Return whether a COMPLETED job can run again over what is new: it read a stream, and its state is still there."""
+    """Return whether a COMPLETED job can process new rows: it read a stream, and its state still exists."""
     return (
         job.status is Status.COMPLETED
         and job.has_files
@@ -42,14 +42,14 @@ def can_run_again(job: Job) -> bool:
 def restart_note(job: Job) -> str:
     """Return what the user should know about the next start of the job; empty when it continues its work."""
     if not job.plan.analysis.streaming:
-        return "A batch job starts over when it is resumed."
+        return "A batch job starts from the beginning when it is resumed."
     if job.plan.guarantee is Guarantee.NONE:
         return "With processingGuarantee 'none' every start is from scratch."
     return ""
 
 
 def join_sentences(*sentences: str) -> str:
-    """Join sentences; empty ones are left out."""
+    """Join the sentences that are not empty."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -65,48 +65,58 @@ def describe_cause(cause: Cause) -> str:
 
 def remedy(cause: Cause) -> str:
     """Return what the user can do about an error that suspended a job."""
-    return cause.hint or "When that is put right, start the job with RESUME JOB."
+    return cause.hint or "Fix the cause, then start the job with RESUME JOB."
 
 
 def unchanged(job: Job, message: str) -> Step:
+    """Return a step that changes nothing. message: the reply, a sentence without its subject."""
     return Step(job, Outcome.UNCHANGED, message=message)
 
 
 def refuse(job: Job, message: str, hint: str) -> Step:
+    """Return a step that refuses a statement. message: a predicate to the job's name, without a full stop."""
     return Step(job, Outcome.REFUSED, message=message, hint=hint)
 
 
 def refuse_stale_plan(job: Job) -> Step:
     """Refuse an event that was decided on an outdated plan of the job."""
-    return refuse(job, "was changed by another statement in the meantime", "Look at it again, and try again.")
+    return refuse(job, "was changed by another statement in the meantime", "Check it with DESCRIBE JOB and try again.")
 
 
-def note(job: Job, title: str, words: str) -> Step:
-    return Step(job, Outcome.UNCHANGED, history_event=title, history_message=words)
+def note(job: Job, history_event: str, message: str) -> Step:
+    """Return a step that only writes a history row."""
+    return Step(job, Outcome.UNCHANGED, history_event=history_event, history_message=message)
 
 
-def start(job: Job, title: str, words: str, context: StepContext, before: tuple[Action, ...] = ()) -> Step:
-    """Start the next run, or wait for the members that it needs. The last error is kept until progress is made."""
+def start(job: Job, history_event: str, message: str, context: StepContext, before: tuple[Action, ...] = ()) -> Step:
+    """Start the next run, or wait for the members that it needs. The last error is kept until the job makes progress.
+
+    before: actions to carry out before the start.
+    """
     quorum = job.quorum or scaling.initial_quorum(job.plan, len(context.members))
     ready = replace(
         job, stop_goal=None, stop_cause=None, end_time=None, run_ended=False, quorum=quorum, waiting_for_members=False
     )
-    lacks = scaling.describe_missing_members(ready, len(context.members))
-    if lacks:
+    missing_members = scaling.describe_missing_members(ready, len(context.members))
+    if missing_members:
         waiting = replace(ready, status=Status.NOT_RUNNING, waiting_for_members=True)
-        return Step(waiting, Outcome.CHANGED, before, history_event=title, history_message=join_sentences(words, lacks))
+        waiting_message = join_sentences(message, missing_members)
+        return Step(waiting, Outcome.CHANGED, before, history_event=history_event, history_message=waiting_message)
     members = tuple(sorted(context.members))
     next_job = replace(ready, status=Status.STARTING, run=job.run + 1, has_files=True, members=members)
-    return Step(next_job, Outcome.CHANGED, (*before, StartRun(next_job)), history_event=title, history_message=words)
+    actions = (*before, StartRun(next_job))
+    return Step(next_job, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
 
 
-def fail(job: Job, context: StepContext, words: str, title: str = "failed") -> Step:
+def fail(job: Job, context: StepContext, message: str, history_event: str = "failed") -> Step:
+    """End the job as FAILED and delete its files."""
     failed = replace(
         job, status=Status.FAILED, stop_goal=None, stop_cause=None, end_time=context.now, waiting_for_members=False
     )
-    return Step(failed, Outcome.CHANGED, cleanup_actions(failed), history_event=title, history_message=words)
+    actions = cleanup_actions(failed)
+    return Step(failed, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
 
 
 def cleanup_actions(job: Job) -> tuple[Action, ...]:
-    """Finish what is half moved into the sink before its files go."""
+    """Return the actions that recover the sink from a partly moved batch and then delete the job's files."""
     return (RecoverSink(job), DiscardFiles(job)) if job.has_files else ()

@@ -1,4 +1,4 @@
-"""Cells of the life cycle in which the job stays as it is: goals reached, wrong moments, notes for its history."""
+"""Handlers of the life cycle that leave the job unchanged: goals already reached, refusals, and history rows."""
 
 from __future__ import annotations
 
@@ -17,52 +17,62 @@ from jetsql.jobs.model.job import Job
 
 
 def keep(job: Job, event: Event, context: StepContext) -> Step:
+    """Leave the job unchanged."""
     return Step(job, Outcome.UNCHANGED)
 
 
 def stale(job: Job, event: Event, context: StepContext) -> Step:
+    """Ignore an event that came too late."""
     return Step(job, Outcome.STALE)
 
 
 def refuse_submit(job: Job, event: Event, context: StepContext) -> Step:
-    return refuse(job, "has been submitted before", "")
+    """Refuse to submit a job twice."""
+    return refuse(job, "was already submitted", "")
 
 
 def suspended_already(job: Job, event: Event, context: StepContext) -> Step:
-    return unchanged(job, join_sentences("is suspended already.", restart_note(job)))
+    """Reply that the job is already suspended."""
+    return unchanged(job, join_sentences("is already suspended.", restart_note(job)))
 
 
 def starting_already(job: Job, event: Event, context: StepContext) -> Step:
-    return unchanged(job, "is starting already.")
+    """Reply that the job is already starting."""
+    return unchanged(job, "is already starting.")
 
 
 def running_already(job: Job, event: Event, context: StepContext) -> Step:
-    return unchanged(job, "is running already.")
+    """Reply that the job is already running."""
+    return unchanged(job, "is already running.")
 
 
 def refuse_ended(job: Job, event: Event, context: StepContext) -> Step:
+    """Refuse a statement on an ended job."""
     return refuse(job, f"has ended with status {job.status.value}", "Create it again with CREATE JOB.")
 
 
 def refuse_during_snapshot(job: Job, event: Event, context: StepContext) -> Step:
-    return refuse(
-        job, f"has status {job.status.value}: a snapshot of it is being written", "Try again when that is done."
-    )
+    """Refuse a statement while a snapshot of the suspended job is being written."""
+    message = f"has status {job.status.value}: a snapshot of it is being written"
+    return refuse(job, message, "Try again when the snapshot is complete.")
 
 
 def refuse_restart(job: Job, event: Event, context: StepContext) -> Step:
-    return refuse(job, "is suspended, so there is nothing to restart", "Start it with RESUME JOB.")
+    """Refuse to restart a suspended job."""
+    return refuse(job, "is suspended and has no run to restart", "Start it with RESUME JOB.")
 
 
 def refuse_alter(job: Job, event: Event, context: StepContext) -> Step:
-    return refuse(
-        job, f"has status {job.status.value}, and options change only while it is suspended", "Use SUSPEND JOB first."
-    )
+    """Refuse to change the options of a job that is not suspended."""
+    message = f"has status {job.status.value}, but options can be changed only while it is suspended"
+    return refuse(job, message, "Use SUSPEND JOB first.")
 
 
 def record_sink_notice(job: Job, event: SinkNotice, context: StepContext) -> Step:
+    """Write a notice about the sink to the history."""
     return note(job, "sink notice", event.message)
 
 
 def record_cleanup_failure(job: Job, event: CleanupFailed, context: StepContext) -> Step:
+    """Write a failed cleanup to the history."""
     return note(job, "cleanup failed", f"{event.operation} failed: {describe_cause(event.cause)}")

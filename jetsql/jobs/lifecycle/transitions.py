@@ -1,9 +1,10 @@
-"""The life of a job as one pure table: (status, event) -> what to do.
+"""The life cycle of a job as a table of pure functions: (status, event) -> handler.
 
-No IO, no clock, no thread: time is an argument, effects are returned as actions. Every cell is decided, and `_row`
-takes all statuses by name, so a new status can't be forgotten. After the model of dask's `worker_state_machine`.
+Handlers have no IO, clock or threads: time is an argument, and effects are returned as actions. Every combination has a
+handler, and `_row` takes all statuses by name, so a new status cannot be forgotten. The design follows dask's
+`worker_state_machine`.
 
-An event of another run than the job's newest is late, whatever the table says.
+An event of another run than the job's newest is always stale.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _row(
 
 
 def _run_row(*, not_running: Handler, starting: Handler, running: Handler, completing: Handler) -> Row:
-    """A row of an event that only a run can send: late for a job that has none."""
+    """Return the row of an event that only a run can send: it is stale for a job without a run."""
     return _row(
         not_running=not_running,
         starting=starting,
@@ -98,12 +99,12 @@ def _run_row(*, not_running: Handler, starting: Handler, running: Handler, compl
 
 
 def _export_row(handler: Handler) -> Row:
-    """A row of what became of the snapshot of a job that does not run."""
+    """Return the row of an event about the snapshot of a job that does not run."""
     return {**_same(steps.stale), Status.SUSPENDED_EXPORTING_SNAPSHOT: handler}
 
 
 def _progress_row(handler: Handler) -> Row:
-    """A row of progress: told a moment late, it still counts for a job that has just been suspended."""
+    """Return the row of a progress event, which still counts if it comes after the job was suspended."""
     return _row(
         not_running=handler,
         starting=handler,
@@ -320,7 +321,7 @@ TABLE: Final[Mapping[type, Row]] = {
 
 
 def apply_event(job: Job, event: Event, context: StepContext) -> Step:
-    """Return what the event does to the job. Never raises."""
+    """Return the step that an event causes for a job. Never raises."""
     if isinstance(event, get_args(RunEvent)) and event.run != job.run_id:
         return steps.stale(job, event, context)
     return TABLE[type(event)][job.status](job, event, context)

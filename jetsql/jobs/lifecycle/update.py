@@ -1,4 +1,4 @@
-"""Cells of the life cycle for CREATE OR REPLACE JOB on a live job, and for rescaling its state to more partitions.
+"""Handlers of the life cycle for CREATE OR REPLACE JOB on a live job, and for rescaling its state to more partitions.
 
     1. The old version stops at a batch boundary, and the engine copies its checkpoint (`pending_version`).
     2. The new version starts on the copy, on trial. The job keeps the old version (`rollback_version`).
@@ -49,14 +49,14 @@ _REQUESTED: Final = "update requested"
 
 
 def rescale(job: Job, partitions: int, history_event: str, cause: Cause | None) -> Step:
-    """Stop a job to restart it with its state spread over so many partitions.
+    """Stop a job to restart it with its state repartitioned into this number of partitions.
 
     cause: why, when no statement requested it.
     """
     defaults = {**job.version.session_defaults, SHUFFLE_PARTITIONS: str(partitions)}
     rescaling = _request_update(job, replace(job.version, session_defaults=defaults))
-    how = f"The running batch is finished first; then its state is spread over {partitions} partitions, on a copy."
-    message = join_sentences(as_sentence(cause.message) if cause is not None else "", how)
+    next_steps = f"The running batch is finished first; then the state is repartitioned into {partitions} partitions."
+    message = join_sentences(as_sentence(cause.message) if cause is not None else "", next_steps)
     return _change(rescaling, history_event, message, (StopRun(rescaling),))
 
 
@@ -67,9 +67,9 @@ def is_rescaling(job: Job) -> bool:
 
 def is_rescale(old: Version, new: Version) -> bool:
     """Return whether the new version is the same statement with another number of partitions."""
-    was, now = (each.session_defaults.get(SHUFFLE_PARTITIONS) for each in (old, new))
+    before, after = (each.session_defaults.get(SHUFFLE_PARTITIONS) for each in (old, new))
     same = (old.statement, old.plan, old.comment) == (new.statement, new.plan, new.comment)
-    return same and was is not None and now is not None and was != now
+    return same and before is not None and after is not None and before != after
 
 
 def is_rescale_on_trial(job: Job) -> bool:
@@ -82,7 +82,7 @@ def update_running(job: Job, event: Update, context: StepContext) -> Step:
     if not _is_based_on(job, event):
         return refuse_stale_plan(job)
     updating = _request_update(job, event.version)
-    message = "CREATE OR REPLACE JOB: the running batch is finished first, under the old version."
+    message = "CREATE OR REPLACE JOB: the running batch of the old version is finished first."
     return _change(updating, _REQUESTED, message, (StopRun(updating),))
 
 
@@ -112,8 +112,8 @@ def update_suspended(job: Job, event: Update, context: StepContext) -> Step:
 def _prepare(job: Job, event: Update, version: Version, message: str) -> Step:
     """Copy the state of a job that does not run, unless its first run still has to copy a snapshot."""
     if job.run == 0 and job.source_snapshot_id is not None:
-        hint = "Wait until it runs; or DROP JOB, and create it with the other statement."
-        return refuse(job, "waits to start from a snapshot for the first time", hint)
+        hint = "Wait until it runs, or use DROP JOB and create it with the new statement."
+        return refuse(job, "is waiting for its first start from a snapshot", hint)
     if not _is_based_on(job, event):
         return refuse_stale_plan(job)
     updating = _request_update(job, version)
@@ -143,29 +143,29 @@ def _request_update(job: Job, version: Version) -> Job:
 def copy_state(job: Job, how: str, before: tuple[Action, ...]) -> Step:
     """Copy the state: the old version has stopped. how: the way in which it stopped, as a sentence."""
     rescaling = is_rescaling(job)
-    message = f"{how} The state is copied{', to be spread' if rescaling else ' for the new version'}."
+    message = f"{how} The state is copied {'and repartitioned' if rescaling else 'for the new version'}."
     return _change(job, "stopped" if rescaling else "old version stopped", message, (*before, PrepareUpdate(job)))
 
 
 def update_refused(job: Job, event: Event, context: StepContext) -> Step:
-    """Refuse an update while another one, or a stop, is going on."""
-    doing = "restarted with its state spread over more cores" if is_rescaling(job) else "stopped or replaced"
-    by = "" if is_rescaling(job) else " by another statement"
-    return refuse(job, f"is being {doing}{by}", "Try again when that is done.")
+    """Refuse an update while another one, or a stop, is in progress."""
+    if is_rescaling(job):
+        return refuse(job, "is being restarted with repartitioned state", "Try again when it runs.")
+    return refuse(job, "is being stopped or replaced by another statement", "Try again when that statement is done.")
 
 
 def start_trial(job: Job, context: StepContext) -> Step:
     """Start the pending version, and keep the current one as `rollback_version`."""
     pending = job.pending_version
     assert pending is not None, "only a job that is being updated has been prepared"
-    # A state with a committed batch is worth keeping: should the old version fail after all, CREATE did not fail.
-    done = job.version.first_trigger_done or job.batch is not None
-    old = replace(job.version, was_suspended=pending.was_suspended, first_trigger_done=done)
+    # A job with a committed batch keeps its state if the old version fails after a rollback.
+    first_trigger_done = job.version.first_trigger_done or job.batch is not None
+    old = replace(job.version, was_suspended=pending.was_suspended, first_trigger_done=first_trigger_done)
     new = replace(pending, was_suspended=False)
     trial = replace(job, version=new, rollback_version=old, pending_version=None, cause=None, attempts=0)
     actions = discard_rollback_version(job)
     if is_rescaling(job):
-        message = f"Its state is spread over {new.session_defaults[SHUFFLE_PARTITIONS]} partitions."
+        message = f"The state is repartitioned into {new.session_defaults[SHUFFLE_PARTITIONS]} partitions."
         return start(replace(trial, attempts=job.attempts), "restarted", message, context, actions)
     return start(trial, "updated", "The new version starts with a copy of the state.", context, actions)
 
@@ -174,7 +174,7 @@ def keep_old_version(job: Job, event: UpdateFailed, context: StepContext) -> Ste
     """Abandon an update whose preparation failed."""
     cause = describe_cause(event.cause)
     if is_rescaling(job):
-        message = f"Its state could not be spread over more partitions and stays as it is: {cause}"
+        message = f"Repartitioning the state failed, and the state is unchanged: {cause}"
         return abandon_update(job, message, context)
     message = f"The update is abandoned and the old version continues: {cause}"
     return abandon_update(replace(job, cause=job.cause or event.cause), message, context)
@@ -193,8 +193,8 @@ def abandon_update(job: Job, message: str, context: StepContext, before: tuple[A
 def trial_failed(job: Job, cause: Cause) -> Step:
     """Probe the sink: the new version failed before its first commit."""
     waiting = replace(job, status=Status.NOT_RUNNING, cause=cause)
-    what = "It failed with its spread state" if is_rescale_on_trial(job) else "The new version failed"
-    message = f"{what} before it committed a batch: {describe_cause(cause)}"
+    subject = "The run with the repartitioned state" if is_rescale_on_trial(job) else "The new version"
+    message = f"{subject} failed before it committed a batch: {describe_cause(cause)}"
     return _change(waiting, "new version failed", message, (ProbeTrial(waiting),))
 
 
@@ -205,25 +205,22 @@ def roll_back(job: Job, context: StepContext) -> Step:
     version = replace(previous, was_suspended=False)
     old = replace(job, version=version, rollback_version=None, waiting_for_members=False)
     actions = (DiscardVersion(job, job.version),)
-    because = describe_cause(job.cause) if job.cause is not None else ""
-    back = "The update is rolled back and the old version continues where it stopped"
-    message = f"{back}, because the new one failed: {because}"
+    cause = describe_cause(job.cause) if job.cause is not None else ""
+    message = f"The new version failed, so the update is rolled back and the old version continues: {cause}"
     if is_rescale_on_trial(job):
-        message = (
-            f"It goes on where it stopped, with its state as it was, because it failed with that spread: {because}"
-        )
+        message = f"The run with the repartitioned state failed, so the job continues with the old state: {cause}"
     if previous.was_suspended:
         return _change(replace(old, status=Status.SUSPENDED, stop_goal=None), _ROLLED_BACK, message, actions)
     return start(old, "restarted" if is_rescale_on_trial(job) else _ROLLED_BACK, message, context, actions)
 
 
 def probe_failed(job: Job, event: TrialProbed) -> Step:
-    """Suspend the job: the engine could not find out whether the sink has the batch."""
-    because = describe_cause(event.cause) if event.cause is not None else ""
+    """Suspend the job: the engine could not determine whether the sink has the batch."""
+    cause = describe_cause(event.cause) if event.cause is not None else ""
     suspended = replace(job, status=Status.SUSPENDED, waiting_for_members=False)
     message = (
-        f"It is unknown whether the first batch of the new version is in {job.plan.analysis.sink.table}: {because}"
-        " RESUME JOB tries the new version again."
+        f"It is unknown whether the first batch of the new version is in {job.plan.analysis.sink.table}: {cause}"
+        " RESUME JOB starts the new version again."
     )
     return _change(suspended, "suspended by an error", message)
 

@@ -1,7 +1,8 @@
 """The manager of all jobs: it applies the events of statements and runs to the life cycle.
 
 One writer thread computes a step, commits it to the store, updates the registry and only then dispatches its actions
-to the workers. A step that can't be committed did not happen: a statement gets the error, a run's event is tried again.
+to the workers. A step that cannot be committed has no effect: a statement gets the error, and the event of a run is
+applied again later.
 """
 
 from __future__ import annotations
@@ -63,10 +64,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Manager:
-    """All jobs of one store on one engine.
-
-    clock: seconds since the epoch. metrics: of the batches of all jobs. The store stays its owner's to close.
-    """
+    """The manager of all jobs of one store on one engine."""
 
     def __init__(
         self,
@@ -76,6 +74,10 @@ class Manager:
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
     ) -> None:
+        """Create the manager; `start` starts the jobs.
+
+        store: the caller closes it. clock: returns seconds since the epoch. metrics: of the batches of all jobs.
+        """
         self.store = store
         self.engine = engine
         self.settings = settings or JobSettings()
@@ -99,7 +101,7 @@ class Manager:
         self._open = False
 
     def start(self) -> None:
-        """Take over what the store says: live jobs start again, half-finished stops are finished."""
+        """Continue the jobs of the store: start live jobs and finish interrupted stops."""
         self._delete_incomplete_snapshots()
         self._open = True
         self._writer.start()
@@ -107,7 +109,7 @@ class Manager:
         self._writer.submit(self._engine_up).result()
 
     def _delete_incomplete_snapshots(self) -> None:
-        """Of snapshots that an engine died in the middle of."""
+        """Delete snapshots that were being written or deleted when an engine crashed."""
         needed = {snapshot.id for snapshot in self.store.snapshots()}
         needed |= {
             job.source_snapshot_id
@@ -121,24 +123,24 @@ class Manager:
     def _delete_incomplete_snapshot(self, folder: str) -> None:
         try:
             self.engine.delete_snapshot(folder)
-        except Exception:  # it only takes up room, and must not keep the engine from starting
-            _LOG.exception("The half of a snapshot %s could not be deleted", folder)
+        except Exception:  # the folder only uses disk space, and must not prevent the engine's start
+            _LOG.exception("The incomplete snapshot %s could not be deleted", folder)
 
     def close(self) -> None:
-        """Stop all runs gracefully, side by side, and end; their jobs continue with the next start."""
+        """Stop all runs gracefully, in parallel, and end; their jobs continue with the next start."""
         if not self._open:
             return
         self._writer.submit(self._engine_down).result()
         until = monotonic() + self.settings.close_wait_seconds
         while not self._writer.submit(self.workers.is_idle).result():
             if not self.workers.wait_all(until - monotonic()):
-                _LOG.error("Not all runs ended within %g s; leaving them", self.settings.close_wait_seconds)
+                _LOG.error("Not all runs ended within %g s; the engine ends anyway", self.settings.close_wait_seconds)
                 break
         self.registry.close()
         self._writer.close()
 
     def submit(self, job: Job) -> JobView:
-        """Make a new job and start it.
+        """Store a new job and start it.
 
         Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED.
         """
@@ -146,19 +148,19 @@ class Manager:
         return self._writer.submit(lambda: self._submit(job)).result()
 
     def apply(self, job: Job, event: UserEvent) -> Step:
-        """Do to a job what a user asks for.
+        """Apply a user's event to a job and return the step.
 
-        A statement that was cancelled by then changes nothing; one that has changed something is carried out, whatever
-        becomes of who waits for it. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
+        A statement that is already cancelled changes nothing. A stored step is carried out, even if the statement is
+        cancelled while it waits. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
         """
-        if not isinstance(event, SnapshotWritten):  # then the statement has done its work already
+        if not isinstance(event, SnapshotWritten):  # the snapshot is already written
             cancellation.current().check()
         return self._writer.submit(lambda: self._apply_for_user(job.id, event)).result()
 
     def remove_snapshot(self, snapshot: Snapshot) -> bool:
-        """Forget a snapshot; whether it was still there.
+        """Delete a snapshot from the store and return whether it existed.
 
-        Raises StatementError WRONG_STATUS while a new job has not got its copy of it.
+        Raises StatementError WRONG_STATUS while a new job still has to copy it.
         """
         return self._writer.submit(lambda: self._remove_snapshot(snapshot)).result()
 
@@ -167,12 +169,12 @@ class Manager:
         return self.registry.get(job.id) or JobView(self.store.job(job.id) or job)
 
     def view_after_pending_events(self, job: Job) -> JobView:
-        """Return the job when everything that has been told of it so far is applied."""
+        """Return the job after all events that were reported so far are applied."""
         return self._writer.submit(lambda: self.view(job)).result()
 
     @property
     def members(self) -> frozenset[str]:
-        """Return the ids of the members that are there."""
+        """Return the ids of the available members."""
         return self._membership.members
 
     # --- on the writer's thread --------------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ class Manager:
                 self.workers.dispatch([StopRun(view.job)])
 
     def _apply_or_log(self, job_id: str, event: Event) -> bool:
-        """For the engine's own life: one job's trouble with the store must not keep the others."""
+        """Apply an event and return whether it was stored; an error of one job must not affect the others."""
         try:
             self._apply(job_id, event)
         except Exception:
@@ -203,7 +205,7 @@ class Manager:
 
     def _submit(self, job: Job) -> JobView:
         self._check_open()
-        self._check_origin(job)
+        self._check_source_snapshot(job)
         step = self._step(job, Submit())
         failpoint("storing", job.name, step=step.history_event)
         self.store.add(step.job, self._row(job, step, first=True))
@@ -220,14 +222,14 @@ class Manager:
         self.store.remove_snapshot(snapshot.id)
         return True
 
-    def _check_origin(self, job: Job) -> None:
-        """The snapshot may have been dropped while the statement was looked at."""
+    def _check_source_snapshot(self, job: Job) -> None:
+        """Raise StatementError SNAPSHOT_NOT_FOUND when the snapshot was dropped while the statement was planned."""
         if job.source_snapshot_id is not None and self.store.snapshot(job.source_snapshot_id) is None:
             message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
             raise StatementError("SNAPSHOT_NOT_FOUND", message)
 
     def _supersede(self) -> None:
-        """Tell the ended jobs whose names others have. A death may come between that one's row and this."""
+        """Delete the state of ended jobs whose names newer jobs have. A crash can have prevented this earlier."""
         for older in self.store.jobs_with_files():
             newest = self.store.newest_named(older.name)
             if newest is not None and newest.id != older.id:
@@ -255,12 +257,12 @@ class Manager:
             failpoint("stored", view.job.name, step=step.history_event)
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
-        self._measure(step.job, event)
+        self._record_metrics(step.job, event)
         self._show(step, _updated_stats(view.stats, event, step))
         self._retention.on_step(view.job, step.job)
         return step
 
-    def _measure(self, job: Job, event: Event) -> None:
+    def _record_metrics(self, job: Job, event: Event) -> None:
         if isinstance(event, BatchCommitted) and event.metrics is not None:
             self.metrics.add(job.id, event.metrics, keep=job.plan.metrics_enabled)
         if not keeps_metrics(job):
@@ -269,14 +271,15 @@ class Manager:
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
-        there = self._membership
-        step = apply_event(job, event, StepContext(self.clock(), *delays, not self._open, there.members, there.cores))
+        cluster = self._membership
+        context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores)
+        step = apply_event(job, event, context)
         options = _options_of_versions(job, step.job)
-        shown = replace(step, history_message=_redact_text(step.history_message, options))
+        redacted = replace(step, history_message=_redact_text(step.history_message, options))
         cause = step.job.cause
         if cause is None or cause is job.cause:
-            return shown
-        return replace(shown, job=replace(step.job, cause=_redact_cause(cause, options)))
+            return redacted
+        return replace(redacted, job=replace(step.job, cause=_redact_cause(cause, options)))
 
     def _stored(self, job_id: str) -> JobView:
         job = self.store.job(job_id)
@@ -285,7 +288,7 @@ class Manager:
         return JobView(job)
 
     def _show(self, step: Step, stats: RunStats) -> JobView:
-        """Hand on the actions before anybody hears of the step, so that who waits for it can wait for them too."""
+        """Publish a step. Actions are dispatched first, so that a statement that sees the step can wait for them."""
         self.workers.dispatch([action for action in step.actions if not isinstance(action, ScheduleRetry)])
         for action in step.actions:
             if isinstance(action, ScheduleRetry):
@@ -312,7 +315,7 @@ class Manager:
             raise closed_error()
 
     def _check_newest(self, job: Job) -> None:
-        """An ended job lives on only when it is the newest of its name."""
+        """Raise StatementError JOB_ALREADY_EXISTS for an ended job that is not the newest with its name."""
         newest = self.store.newest_named(job.name)
         if newest is not None and newest.id != job.id:
             raise StatementError(
@@ -322,18 +325,18 @@ class Manager:
             )
 
     def report(self, event: RunEvent) -> None:
-        """From any thread: what a run or a worker has to tell."""
+        """Apply an event of a run or a worker. Any thread can call this."""
         self._writer.submit(lambda: self._on_event(event)).add_done_callback(_log_error)
 
     def _on_members(self, members: frozenset[str], cores: int) -> None:
-        """From any thread."""
+        """Update the members. Any thread can call this."""
         self._writer.submit(lambda: self._membership.update(members, cores)).add_done_callback(_log_error)
 
     def _on_event(self, event: RunEvent) -> None:
         self._apply_with_retry(event.run.job, event)
 
     def _apply_with_retry(self, job_id: str, event: Event) -> None:
-        """Now, or when the store takes it."""
+        """Apply an event now, or again later when the store is not writable."""
         try:
             self._apply(job_id, event)
         except EngineError as error:
@@ -344,26 +347,26 @@ class Manager:
         except StatementError as error:
             if not isinstance(event, SnapshotFinished):
                 raise
-            # The name was given to another snapshot in the meantime: that one stays.
+            # Another snapshot has taken the name in the meantime, and keeps it.
             self._on_event(SnapshotFailed(event.run, Cause(error.message, error.condition, error.sqlstate)))
 
 
 def _kind(event: Event) -> str:
-    """What a log may say of an event: its statement and options may hold secrets."""
+    """Return the name of an event for the log, without its statement and options, which can contain secrets."""
     return type(event).__name__
 
 
 def _log_error(done: Future[None]) -> None:
-    """Nobody waits for what becomes of an event: an error that is no matter of the store is told here."""
+    """Log the error of an event, since no caller waits for its result."""
     error = done.exception()
     if isinstance(error, EngineError):
-        _LOG.info("An event came after the engine's end")
+        _LOG.info("An event was ignored: the engine is closed")
     elif error is not None:
-        _LOG.error("An event was lost", exc_info=error)
+        _LOG.error("An event could not be applied", exc_info=error)
 
 
 def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ...]:
-    """Return the options of every version that a step can report on: an error of a version that is given up names the
+    """Return the options of every version that a step can report on: the error of an abandoned version can contain the
     secrets of that version."""
     versions = (before, before.rollback_version, before.pending_version, after)
     return tuple(version.plan.options for version in versions if version is not None)
@@ -381,22 +384,25 @@ def _redact_cause(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:
 
 
 def _updated_stats(stats: RunStats, event: Event, step: Step) -> RunStats:
-    """What is known of the job's runs after an event."""
+    """Return the facts about the job's runs after an event."""
     if step.history_event and not isinstance(event, FilesDiscarded | CleanupFailed):
         stats = replace(stats, last_message=step.history_message)
-    told = stats.trigger_count + 1
+    trigger_number = stats.trigger_count + 1
     if isinstance(event, BatchCommitted):
         return replace(
             stats,
             rows_per_second=event.rows_per_second,
             batch_trigger=stats.batch_trigger if event.is_replay else event.trigger_time,
-            trigger_count=told,
-            batch_trigger_number=stats.batch_trigger_number if event.is_replay else told,
+            trigger_count=trigger_number,
+            batch_trigger_number=stats.batch_trigger_number if event.is_replay else trigger_number,
         )
     if isinstance(event, RunIdle):
-        rate = event.rows_per_second
         return replace(
-            stats, rows_per_second=rate, idle_trigger=event.trigger_time, trigger_count=told, idle_trigger_number=told
+            stats,
+            rows_per_second=event.rows_per_second,
+            idle_trigger=event.trigger_time,
+            trigger_count=trigger_number,
+            idle_trigger_number=trigger_number,
         )
     if isinstance(event, RunProgressed):
         return replace(stats, rows_per_second=event.rows_per_second)

@@ -15,7 +15,7 @@ from jetsql import cancellation
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job
 
-_ENDED_MOST: Final = 100
+_MAX_ENDED: Final = 100
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RunStats:
 
     rows_per_second: float | None = None  # of the newest batch
     batch_trigger: float | None = None  # when the newest trigger began that committed rows, seconds since the epoch
-    idle_trigger: float | None = None  # when the newest trigger began that found no rows, seconds since the epoch
+    idle_trigger: float | None = None  # when the newest trigger without rows began, seconds since the epoch
     trigger_count: int = 0  # how many triggers the runs have reported
     batch_trigger_number: int = 0  # the number of the trigger `batch_trigger`
     idle_trigger_number: int = 0  # the number of the trigger `idle_trigger`
@@ -44,11 +44,12 @@ class JobView:
 class JobRegistry:
     """Views by job id.
 
-    Ended jobs stay as long as a statement waits for them, and the newest of them a while longer: a job can end between
-    a statement's step and its wait, and only the registry knows how it ended. ended: finds a job that is not here.
+    Ended jobs stay while a statement waits for them. The newest ended jobs stay longer: a job can end between a
+    statement's step and its wait, and only the registry has the facts about its last run.
     """
 
     def __init__(self, ended: Callable[[str], Job | None]) -> None:
+        """Create an empty registry. ended: returns a job of the store by its id."""
         self._ended = ended
         self._closed = False
         self._views: dict[str, JobView] = {}
@@ -57,7 +58,7 @@ class JobRegistry:
         self._changed = Condition()
 
     def put(self, view: JobView) -> None:
-        """Show a job's new state and wake who waits for it."""
+        """Publish a job's new state and wake the statements that wait for it."""
         with self._changed:
             self._ended_lately.pop(view.job.id, None)
             self._views[view.job.id] = view
@@ -65,6 +66,7 @@ class JobRegistry:
             self._changed.notify_all()
 
     def get(self, job_id: str) -> JobView | None:
+        """Return the view of a job, or None if the job is not in the registry."""
         with self._changed:
             return self._views.get(job_id)
 
@@ -75,9 +77,9 @@ class JobRegistry:
         return tuple(sorted(views, key=lambda view: view.job.id, reverse=True))
 
     def wait(self, view: JobView, reached: Callable[[JobView], bool], seconds: float) -> JobView:
-        """Wait until the job looks as wanted or the time is up; the job as it is then.
+        """Wait until the condition is true or the time is up, and return the job's view at that time.
 
-        view: as it is known so far. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile, and
+        view: the last known view. Raises EngineError ENGINE_NOT_STARTED when the engine is closed meanwhile, and
         StatementError STATEMENT_CANCELLED.
         """
         job_id = view.job.id
@@ -101,7 +103,7 @@ class JobRegistry:
             return job_id in self._waiting
 
     def close(self) -> None:
-        """Send away everybody who still waits."""
+        """Wake all waiting statements, which then raise EngineError."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -126,5 +128,5 @@ class JobRegistry:
             self._waiting.pop(job_id, None)
             if job_id in self._views and not self._views[job_id].job.is_live:
                 self._ended_lately[job_id] = self._views.pop(job_id)
-                while len(self._ended_lately) > _ENDED_MOST:
+                while len(self._ended_lately) > _MAX_ENDED:
                     del self._ended_lately[next(iter(self._ended_lately))]

@@ -1,7 +1,7 @@
-"""Who is in the cluster, for the manager: it tells the jobs when that changes, and when it has not for a while.
+"""The members of the cluster for the manager: it sends events to the jobs when members change, and when they settle.
 
-The second is what growth waits for (`scale_up_delay_seconds`, from the last change), so that several members that join
-one after the other are one restart. Everything here runs on the manager's writer thread.
+Jobs restart on new members when no member has joined or left for `scale_up_delay_seconds`, so several members that join
+in a row cause one restart. All of it runs on the manager's writer thread.
 """
 
 from __future__ import annotations
@@ -13,11 +13,7 @@ from jetsql.jobs.manager.job_registry import JobView
 
 
 class Membership:
-    """members: those that are there now. cores: of all of them, as Spark counts.
-
-    at: runs something at a time (seconds since the epoch). live: the jobs that have not ended. apply: gives one an
-    event.
-    """
+    """The available members, and their number of cores according to Spark."""
 
     def __init__(
         self,
@@ -27,6 +23,11 @@ class Membership:
         live: Callable[[], Iterable[JobView]],
         apply: Callable[[str, MembersChanged | MembersSettled], object],
     ) -> None:
+        """Create it without members.
+
+        at: runs a function at a time (seconds since the epoch). live: returns the jobs that have not ended. apply:
+        applies an event to a job.
+        """
         self.members: frozenset[str] = frozenset()
         self.cores = 0
         self._delay_seconds = delay_seconds
@@ -37,20 +38,20 @@ class Membership:
         self._changes = 0
 
     def update(self, members: frozenset[str], cores: int) -> None:
-        """These are there now."""
+        """Set the available members, and send events to the jobs if they changed."""
         self.cores = cores
         if members == self.members:
             return
         self.members = members
         self._changes += 1
         change = self._changes
-        self._tell(MembersChanged())
+        self._send(MembersChanged())
         self._at(self._clock() + self._delay_seconds, lambda: self._settle(change))
 
     def _settle(self, change: int) -> None:
         if change == self._changes:
-            self._tell(MembersSettled())
+            self._send(MembersSettled())
 
-    def _tell(self, event: MembersChanged | MembersSettled) -> None:
+    def _send(self, event: MembersChanged | MembersSettled) -> None:
         for view in self._live():
             self._apply(view.job.id, event)

@@ -1,9 +1,8 @@
-"""Ended jobs are forgotten after a while: those that ended too many days ago, and the oldest of too many.
+"""Retention of ended jobs: jobs are deleted by age, and the oldest ones by number.
 
-First their files go, then, when those are gone for certain, job and history in one transaction: whatever dies in
-between, no file is left that no job knows of. A job that a statement may be about to ask for (it has just ended) or
-waits for is left for the next time. There is no polling: it is looked after when the engine starts, when a job has
-ended or its files are gone, and once a day. Everything here runs on the manager's writer thread.
+The files of a job are deleted first, then job and history in one transaction, so a crash never leaves files without a
+job. A job that has just ended, or that a statement waits for, is left for the next time. Retention runs when the engine
+starts, after a job has ended or its files are deleted, and once a day. All of it runs on the manager's writer thread.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Retention:
-    """Keeps the store's ended jobs within the settings.
-
-    at: runs something at a time (seconds since the epoch). in_use: whether a statement waits for a job or something is
-    still to be done for it. apply: gives a job an event. forget_metrics: of jobs by their ids.
-    """
+    """The deletion of ended jobs according to the settings."""
 
     def __init__(
         self,
@@ -42,6 +37,11 @@ class Retention:
         apply: Callable[[str, Superseded], object],
         forget_metrics: Callable[[list[str]], object],
     ) -> None:
+        """Create the retention; `start` runs it.
+
+        at: runs a function at a time (seconds since the epoch). in_use: returns whether a statement or an action uses a
+        job. apply: applies an event to a job. forget_metrics: deletes the metrics of jobs by their ids.
+        """
         self._store = store
         self._settings = settings
         self._clock = clock
@@ -52,24 +52,24 @@ class Retention:
         self._settled_after = max(1.0, settings.statement_wait_seconds)
 
     def start(self) -> None:
-        """Look after it now and every day."""
+        """Run now and every day."""
         self._at(self._clock() + DAY, self.start)
         self.run()
 
     def on_step(self, before: Job, after: Job) -> None:
-        """A job has taken a step: come back when it has ended, or its files are gone, for some time."""
+        """Schedule a run after a step in which a job has ended or its files were deleted."""
         if not after.is_live and (before.is_live or before.has_files is not after.has_files):
-            self._later()
+            self._schedule()
 
-    def _later(self) -> None:
+    def _schedule(self) -> None:
         self._at(self._clock() + self._settled_after, self.run)
 
     def run(self) -> None:
-        """Forget what is beyond the settings. What can't be done now is left for the next time."""
+        """Delete expired jobs; log an error of the store and try again at the next run."""
         try:
             self._forget(self._due())
         except EngineError as error:
-            _LOG.error("Ended jobs could not be forgotten: %s", error)
+            _LOG.error("Ended jobs could not be deleted: %s", error)
 
     def _due(self) -> list[Job]:
         now, settings = self._clock(), self._settings
@@ -79,23 +79,23 @@ class Retention:
     def _forget(self, due: list[Job]) -> None:
         free = [job for job in due if not self._in_use(job.id)]
         if len(free) < len(due):
-            self._later()
+            self._schedule()
         for job in free:
             if can_run_again(job):
-                self._apply(job.id, Superseded("It ended a while ago and is kept no longer."))
-        gone = [job.id for job in free if not job.has_files]
-        self._store.forget(gone)
-        self._forget_metrics(gone)
+                self._apply(job.id, Superseded("Its retention period is over."))
+        deletable = [job.id for job in free if not job.has_files]
+        self._store.forget(deletable)
+        self._forget_metrics(deletable)
 
 
-def expired_jobs(ended: Iterable[Job], most: int, since: float, settled: float) -> list[Job]:
-    """Those of the ended jobs that are kept no longer, oldest end first.
+def expired_jobs(ended: Iterable[Job], limit: int, since: float, settled: float) -> list[Job]:
+    """Return the ended jobs to delete, oldest end first.
 
-    Kept are the `most` that ended last, as far as they ended after `since`, and whatever ended after `settled`; both
-    are seconds since the epoch.
+    The last `limit` jobs that ended after `since` are kept, and all jobs that ended after `settled`; both times are
+    seconds since the epoch.
     """
     by_end = sorted(ended, key=_end)
-    kept = by_end[-most:] if most else []
+    kept = by_end[-limit:] if limit else []
     staying = {job.id for job in kept if _end(job) > since}
     return [job for job in by_end if job.id not in staying and _end(job) <= settled]
 

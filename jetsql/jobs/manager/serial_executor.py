@@ -1,6 +1,6 @@
-"""The one thread that changes jobs: operations come through a queue, timers are part of waiting for the next one.
+"""The writer thread, which alone changes jobs: operations come from a queue, and timers run between them.
 
-Nothing else in a process writes, so no step ever sees half of another. An operation may not block on the engine.
+No other thread of the process writes, so steps never interleave. An operation must not block on the engine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 
 def closed_error() -> EngineError:
+    """Return the error for calls on a closed engine."""
     return EngineError("ENGINE_NOT_STARTED", "The engine is closed.")
 
 
@@ -30,27 +31,26 @@ class _Operation:
     def run(self) -> None:
         try:
             self.result.set_result(self.work())
-        except BaseException as error:  # the error belongs to who waits for the result; the thread goes on
+        except BaseException as error:  # raised for the caller that waits for the result; the thread continues
             self.result.set_exception(error)
 
 
 @dataclass(frozen=True)
 class _Timer:
-    """at: seconds since the epoch. latest: of the clock that nobody sets."""
-
-    at: float
-    latest: float
+    at: float  # seconds since the epoch
+    latest: float  # the same time on the monotonic clock
     work: Callable[[], Any]
 
     def left(self, now: float) -> float:
-        """Seconds, whichever clock comes there first: one that was set back by an hour must not hold it up so long."""
+        """Return the remaining seconds of the clock that is ahead: setting a clock back must not delay the timer."""
         return max(0.0, min(self.at - now, self.latest - monotonic()))
 
 
 class SerialExecutor:
-    """Runs operations one after another. clock: seconds since the epoch, for the timers."""
+    """A thread that runs operations one after another, and timers."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        """Create the executor. clock: returns seconds since the epoch, for the timers."""
         self._clock = clock
         self._queue: SimpleQueue[_Operation | None] = SimpleQueue()
         self._timers: list[_Timer] = []
@@ -59,12 +59,13 @@ class SerialExecutor:
         self._thread = Thread(target=self._loop, name="jetsql-jobs", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Run the operation on the thread; its result or error is in the future.
+        """Run the operation on the thread; the future has its result or error.
 
-        After the end: EngineError ENGINE_NOT_STARTED.
+        After `close` the error is EngineError ENGINE_NOT_STARTED.
         """
         result: Future[T] = Future()
         with self._lock:
@@ -75,15 +76,15 @@ class SerialExecutor:
         return result
 
     def call_at(self, time: float, work: Callable[[], Any]) -> None:
-        """Run the operation when the time (seconds since the epoch) has come. On the thread itself only."""
+        """Run the operation at a time (seconds since the epoch). Only operations can call this."""
         self._timers.append(_Timer(time, monotonic() + time - self._clock(), work))
 
     def drop_timers(self) -> None:
-        """On the thread itself only."""
+        """Cancel all timers. Only operations can call this."""
         self._timers.clear()
 
     def close(self) -> None:
-        """End the thread when everything asked so far is done."""
+        """End the thread after all submitted operations are done."""
         with self._lock:
             self._ended = True
             self._queue.put(None)

@@ -1,7 +1,7 @@
-"""Who uses snapshots at this moment: statements that write one, and new jobs that have not got their copy of one.
+"""The current users of snapshots: statements that write one, and new jobs that still have to copy one.
 
-What became of a snapshot is told to the statement that writes it by the manager's writer, in the moment when it is
-stored: what can be seen of job and snapshot later may be another statement's doing.
+The manager's writer thread passes the outcome of a snapshot to the statement that writes it when it is stored. Later,
+another statement can have changed job and snapshot.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jetsql.language.statement import Name
 
 @dataclass
 class PendingSnapshot:
-    """A snapshot of a job that does not run. outcome: what it came to, or why there is none; None until then."""
+    """A snapshot of a job that does not run, while it is written."""
 
-    outcome: Snapshot | str | None = None
+    outcome: Snapshot | str | None = None  # the snapshot, or the error message; None until it is known
 
 
 class SnapshotNames:
@@ -33,44 +33,46 @@ class SnapshotNames:
 
     @contextmanager
     def reserve(self, name: Name) -> Iterator[PendingSnapshot]:
-        """Nobody else writes a snapshot of this name meanwhile. Raises StatementError SNAPSHOT_ALREADY_EXISTS."""
+        """Prevent other statements from writing a snapshot with this name inside the context.
+
+        Raises StatementError SNAPSHOT_ALREADY_EXISTS.
+        """
         key = name_key(name.text)
         with self._lock:
             if key in self._names:
                 raise being_written_error(name)
-            writing = self._names[key] = PendingSnapshot()
+            pending = self._names[key] = PendingSnapshot()
         try:
-            yield writing
+            yield pending
         finally:
             with self._lock:
                 del self._names[key]
 
-    def finish(self, export: SnapshotRequest, outcome: Snapshot | str) -> None:
-        """Who writes the snapshot hears what became of it."""
+    def finish(self, request: SnapshotRequest, outcome: Snapshot | str) -> None:
+        """Set the outcome of a snapshot for the statement that writes it."""
         with self._lock:
-            writing = self._names.get(name_key(export.name))
-            if writing is not None:
-                writing.outcome = outcome
+            pending = self._names.get(name_key(request.name))
+            if pending is not None:
+                pending.outcome = outcome
 
 
 def being_written_error(name: Name) -> StatementError:
+    """Return the error for a name that another statement is writing a snapshot with."""
     message = f"A snapshot named {name} is being written by another statement."
     return StatementError("SNAPSHOT_ALREADY_EXISTS", message, place=name.place, hint="Use another name.")
 
 
 def find_starting_job(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
-    """Return a job that starts from the snapshot and may not have got its copy yet."""
-    from_it = (
+    """Return a live job that starts from the snapshot and can still have to copy it, or None."""
+    users = (
         view.job for view in live if view.job.source_snapshot_id == snapshot_id and view.job.version.checkpoint == 0
     )
-    return next(
-        (job for job in from_it if not job.version.first_trigger_done and job.status is not Status.RUNNING), None
-    )
+    return next((job for job in users if not job.version.first_trigger_done and job.status is not Status.RUNNING), None)
 
 
 def check_unused(snapshot: Snapshot, live: Iterable[JobView]) -> None:
-    """Raise StatementError WRONG_STATUS while a new job has not got its copy of the snapshot."""
+    """Raise StatementError WRONG_STATUS while a new job still has to copy the snapshot."""
     job = find_starting_job(snapshot.id, live)
     if job is not None:
-        message = f"Job {job.name} is just starting from the snapshot {snapshot.name}."
-        raise StatementError("WRONG_STATUS", message, hint="Try again when it runs.")
+        message = f"The snapshot {snapshot.name} is in use: job {job.name} is starting from it."
+        raise StatementError("WRONG_STATUS", message, hint="Try again when the job runs.")

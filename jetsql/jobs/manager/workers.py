@@ -1,10 +1,10 @@
-"""Carries out the actions of steps on worker threads and reports back as events.
+"""Worker threads that carry out the actions of steps and report the results as events.
 
-The actions of one job run one after another in their order (a stop never overtakes its start), those of different jobs
-side by side. An action that fails becomes an event; nothing is lost.
+The actions of one job run in their order (a stop never overtakes its start), those of different jobs in parallel. A
+failed action is reported as an event.
 
-Threads are made as needed and are daemons, not those of an executor: an executor takes no work once the interpreter is
-ending, and that is when an engine that nobody closed still has to stop its runs.
+Threads are daemons that are started when needed. `ThreadPoolExecutor` is not used: it accepts no work while the
+interpreter exits, and an engine that was not closed has to stop its runs then.
 """
 
 from __future__ import annotations
@@ -48,24 +48,28 @@ from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
 Work = Callable[[], None]
-_STARTS_AT_ONCE: Final = 8  # a start plans a query; with many jobs all at once would only take turns
+_PARALLEL_STARTS: Final = 8  # a start plans a query; more of them in parallel would only compete for the processor
 _LOG: Final = logging.getLogger(__name__)
 
 
 class Workers:
-    """report: called from worker threads with every event. stop_deadline: seconds until a stop is forced."""
+    """The worker threads of a manager."""
 
     def __init__(self, engine: Engine, report: Callable[[RunEvent], None], stop_deadline: float) -> None:
+        """Create the workers.
+
+        report: called on worker threads with every event. stop_deadline: seconds until a stop is forced.
+        """
         self._engine = engine
         self._report = report
         self._stop_deadline = stop_deadline
-        self._starting = BoundedSemaphore(_STARTS_AT_ONCE)
+        self._starting = BoundedSemaphore(_PARALLEL_STARTS)
         self._chains: dict[str, deque[Work]] = {}
         self._update_cancellations: dict[str, Future[None]] = {}
         self._changed = Condition()
 
     def dispatch(self, actions: Sequence[WorkerAction]) -> None:
-        """Carry out the actions after those that their jobs have already; giving up what one of those does, at once."""
+        """Carry out the actions after earlier actions of their jobs. AbandonUpdate takes effect immediately."""
         for job_id, of_job in groupby(actions, key=lambda action: action.job.id):
             self._chain(job_id, [self._work(action) for action in of_job])
 
@@ -98,28 +102,28 @@ class Workers:
         def run() -> None:
             try:
                 result.set_result(work())
-            except BaseException as error:  # it belongs to who waits for the result
+            except BaseException as error:  # raised for the caller that waits for the result
                 result.set_exception(error)
 
         _in_thread(run)
         return result
 
     def watch_idle(self, run: RunId) -> None:
-        """Have the run report when it next finds nothing to do; after what its job has to do already."""
+        """Make the run report its next idle trigger, after earlier actions of its job."""
         self._chain(run.job, [lambda: self._watch_idle(run)])
 
     def wait_for_job(self, job_id: str, seconds: float) -> bool:
-        """Wait until nothing is left to do for the job; whether that came about."""
+        """Wait until all actions of the job are done; return False when the time is up before."""
         with self._changed:
             return self._changed.wait_for(lambda: job_id not in self._chains, seconds)
 
     def is_idle(self) -> bool:
-        """Return whether nothing is left to do for any job."""
+        """Return whether all actions of all jobs are done."""
         with self._changed:
             return not self._chains
 
     def wait_all(self, seconds: float) -> bool:
-        """Wait until nothing is left to do for any job; whether that came about."""
+        """Wait until all actions of all jobs are done; return False when the time is up before."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._chains, seconds)
 
@@ -144,11 +148,11 @@ class Workers:
             work()
 
     def cause_of(self, error: Exception) -> Cause:
-        """Return the engine's own words; when even that fails, the error's."""
+        """Return the engine's cause of an error; the error's text if the engine raises another error."""
         try:
             return self._engine.cause_of(error)
         except Exception as second:
-            _LOG.exception("No cause of %r", error, exc_info=second)
+            _LOG.exception("The cause of %r could not be determined", error, exc_info=second)
             return Cause(f"{type(error).__name__}: {error}")
 
     def _start(self, job: Job) -> None:
@@ -187,14 +191,14 @@ class Workers:
             self._report(FilesDiscarded(job.run_id))
 
     def _write_snapshot(self, job: Job) -> None:
-        export = job.snapshot_request
-        assert export is not None, "the action comes with what is to be written"
+        request = job.snapshot_request
+        assert request is not None, "the job of the action has a snapshot request"
         try:
-            copied = self._engine.copy_state(job, export.id, self._engine_report)
+            copied = self._engine.copy_state(job, request.id, self._engine_report)
         except Exception as error:
             self._report(SnapshotFailed(job.run_id, self.cause_of(error)))
         else:
-            written = SnapshotWritten(export, job.version, copied.batch, copied.size_bytes)
+            written = SnapshotWritten(request, job.version, copied.batch, copied.size_bytes)
             self._report(SnapshotFinished(job.run_id, written))
 
     def _abandon_update(self, job: Job) -> Work:
@@ -213,27 +217,27 @@ class Workers:
 
     def _probe_trial(self, job: Job) -> None:
         try:
-            found = self._engine.sink_has_batch(job)
+            batch_in_sink = self._engine.sink_has_batch(job)
         except Exception as error:
             self._report(TrialProbed(job.run_id, None, self.cause_of(error)))
         else:
-            self._report(TrialProbed(job.run_id, found))
+            self._report(TrialProbed(job.run_id, batch_in_sink))
 
     def _discard_version(self, job: Job, version: Version) -> None:
         try:
             self._engine.discard_version(job, version)
         except Exception as error:
-            self._report(CleanupFailed(job.run_id, "Deleting a checkpoint of no more use", self.cause_of(error)))
+            self._report(CleanupFailed(job.run_id, "Deleting an unused checkpoint", self.cause_of(error)))
 
     def _watch_idle(self, run: RunId) -> None:
         try:
             self._engine.watch_idle(run)
         except Exception as error:
-            _LOG.warning("Run %s can't be watched: %s", run, self.cause_of(error).message)
+            _LOG.warning("Idle triggers of run %s cannot be reported: %s", run, self.cause_of(error).message)
 
 
 def _in_thread(work: Work) -> None:
-    """Run it apart; where the interpreter makes no more threads because it is ending, here."""
+    """Run the work on a new thread, or on this one when the interpreter exits and starts no more threads."""
     thread = Thread(target=work, name="jetsql-worker", daemon=True)
     try:
         thread.start()

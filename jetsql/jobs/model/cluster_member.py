@@ -7,32 +7,27 @@ from enum import Enum
 
 
 class MemberStatus(Enum):
-    """EXCLUDED: Spark gives it no tasks at the moment, because too many failed there."""
+    """The status of a member."""
 
     ACTIVE = "ACTIVE"
-    EXCLUDED = "EXCLUDED"
+    EXCLUDED = "EXCLUDED"  # Spark schedules no tasks on it for now, because too many tasks failed there
     GONE = "GONE"
 
 
 @dataclass(frozen=True)
 class Member:
-    """A process that runs tasks, or Spark's driver, which runs tasks itself when all is in one process.
+    """An executor, or the driver, which runs tasks itself with a local master."""
 
-    port: None for a moment after it has joined. cores: for tasks; 0 for a driver that runs none. since, until: seconds
-    since the epoch; until is None while it is there. reason: why it is gone. active_tasks: at this moment.
-    memory_bytes: for what Spark stores.
-    """
-
-    id: str
+    id: str  # Spark's id of the executor, or `driver`
     host: str
-    port: int | None
-    cores: int
+    port: int | None  # None until Spark has reported it
+    cores: int  # cores for tasks; 0 for a driver that runs none
     status: MemberStatus
     is_driver: bool
-    since: float
-    until: float | None
-    reason: str
+    since: float  # when it joined, seconds since the epoch
+    until: float | None  # when it was lost, seconds since the epoch; None before
+    reason: str  # why it was lost; empty before
     active_tasks: int
     completed_tasks: int
     failed_tasks: int
-    memory_bytes: int
+    memory_bytes: int  # Spark's storage memory

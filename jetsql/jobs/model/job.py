@@ -1,6 +1,6 @@
 """Data of jobs: plain frozen classes, without Spark, clock or store.
 
-An `Analysis` is what the engine found in a statement's body. A `Plan` is what was decided from it and the options. A
+An `Analysis` has the facts that the engine found in a statement's body. A `Plan` has the decisions about a job. A
 `Version` is a statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager
 changes a `Job`. The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
 """
@@ -140,19 +140,22 @@ class CapturedSession:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The facts that the engine found in a body. Nothing is decided yet."""
+    """The facts that the engine found in a body. Nothing is decided yet.
+
+    Fields that describe in words are not compared: releases word them differently.
+    """
 
     streaming: bool
     sources: tuple[Source, ...]
     sink: Sink
     session: CapturedSession
-    modes: Mapping[OutputMode, str | None] = field(default_factory=dict)
+    modes: Mapping[OutputMode, str | None] = field(default_factory=dict, compare=False)
     """For each output mode the reason why Spark cannot run the query in it, or None when it can (streaming only)."""
     has_aggregates: bool = False
     stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
     waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
-    unstable_partitioning: str = ""
+    unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
 
     @property
@@ -171,11 +174,11 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Plan:
-    """The decisions for a job: everything that a run needs besides the body's text."""
+    """The decisions for a job: everything that a run needs besides the body's text. The reason is not compared."""
 
     analysis: Analysis
     guarantee: Guarantee
-    guarantee_reason: str  # a phrase
+    guarantee_reason: str = field(compare=False)  # a phrase
     trigger: Trigger
     interval_millis: int  # between micro-batches, or between two offset commits (see `progress_tracking`)
     output_mode: OutputMode | None

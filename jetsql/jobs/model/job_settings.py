@@ -1,4 +1,4 @@
-"""How long things of a job's life may take, and how much of it is kept; the outer settings fill these in."""
+"""Timeouts, delays and retention of jobs, a part of the engine's settings."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class JobSettings:
-    """Deadlines and delays of the manager.
+    """Timeouts, delays and retention of the manager."""
 
-    create_wait_seconds: CREATE JOB waits so long for the first trigger. stop_deadline_seconds: a graceful stop may take
-    so long, then it is forced. statement_wait_seconds: SUSPEND, RESUME, RESTART and DROP wait so long.
-    wait_timeout_seconds: WAIT FOR JOB without TIMEOUT. retry_first_seconds, retry_most_seconds: the delay before a
-    restart doubles from the first to the most. store_retry_seconds: an event that could not be stored is tried again.
-    scale_up_delay_seconds: jobs restart on members that have joined when none has come or gone for so long.
-    close_wait_seconds: at the engine's end, runs that won't stop even by force are left after so long.
-    ended_jobs_days, ended_jobs_most: ended jobs are forgotten when that many days are over, and when there are more.
-    """
-
-    create_wait_seconds: float = 10.0
-    stop_deadline_seconds: float = 30.0
-    statement_wait_seconds: float = 60.0
-    wait_timeout_seconds: float = 300.0
-    retry_first_seconds: float = 1.0
-    retry_most_seconds: float = 60.0
-    store_retry_seconds: float = 1.0
-    scale_up_delay_seconds: float = 10.0
-    close_wait_seconds: float = 90.0
-    ended_jobs_days: float = 7.0
-    ended_jobs_most: int = 100
+    create_wait_seconds: float = 10.0  # CREATE JOB waits this long for the first trigger
+    stop_deadline_seconds: float = 30.0  # a graceful stop becomes a forced one after this time
+    statement_wait_seconds: float = 60.0  # SUSPEND, RESUME, RESTART and DROP wait this long
+    wait_timeout_seconds: float = 300.0  # the timeout of WAIT FOR JOB without TIMEOUT
+    retry_first_seconds: float = 1.0  # the delay before the first restart; it doubles with each further one
+    retry_most_seconds: float = 60.0  # the longest delay before a restart
+    store_retry_seconds: float = 1.0  # the delay before an event that could not be stored is applied again
+    scale_up_delay_seconds: float = 10.0  # jobs restart on new members when no member has joined or left for this time
+    close_wait_seconds: float = 90.0  # when the engine closes, it waits this long for runs that cannot be stopped
+    ended_jobs_days: float = 7.0  # ended jobs are deleted after this time
+    ended_jobs_most: int = 100  # the limit of ended jobs; above it the oldest ones are deleted

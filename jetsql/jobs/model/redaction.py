@@ -1,10 +1,10 @@
-"""What must not be shown: values of secret options, and secrets within other texts.
+"""Redaction of secrets: values of secret options, and secrets within other texts.
 
-One rule for SHOW CREATE JOB, DESCRIBE JOB, history and error messages: the name of an option decides, and in a URL the
-user info and the password parameters. References (`secret:env:NAME`) are not secrets themselves.
+One rule applies to SHOW CREATE JOB, DESCRIBE JOB, history and error messages. An option is secret by its name. In a URL
+the user info and the password parameters are secret. References (`secret:env:NAME`) are not secret.
 
-`SECRET_NAMES` is the only list of such names. Java (`Secrets.java`) and Spark's own redaction are given this pattern,
-so it keeps to the syntax that Python's and Java's regular expressions share.
+`SECRET_NAMES` is the only list of such names. Java (`Secrets.java`) and Spark's redaction use the same pattern, so it
+only uses syntax that the regular expressions of Python and Java share.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jetsql.secret_references import is_reference
 
 REDACTED: Final = "***"
 
-_LEAST_HIDDEN: Final = 3  # hiding every "a" in a message would protect nothing
+_MIN_LENGTH: Final = 3  # redacting every "a" in a message would protect nothing
 
 _KEY_OF: Final = "access|account|api|client|encryption|master|private|shared|subscription"
 _WORDS: Final = "|".join(
@@ -28,14 +28,14 @@ _WORDS: Final = "|".join(
         rf"(?i:(?:{_KEY_OF})[^A-Za-z0-9]?key|key.?store[^A-Za-z0-9]?key)(?![A-Za-z])",
         r"(?i:user.?info|connection.?string|shared.?access|header.authorization)",
         r"(?i:signature)(?!(?i:.?(?:alg|ver)))",
-        # Words that other names have in them (bypass, compass, sasl, design): as a word of their own only.
+        # Parts of other words (bypass, compass, sasl, design): only as a separate word.
         r"(?<![A-Za-z])(?i:pass|sas|sig)(?![A-Za-z]|[._-](?i:through))",
         r"(?<=[a-z0-9])(?:Pass|Sas|Sig)(?![a-z]|(?i:.?through))",
         r"(?i:(?:db|key|store|user)pass)(?![A-Za-z])",
     )
 )
 SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?(?:{_WORDS})"
-"""Finds the names of options that hold secrets. `key.*` are options of Kafka tables (`key.columns`), never secrets."""
+"""Matches the names of options with secret values. `key.*` are options of Kafka tables (`key.columns`), not secrets."""
 
 _SECRET_NAME: Final = re.compile(SECRET_NAMES)
 _USER_INFO: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
@@ -43,34 +43,34 @@ _PARAMETER: Final = re.compile(rf"([?&;](?:[\w.-]*(?:{_WORDS})[\w.-]*)=)[^&;\s'\
 
 
 def is_secret(name: str) -> bool:
-    """Return whether an option of this name holds a secret."""
+    """Return whether the value of an option with this name is secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def redact_urls(text: str) -> str:
-    """Return the text with user info and password parameters of its URLs hidden."""
+    """Return the text with user info and password parameters of its URLs redacted."""
     return _PARAMETER.sub(rf"\g<1>{REDACTED}", _USER_INFO.sub(rf"\g<1>{REDACTED}@", text))
 
 
 def redact_url(url: str) -> str:
-    """Return what a user wrote as a URL with user info and secret parameters hidden, also where a part is missing."""
+    """Return a URL that a user wrote with user info and secret parameters redacted, even if the URL is incomplete."""
     before, at, host = url.rpartition("@")
     scheme, colon, _ = before.rpartition("://")
     return redact_urls(f"{scheme}{colon}{REDACTED}@{host}" if at else url)
 
 
 def show(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as they may be shown."""
+    """Return the options with secret values redacted."""
     return {name: _shown(name, value) for name, value in options.items()}
 
 
 def redact(text: str, options: Mapping[str, str]) -> str:
-    """Return a message about a job with these options, as it may be shown."""
-    hidden = redact_urls(text)
+    """Return a message about a job with the secret values of its options redacted."""
+    redacted = redact_urls(text)
     for name, value in options.items():
-        if _shown(name, value) == REDACTED and len(value) >= _LEAST_HIDDEN:
-            hidden = hidden.replace(value, REDACTED)
-    return hidden
+        if _shown(name, value) == REDACTED and len(value) >= _MIN_LENGTH:
+            redacted = redacted.replace(value, REDACTED)
+    return redacted
 
 
 def _shown(name: str, value: str) -> str:

@@ -1,7 +1,7 @@
-"""Frozen dataclasses to JSON and back, by their type hints.
+"""Conversion of frozen dataclasses to JSON and back, by their type hints.
 
-Made for records that outlive a release: unknown keys are ignored, missing ones get the field's default, and what fits
-no type is an error instead of a guess. Enums are their values, tuples are arrays.
+Records outlive a release: unknown keys are ignored, missing ones get the field's default, and a value of another type
+is an error. Enums are written as their values, tuples as arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class MalformedRecord(ValueError):
-    """A text that is not a record of the asked class."""
+    """A text that is not a record of the requested class."""
 
 
 def encode(value: object) -> str:

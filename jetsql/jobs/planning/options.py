@@ -1,8 +1,7 @@
-"""The options of a job: one table of them, and the way from their texts to typed values.
+"""The options of a job: their table, and the parser of their values.
 
-The table is all there is to know of an option: parsing, DESCRIBE, help and completion read it. Keys and values are
-compared without case, `_` and `-`; numbers are not (`-5` must not become 5). A value that the user did not give stays
-None where its default depends on the plan.
+Parser, DESCRIBE, help and completion use the same table. Keys and fixed values are compared without case, `_` and `-`;
+numbers are not (`-5` must not become 5). An option that is not set stays None when its default depends on the plan.
 """
 
 from __future__ import annotations
@@ -20,46 +19,39 @@ from jetsql.language.statement import OptionText
 
 Value = bool | int | str | Enum
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
-_MOST_MILLIS: Final = 2**63 - 1
+_MAX_INTEGER: Final = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class FixedValue:
-    """One of the words that an option takes, and what it does."""
+    """A fixed value of an option."""
 
     word: str
-    explanation: str
+    explanation: str  # a sentence
 
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One option.
-
-    field: its name in `Options`. values: the allowed ones in words, the fixed words first. fixed: those fixed words,
-    each with what it does, for completion and hints. changeable: whether ALTER JOB may set it.
-    """
+    """An option of a job."""
 
     name: str
-    field: str
-    values: str
-    default: str
-    explanation: str
-    parse: Callable[[str], Value]
-    fixed: tuple[FixedValue, ...] = ()
-    changeable: bool = True
+    field: str  # its field in `Options`
+    values: str  # a phrase for the valid values
+    default: str  # a phrase for the default value
+    explanation: str  # a sentence
+    parse: Callable[[str], Value]  # raises KeyError or ValueError for an invalid value
+    fixed: tuple[FixedValue, ...] = ()  # the fixed values, for completion and hints
+    changeable: bool = True  # ALTER JOB can set it
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the fixed values alone."""
+        """Return the fixed values without their explanations."""
         return tuple(value.word for value in self.fixed)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a statement, typed; None: not given and the default depends on the plan.
-
-    given: what the user chose, canonical. texts: those of this statement with their places, for errors.
-    """
+    """The typed options of a job; None for an option that is not set and whose default depends on the plan."""
 
     processing_guarantee: Guarantee | None = None
     snapshot_interval_millis: int | None = None
@@ -73,17 +65,17 @@ class Options:
     trigger: Trigger = Trigger.INTERVAL
     output_mode: OutputMode | None = None
     spark_confs: Mapping[str, str] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, OptionText] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
+    texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
 
     def value_place(self, name: str) -> Span | None:
-        """Where this statement gives the option's value; None when it doesn't."""
+        """Return the place of the option's value in this statement; None when the statement does not set it."""
         text = self.texts.get(name)
         return text.value_place if text is not None else None
 
 
 def folded(text: str) -> str:
-    """Return a key or word as it is compared."""
+    """Return a key or fixed value in the form in which they are compared."""
     return text.strip().casefold().replace("_", "").replace("-", "")
 
 
@@ -105,13 +97,13 @@ def _boolean(text: str) -> bool:
     return {"true": True, "false": False}[text.strip().casefold()]
 
 
-def _integer(least: int) -> Callable[[str], int]:
+def _integer(minimum: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         stripped = text.strip()
         if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 19:
             raise ValueError(text)
         number = int(stripped)
-        if not least <= number <= _MOST_MILLIS:
+        if not minimum <= number <= _MAX_INTEGER:
             raise ValueError(text)
         return number
 
@@ -143,12 +135,12 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "processingGuarantee",
         "processing_guarantee",
         {
-            Guarantee.EXACTLY_ONCE: "Each row arrives once, also after a crash.",
-            Guarantee.AT_LEAST_ONCE: "No row is lost; some may arrive again after a crash.",
-            Guarantee.NONE: "Every start is from scratch: rows may be lost or arrive again.",
+            Guarantee.EXACTLY_ONCE: "Each row is written once, even after a crash.",
+            Guarantee.AT_LEAST_ONCE: "No row is lost; after a crash rows can be written again.",
+            Guarantee.NONE: "Every start is from scratch: rows can be lost or written again.",
         },
-        "the strongest that source and sink support",
-        "How often a row may arrive in the sink.",
+        "the strongest that sources and sink support",
+        "The delivery guarantee for the rows in the sink.",
         changeable=False,
     ),
     OptionSpec(
@@ -164,16 +156,16 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "auto_scaling",
         "true",
         "Restart when members join or are lost.",
-        true="Restart when members have joined, and at once when one is lost.",
-        false="Go on when members join; when one is lost suspend, or fail without guarantee.",
+        true="Restart after members have joined, and immediately when one is lost.",
+        false="Continue when members join. When one is lost, suspend; fail with processingGuarantee 'none'.",
     ),
     _flag(
         "splitBrainProtectionEnabled",
         "split_brain_protection",
         "false",
-        "Run only while more than half of the members are there.",
+        "Run only while more than half of the members are available.",
         true="Wait (NOT_RUNNING) while half of the members or more are missing.",
-        false="Run with the members that are there.",
+        false="Run with the members that are available.",
     ),
     OptionSpec(
         "initialSnapshotName",
@@ -188,16 +180,16 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "suspendOnFailure",
         "suspend_on_failure",
         "true for streaming jobs, false for batch jobs",
-        "When restarts don't help: suspend the job (true) or let it fail (false).",
-        true="Suspend the job, to be resumed when the cause is gone.",
-        false="Let the job fail: that is final.",
+        "After the last restart attempt: suspend the job (true) or fail it (false).",
+        true="Suspend the job. RESUME JOB continues it after the cause is fixed.",
+        false="Fail the job, which is final.",
     ),
     OptionSpec(
         "restartAttempts",
         "restart_attempts",
         "0 or a positive whole number",
         "3",
-        "Restarts in a row without progress after an error. Waiting for a Kafka broker counts as none.",
+        "The limit of consecutive restarts without progress after an error. Waiting for a Kafka broker does not count.",
         _integer(0),
     ),
     _flag(
@@ -214,29 +206,29 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "false",
         "Keep the metrics after the job's end.",
         true="Keep them.",
-        false="They go with the job.",
+        false="Delete them with the job's end.",
     ),
     _choice(
         "trigger",
         "trigger",
         {
-            Trigger.INTERVAL: "Go on for ever, batch after batch.",
-            Trigger.AVAILABLE_NOW: "Read what is there, then complete.",
-            Trigger.REAL_TIME: "Go on for ever, rows at once instead of in batches.",
+            Trigger.INTERVAL: "Run continuously, in micro-batches.",
+            Trigger.AVAILABLE_NOW: "Process the available rows, then complete.",
+            Trigger.REAL_TIME: "Run continuously, and process each row immediately.",
         },
         "interval",
-        "interval: go on for ever; availableNow: read what is there, then complete.",
+        "interval: run continuously; availableNow: process the available rows, then complete.",
     ),
     _choice(
         "outputMode",
         "output_mode",
         {
-            OutputMode.APPEND: "Only rows that are final.",
-            OutputMode.UPDATE: "The rows that changed.",
-            OutputMode.COMPLETE: "The whole result each time.",
+            OutputMode.APPEND: "Write only final rows.",
+            OutputMode.UPDATE: "Write the changed rows.",
+            OutputMode.COMPLETE: "Write the complete result each time.",
         },
         "chosen from query and sink",
-        "Which rows of a result that changes reach the sink.",
+        "The rows that each batch writes when the result of the query changes.",
     ),
 )
 
@@ -244,17 +236,19 @@ _BY_KEY: Final = {folded(spec.name): spec for spec in OPTIONS}
 
 
 def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None = None) -> Options:
-    """Return the typed options of a statement, on top of those that a job had before (canonical).
+    """Return the typed options of a statement, which override the options of an existing job.
+
+    before: the options of the existing job, in canonical spelling.
 
     Raises StatementError UNKNOWN_OPTION, DUPLICATE_OPTION, INVALID_OPTION_VALUE, OPTION_NOT_CHANGEABLE.
     """
     chosen = dict(before or {})
     places: dict[str, OptionText] = {}
     for text in texts:
-        spec = _spec(text)
+        spec = _find_spec(text)
         name = text.key.strip() if spec is None else spec.name
         if any(name.casefold() == other.casefold() for other in places):
-            raise StatementError("DUPLICATE_OPTION", f"The option '{name}' is given twice.", place=text.key_place)
+            raise StatementError("DUPLICATE_OPTION", f"The option '{name}' is set twice.", place=text.key_place)
         places[name] = text
         chosen = {key: value for key, value in chosen.items() if key.casefold() != name.casefold()}
         chosen[name] = text.value if spec is None else format_value(_value(spec, text))
@@ -275,12 +269,12 @@ def format_value(value: Value) -> str:
 
 
 def spec_of(name: str) -> OptionSpec | None:
-    """Return the option of this name in any spelling; None for a `spark.*` conf or an unknown one."""
+    """Return the option with this name in any spelling; None for a `spark.*` setting or an unknown option."""
     return _BY_KEY.get(folded(name))
 
 
-def _spec(text: OptionText) -> OptionSpec | None:
-    """Return the option that is meant; None for a `spark.*` setting that jobs may have."""
+def _find_spec(text: OptionText) -> OptionSpec | None:
+    """Return the option with this key; None for a `spark.*` setting that jobs can set. Raises StatementError."""
     spec = spec_of(text.key)
     if spec is not None:
         return spec
@@ -289,13 +283,13 @@ def _spec(text: OptionText) -> OptionSpec | None:
     reason = protection_reason(text.key.strip())
     if reason is None:
         return None
-    message = f"'{text.key}' can't be set for a job: {reason}."
+    message = f"Cannot set '{text.key}' for a job: {reason}."
     raise StatementError("OPTION_NOT_CHANGEABLE", message, place=text.key_place)
 
 
 def _unknown(text: OptionText) -> StatementError:
     close = get_close_matches(folded(text.key), _BY_KEY, n=1)
-    hint = f"Did you mean '{_BY_KEY[close[0]].name}'?" if close else f"Options are {_names()}, and 'spark.*' settings."
+    hint = f"Did you mean '{_BY_KEY[close[0]].name}'?" if close else f"Options: {_names()}, and 'spark.*' settings."
     return StatementError("UNKNOWN_OPTION", f"There is no option '{text.key}'.", place=text.key_place, hint=hint)
 
 
@@ -309,7 +303,7 @@ def _value(spec: OptionSpec, text: OptionText) -> Value:
     except (KeyError, ValueError) as error:
         raise StatementError(
             "INVALID_OPTION_VALUE",
-            f"'{text.value}' is not a value of the option '{spec.name}'.",
+            f"'{text.value}' is not a valid value of the option '{spec.name}'.",
             place=text.value_place,
             hint=_value_hint(spec, text.value),
         ) from error
@@ -318,5 +312,5 @@ def _value(spec: OptionSpec, text: OptionText) -> Value:
 def _value_hint(spec: OptionSpec, value: str) -> str:
     by_folded = {folded(word): word for word in spec.words}
     close = get_close_matches(folded(value), by_folded, n=1)
-    allowed = f"Allowed: {spec.values}."
-    return f"Did you mean '{by_folded[close[0]]}'? {allowed}" if close else allowed
+    valid = f"Valid values: {spec.values}."
+    return f"Did you mean '{by_folded[close[0]]}'? {valid}" if close else valid

@@ -1,7 +1,7 @@
-"""Which output mode a streaming job runs in: the verb says what is wanted, Spark's checks say what is possible.
+"""The output mode of a streaming job: the verb requests modes, and Spark's checks decide which of them is possible.
 
-INSERT INTO appends, INSERT OVERWRITE replaces the whole result, SINK INTO takes changes where rows can't be final. A
-mode that the user names is only ever a confirmation or, for SINK INTO, a choice of two.
+INSERT INTO appends rows, INSERT OVERWRITE replaces the complete result, and SINK INTO appends final rows or updates
+changed ones. The option `outputMode` can only confirm the mode or, for SINK INTO, select one of the two.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MODES: Final = {
 }
 
 _VERBS: Final = {
-    OutputMode.APPEND: "INSERT INTO adds rows that are final.",
-    OutputMode.UPDATE: "Use SINK INTO, on a table with 'key.columns', for rows that change.",
+    OutputMode.APPEND: "Use INSERT INTO to add final rows.",
+    OutputMode.UPDATE: "Use SINK INTO a table with 'key.columns' for rows that change.",
     OutputMode.COMPLETE: "Use INSERT OVERWRITE to replace the table with each result.",
 }
 
@@ -39,12 +39,12 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
     requested = options.output_mode
     place = options.value_place("outputMode") or target
     if not analysis.streaming:
-        _check_not_asked(requested, place)
+        _check_not_requested(requested, place)
         return None
     if options.trigger is Trigger.REAL_TIME:
         return _in_real_time(analysis, requested, place)
     if requested is not None and requested not in _MODES[verb]:
-        message = f"{verb.value} can't write in output mode '{requested.value}'."
+        message = f"{verb.value} cannot write in output mode '{requested.value}'."
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[requested])
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
@@ -56,46 +56,46 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
 
 
 def _in_real_time(analysis: Analysis, requested: OutputMode | None, place: Span | None) -> OutputMode:
-    """Spark's real-time mode knows one, in which a query without aggregates gives out each row once, as in any."""
+    """Return UPDATE, the only mode of Spark's real-time mode; without aggregates it writes each row once."""
     if requested not in (None, OutputMode.UPDATE):
-        message = "With the trigger realTime each row is given out at once, which is output mode 'update' and no other."
-        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint="Leave the option out.")
+        message = "With the trigger realTime the output mode is always 'update': Spark writes each row immediately."
+        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint="Remove the option.")
     if analysis.modes.get(OutputMode.UPDATE) is not None:
         raise _none_possible(analysis, (OutputMode.UPDATE,), place)
     return OutputMode.UPDATE
 
 
-def _check_not_asked(requested: OutputMode | None, place: Span | None) -> None:
+def _check_not_requested(requested: OutputMode | None, place: Span | None) -> None:
     if requested is not None:
         raise StatementError(
             "NO_OUTPUT_MODE",
-            "The query reads no stream, so the job runs once and has no output mode.",
+            "The job has no output mode: its query reads no stream, so it runs once.",
             place=place,
-            hint="Leave the option out, or read with FROM STREAM.",
+            hint="Remove the option, or read with FROM STREAM.",
         )
 
 
 def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
     sink = analysis.sink
     if not analysis.has_aggregates:
-        reason, hint = "the query has no aggregate, so there is no whole result to replace it with", "Use INSERT INTO."
+        reason, hint = "the query has no aggregate, so there is no complete result", "Use INSERT INTO."
     elif analysis.waits_for_watermark:
-        reason = "its output waits for a watermark, so each result holds only what is new"
-        hint = "Use INSERT INTO, or leave the WATERMARK out."
+        reason = "the query waits for a watermark, so each result has only the new rows"
+        hint = "Use INSERT INTO, or remove the WATERMARK."
     elif sink.partition_columns or not sink.replaces_whole_table:
-        reason = f"{sink.table} is replaced as a whole, and that is not possible for a partitioned table"
-        hint = "Write into a table without partitions, or use INSERT INTO with a WATERMARK and a window."
+        reason = f"{sink.table} is partitioned, and a partitioned table cannot be replaced as a whole"
+        hint = "Write to a table without partitions, or use INSERT INTO with a WATERMARK and a window."
     else:
         return
     raise StatementError("NO_OUTPUT_MODE", f"INSERT OVERWRITE is not possible: {reason}.", place=target, hint=hint)
 
 
 def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place: Span | None) -> StatementError:
-    reasons = " ".join(f"Not {mode.value}: {_sentence(analysis.modes[mode])}" for mode in candidates)
-    message = f"There is no output mode for this query and {analysis.sink.table}. {reasons}"
+    reasons = " ".join(f"Not {mode.value}: {_as_sentence(analysis.modes[mode])}" for mode in candidates)
+    message = f"No output mode is possible for this query and {analysis.sink.table}. {reasons}"
     return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_REWRITES)
 
 
-def _sentence(reason: str | None) -> str:
+def _as_sentence(reason: str | None) -> str:
     text = (reason or "").strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."

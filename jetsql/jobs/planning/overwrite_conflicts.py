@@ -1,7 +1,7 @@
-"""Jobs that read what other jobs write: which pairs can't work together.
+"""Conflicts between a job that replaces the rows of a table and a job that reads the table as a stream.
 
-A stream reads files that are added. A job with INSERT OVERWRITE replaces them, so whoever streams from its table would
-lose rows or read them again.
+A stream reads files that are added. A job with INSERT OVERWRITE replaces them, so a stream from its table would lose
+rows or read them again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jetsql.language.statement import Body
 
 
 def check_overwrite_conflicts(plan: Plan, body: Body, live: Iterable[Job]) -> None:
-    """Raise StatementError UNSUPPORTED_QUERY when the new plan and a live job are such a pair."""
+    """Raise StatementError UNSUPPORTED_QUERY when the new plan conflicts with a live job."""
     for job in live:
         if _overwrites(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
             table = job.plan.analysis.sink.table
@@ -23,16 +23,16 @@ def check_overwrite_conflicts(plan: Plan, body: Body, live: Iterable[Job]) -> No
             offset = body.place.start
             raise StatementError(
                 "UNSUPPORTED_QUERY",
-                f"The job {job.name} replaces the rows of {table} with each result, so they can't be read as a stream.",
+                f"Cannot read {table} as a stream: the job {job.name} replaces its rows with each result.",
                 place=Span(span.start + offset, span.stop + offset) if span else body.place,
-                hint="Read the stream that that job reads, or leave out STREAM in a batch job.",
+                hint=f"Read the sources of {job.name} instead, or create a batch job without STREAM.",
             )
         if _overwrites(plan) and _reads(job.plan.analysis, plan.analysis.sink.table):
             raise StatementError(
                 "UNSUPPORTED_QUERY",
-                f"The job {job.name} reads {plan.analysis.sink.table} as a stream, so its rows can't be replaced.",
+                f"Cannot replace the rows of {plan.analysis.sink.table}: the job {job.name} reads it as a stream.",
                 place=body.target,
-                hint="Use INSERT INTO, or write another table.",
+                hint="Use INSERT INTO, or write to another table.",
             )
 
 

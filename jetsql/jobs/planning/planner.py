@@ -1,7 +1,7 @@
-"""From what a body is and what the options say to the plan of a job.
+"""Planning of a job from the analysis of its body and its options.
 
-Pure, so that EXPLAIN, CREATE and ALTER decide the same. What can't be is refused here, with the rewrite that works, and
-never found out later by a run.
+EXPLAIN, CREATE and ALTER use the same rules. Combinations that cannot work are refused here with a hint, and not by a
+run later.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _FILES_INTERVAL_MILLIS: Final = 10_000
 
 
 def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> Plan:
-    """Decide everything that a run needs.
+    """Return the plan of a job.
 
-    target: the place of the sink's name in the statement, for errors that no option is to blame for.
+    target: the place of the sink's name in the statement, for errors that are not caused by an option.
     Raises StatementError NO_OUTPUT_MODE, TRIGGER_NOT_POSSIBLE, GUARANTEE_NOT_POSSIBLE, SOURCE_NOT_REPLAYABLE,
     UNSUPPORTED_SINK, INVALID_OPTION_VALUE.
     """
@@ -66,9 +66,9 @@ def _check_trigger(analysis: Analysis, options: Options) -> None:
     if not analysis.streaming and "trigger" in options.given:
         raise StatementError(
             "TRIGGER_NOT_POSSIBLE",
-            "The query reads no stream, so the job runs once and has no trigger.",
+            "The job has no trigger: its query reads no stream, so it runs once.",
             place=options.value_place("trigger"),
-            hint="Leave the option out, or read with FROM STREAM.",
+            hint="Remove the option, or read with FROM STREAM.",
         )
 
 
@@ -77,7 +77,7 @@ def _upserts(analysis: Analysis, target: Span | None) -> bool:
     if sink.key_columns and sink.kind is SinkKind.FILES:
         raise StatementError(
             "UNSUPPORTED_SINK",
-            f"{sink.table} has 'key.columns', but rows of a file table can't be updated.",
+            f"{sink.table} has 'key.columns', but it is a file table, whose rows cannot be updated.",
             place=target,
             hint="Use a table USING jdbc, or INSERT INTO.",
         )

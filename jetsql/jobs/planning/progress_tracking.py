@@ -1,8 +1,8 @@
-"""How a streaming job notes how far it is: with each batch, or beside its batches.
+"""The progress tracking of a streaming job: with each batch, or asynchronously.
 
-Spark can note it beside them ("asynchronous progress tracking") where a batch that comes again needs no number: rows go
-from topic to topic without state, at least once. Then batches follow each other at once, and `snapshotIntervalMillis`
-is the time between two notes; after a crash, what came since the last one is written again. Pure.
+Spark's asynchronous progress tracking is used where a repeated batch needs no batch number: rows go from topic to topic
+without state, at least once. Then a batch starts as soon as the previous one ends, and `snapshotIntervalMillis` is the
+time between two commits of offsets. After a crash, the rows since the last commit are written again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from jetsql.jobs.model.job import Analysis, Guarantee, Plan, SinkKind, Trigger
 
 
 def is_topic_to_topic(analysis: Analysis) -> bool:
-    """Return whether rows go from topics into a topic, and nothing of them is kept from batch to batch."""
+    """Return whether the job reads Kafka topics, writes a Kafka topic and keeps no state."""
     return (
         analysis.streaming
         and not analysis.stateful
@@ -21,15 +21,15 @@ def is_topic_to_topic(analysis: Analysis) -> bool:
 
 
 def can_have_offset_gaps(plan: Plan) -> bool:
-    """Return whether a job's checkpoint may tell of fewer batches than were committed, now or since it had other
-    options."""
+    """Return whether the checkpoint can have fewer batches than were committed, with these or earlier options."""
     return is_topic_to_topic(plan.analysis) and plan.guarantee is Guarantee.AT_LEAST_ONCE
 
 
 def tracks_asynchronously(plan: Plan) -> bool:
     """Return whether a job tracks its progress asynchronously.
 
-    Dead letters and batch numbers in messages need offsets that are logged before a batch is written."""
+    Dead letters and batch numbers in messages need offsets that are logged before a batch is written.
+    """
     lettered = any(source.has_dead_letters for source in plan.analysis.sources)
     return (
         can_have_offset_gaps(plan)

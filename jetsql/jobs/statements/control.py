@@ -1,7 +1,7 @@
-"""SUSPEND, RESUME, RESTART, ALTER ... OPTIONS and DROP: ask for it, wait until it came about, say how it went.
+"""SUSPEND, RESUME, RESTART, ALTER ... OPTIONS and DROP: request the change, wait for it, and report the outcome.
 
-On the deadline the statement tells what is still going on and nothing is undone. What comes out differently than asked
-(an error, another statement) is an error, so that scripts stop there.
+At the deadline the statement reports the current state, and the change continues. Any other outcome than the requested
+one is an error, so that scripts stop.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ _NO_RUN: Final = (Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
 
 def _apply(manager: Manager, job: Job, name: Name, event: UserEvent) -> Step:
-    """The step that the event made of the job that was found by the name: what was looked at is what is changed, though
-    another job may have the name by now. Raises StatementError WRONG_STATUS at the name.
+    """Apply an event to the job that was found by the name, even if another job has the name now.
+
+    Raises StatementError WRONG_STATUS at the name.
     """
     with ErrorPlace(name.place):
         return manager.apply(job, event)
 
 
 def suspend(manager: Manager, statement: SuspendJob) -> Table:
+    """Suspend a job and wait until it is suspended."""
     step = _apply(manager, find_job(manager, statement.name).job, statement.name, Suspend())
     if step.job.status is not Status.COMPLETING:
         message = as_job_sentence(step.message) or step.history_message
@@ -63,39 +65,46 @@ def _suspend_message(view: JobView, manager: Manager) -> str:
         error = f"Before that it failed: {describe_error(job.cause)}" if job.cause else ""
         return join_sentences("Suspended.", view.stats.stop_message, error)
     if job.status is Status.COMPLETING:
-        return _still_message(manager, "being suspended: its running batch is not finished yet")
+        return _still_message(manager, "being suspended, because its running batch is not finished")
     if job.status is Status.COMPLETED:
         return "The job completed before it could be suspended."
     raise _outcome_error(job, "suspended")
 
 
-def _still_message(manager: Manager, doing: str) -> str:
+def _still_message(manager: Manager, activity: str) -> str:
+    """Return the message at the deadline. activity: a predicate to "the job is still"."""
     seconds = manager.settings.statement_wait_seconds
-    return f"After {seconds:g} s the job is still {doing}. It goes on; nothing is undone."
+    return f"After {seconds:g} s the job is still {activity}. The change continues."
 
 
-def _outcome_error(job: Job, wanted: str) -> StatementError:
+def _outcome_error(job: Job, outcome: str) -> StatementError:
+    """Return the error for another outcome than the requested one, such as `suspended`."""
     if job.cause is not None:
-        message = f"Job {job.name} was not {wanted}; it is {job.status.value}: {error_text(job.cause)}"
+        message = f"Job {job.name} was not {outcome}; it is {job.status.value}: {error_text(job.cause)}"
         hint = remedy(job.cause) if job.status is Status.SUSPENDED else job.cause.hint
         return StatementError("JOB_FAILED", message, hint=hint)
-    message = f"Job {job.name} was not {wanted}: another statement came between; it is {job.status.value} now."
+    message = f"Job {job.name} was not {outcome}: another statement changed it, and it is {job.status.value} now."
     return StatementError("WRONG_STATUS", message)
 
 
 def resume(manager: Manager, statement: ResumeJob) -> Table:
+    """Start a suspended job and wait until it runs."""
     step = _apply(manager, find_job(manager, statement.name).job, statement.name, Resume())
     return _wait_for_run(manager, step, "Resumed.")
 
 
 def restart(manager: Manager, statement: RestartJob) -> Table:
+    """Restart a running job and wait until it runs again."""
     step = _apply(manager, find_job(manager, statement.name).job, statement.name, Restart())
     return _wait_for_run(manager, step, "Restarted.")
 
 
-def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
-    """Until the job runs (a run that is to be stopped first does not count), or won't any more by itself."""
-    least = step.job.run + (step.job.status is Status.COMPLETING)
+def _wait_for_run(manager: Manager, step: Step, success: str) -> Table:
+    """Wait until the job runs, not counting a run that is stopped first, or will not run by itself.
+
+    success: the message when it runs. Raises StatementError JOB_FAILED, WRONG_STATUS.
+    """
+    first_run = step.job.run + (step.job.status is Status.COMPLETING)
 
     def settled(view: JobView) -> bool:
         job = view.job
@@ -105,20 +114,20 @@ def _wait_for_run(manager: Manager, step: Step, done: str) -> Table:
 
     after = manager.registry.wait(JobView(step.job), settled, manager.settings.statement_wait_seconds)
     job = after.job
-    message = as_job_sentence(step.message) if step.outcome is Outcome.UNCHANGED else done
+    message = as_job_sentence(step.message) if step.outcome is Outcome.UNCHANGED else success
     if job.waiting_for_members:
-        lacks = (
+        missing_members = (
             "" if step.job.waiting_for_members and step.message else describe_missing_members(job, len(manager.members))
         )
-        return CommandResult(job, join_sentences(message, lacks)).table()
-    if settled(after) and (job.run < least or job.status in (Status.SUSPENDED, Status.FAILED)):
+        return CommandResult(job, join_sentences(message, missing_members)).table()
+    if settled(after) and (job.run < first_run or job.status in (Status.SUSPENDED, Status.FAILED)):
         raise _outcome_error(job, "started")
     stop = after.stats.stop_message if step.job.status is Status.COMPLETING else ""
     return CommandResult(job, _run_message(after, manager, join_sentences(message, stop))).table()
 
 
 def _waits_for_system(job: Job) -> bool:
-    """Return whether a system that does not answer keeps it from starting: nobody knows for how long."""
+    """Return whether an external outage, which can last for any time, prevents the start."""
     return job.status is Status.NOT_RUNNING and job.cause is not None and job.cause.external_outage
 
 
@@ -130,15 +139,15 @@ def _run_message(view: JobView, manager: Manager, message: str) -> str:
         return join_sentences(message, restart_note(job))
     if _waits_for_system(job):
         return join_sentences(
-            message, "It can't start yet, and is tried again until it can:", describe_error(job.cause)
+            message, "The job cannot start yet and tries again until it can:", describe_error(job.cause)
         )
     error = f"Its last error: {describe_error(job.cause)}" if job.cause else ""
-    doing = "being stopped before it starts" if job.status is Status.COMPLETING else "starting"
-    return join_sentences(_still_message(manager, doing), error)
+    activity = "being stopped before it starts" if job.status is Status.COMPLETING else "starting"
+    return join_sentences(_still_message(manager, activity), error)
 
 
 def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
-    """New options on top of those that the job has.
+    """Change options of a job; the other options stay.
 
     Raises StatementError OPTION_NOT_CHANGEABLE, WRONG_STATUS, and what `make_plan` and `Engine.check_real_time` raise.
     """
@@ -148,40 +157,40 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     options = parse_options(statement.options, before=job.plan.options)
     check_confs(manager, options)
     plan = make_plan(job.plan.analysis, options, job.body.verb, None)
-    _check_state_goes_on(job, plan, options)
+    _check_state_compatible(job, plan, options)
     if plan.trigger is Trigger.REAL_TIME and plan.trigger is not job.plan.trigger:
         check_real_time(manager, job.body, plan, options, job)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)
     step = _apply(manager, job, statement.name, event)
     if statement.resume:
         return _wait_for_run(manager, step, "Options changed; resumed.")
-    return CommandResult(step.job, "Options changed. They hold from the next RESUME JOB on.").table()
+    return CommandResult(step.job, "Options changed. They apply from the next RESUME JOB.").table()
 
 
 def _check_changeable(job: Job, text: OptionText) -> None:
     reason = protection_reason(text.key.strip(), has_state=_has_state(job))
     if reason is not None:
-        message = f"'{text.key}' can't change for job {job.name}: {reason}."
+        message = f"Cannot change '{text.key}' of job {job.name}: {reason}."
         raise StatementError("OPTION_NOT_CHANGEABLE", message, place=text.key_place)
     spec = spec_of(text.key)
     if spec is not None and not spec.changeable:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
-            f"The option '{spec.name}' can't change once a job is made.",
+            f"The option '{spec.name}' cannot be changed after CREATE JOB.",
             place=text.key_place,
-            hint="Make a new job with it.",
+            hint="Create a new job with it.",
         )
 
 
-def _check_state_goes_on(job: Job, plan: Plan, options: Options) -> None:
-    """Raise StatementError OPTION_NOT_CHANGEABLE at the option under which the job's state could not go on."""
+def _check_state_compatible(job: Job, plan: Plan, options: Options) -> None:
+    """Raise StatementError OPTION_NOT_CHANGEABLE at the option that is not compatible with the job's state."""
     reasons = compare_plans(job.plan, plan).reasons if _has_state(job) else ()
     if reasons:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
-            f"Job {job.name} keeps state that can't go on with these options: {'; '.join(reasons)}.",
+            f"The state of job {job.name} is not compatible with these options: {'; '.join(reasons)}.",
             place=options.value_place("outputMode") or options.value_place("trigger"),
-            hint="Make a new job with them, which begins without state.",
+            hint="Create a new job with them, which starts without state.",
         )
 
 
@@ -191,12 +200,12 @@ def _has_state(job: Job) -> bool:
 
 
 def drop(manager: Manager, statement: DropJob) -> Table:
-    """Returns when the job has ended and its files are gone."""
+    """Drop a job and wait until it has ended and its files are deleted."""
     try:
         job = find_job(manager, statement.name).job
     except StatementError:
         if statement.if_exists:
-            return no_job_result(statement.name.text, f"There is no job {_quoted(statement.name)}; nothing to drop.")
+            return no_job_result(statement.name.text, f"There is no job {_identify(statement.name)}; nothing to drop.")
         raise
     if statement.with_snapshot is not None:
         return _drop_with_snapshot(manager, job, statement.name, statement.with_snapshot)
@@ -214,36 +223,39 @@ def drop(manager: Manager, statement: DropJob) -> Table:
 
 
 def _drop_with_snapshot(manager: Manager, job: Job, name: Name, snapshot: Name) -> Table:
-    """The job ends only when the snapshot is whole; without it, it is left SUSPENDED."""
+    """Drop a job after its snapshot is complete; if the snapshot fails, the job is SUSPENDED."""
     check_has_state(job, name.place)
-    with manager.snapshot_names.reserve(snapshot) as writing:
-        export = new_snapshot_request(manager, snapshot, or_replace=False, then_cancel=True)
-        step = _apply(manager, job, name, Cancel(export))
-        exported = await_snapshot(manager, step.job, writing, snapshot)
-    after, kept = exported.view, describe_snapshot(exported.snapshot)
+    with manager.snapshot_names.reserve(snapshot) as pending:
+        request = new_snapshot_request(manager, snapshot, or_replace=False, then_cancel=True)
+        step = _apply(manager, job, name, Cancel(request))
+        result = await_snapshot(manager, step.job, pending, snapshot)
+    after, kept = result.view, describe_snapshot(result.snapshot)
     files = _files_message(manager, after.job, monotonic() + manager.settings.statement_wait_seconds)
     return CommandResult(after.job, join_sentences("Dropped.", after.stats.stop_message, kept, files)).table()
 
 
-def _quoted(name: Name) -> str:
+def _identify(name: Name) -> str:
     return f"with the id '{name}'" if name.is_id else f"named {name}"
 
 
 def _ended(view: JobView) -> bool:
-    """RUNNING: the engine could not stop it."""
+    """Return whether the job has ended, or is RUNNING again because the engine could not stop it."""
     return not view.job.is_live or view.job.status is Status.RUNNING
 
 
 def _files_message(manager: Manager, job: Job, until: float) -> str:
-    """What has become of an ended job's files by then (as `monotonic` counts); empty when they are gone."""
+    """Wait for the deletion of an ended job's files; return a sentence if they still exist, otherwise an empty text.
+
+    until: the deadline on the monotonic clock.
+    """
     if not manager.workers.wait_for_job(job.id, until - monotonic()):
         return "Its files are still being deleted."
     if not manager.view_after_pending_events(job).job.has_files:
         return ""
-    return "Its files could not be deleted: SHOW JOB HISTORY tells why. They go with the engine's next start."
+    return "Its files could not be deleted; SHOW JOB HISTORY shows why. The engine's next start deletes them."
 
 
 def _drop_message(view: JobView, manager: Manager, how: str, files: str) -> str:
     if view.job.is_live:
-        return _still_message(manager, "being dropped: its running batch is not finished yet")
+        return _still_message(manager, "being dropped, because its running batch is not finished")
     return join_sentences("Dropped.", how, files)

@@ -1,6 +1,6 @@
-"""CREATE JOB and EXPLAIN CREATE JOB: from a statement to a plan, and from the plan to a job that runs.
+"""CREATE JOB: planning a statement, and starting the job.
 
-Everything that can be refused is refused before the job is made; what fails before its first trigger has gone through
+A statement that cannot work is refused before the job is created. An error of the job before its first trigger is done
 is the statement's error.
 """
 
@@ -31,17 +31,17 @@ from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language.statement import CreateJob
 from jetsql.resultset import Table
 
-# What `submit` refuses because of another statement that came between; each is looked at anew.
+# Errors of `submit` that another statement caused; the statement is planned again then.
 _CONFLICTS: Final = ("JETSQL.JOB_ALREADY_EXISTS", "JETSQL.SNAPSHOT_NOT_FOUND")
 
 
 def create(manager: Manager, statement: CreateJob, session: UserSession) -> Table:
-    """Make the job, start it and wait for its first trigger.
+    """Create the job, start it and wait for its first trigger.
 
-    Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and whatever options, analysis and plan are refused with.
+    Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and the errors of options, analysis and plan.
     """
     options = parse_options(statement.options)
-    while True:  # once, unless another statement changes in the meantime what this one has looked at
+    while True:  # again only when another statement changes the job or the snapshot in the meantime
         cancellation.current().check()
         live = find_live_job(manager, statement.name.text)
         try:
@@ -49,17 +49,17 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
                 return _create(manager, statement, options, session).table()
             if statement.or_replace:
                 return replace_job(manager, statement, options, session, live.job).table()
-            return _exists_already(live, statement, options).table()
+            return _already_exists(live, statement, options).table()
         except (_Conflict, JobEnded):
             continue
 
 
 class _Conflict(Exception):
-    """Another session has made a job of the same name, or the snapshot is not the one that was found any more."""
+    """Another statement has created a job with the same name, or dropped or replaced the snapshot."""
 
 
 def _create(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> CommandResult:
-    """Raise _Overtaken."""
+    """Create a new job. Raises _Conflict, and as `create`."""
     plan = make_statement_plan(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_overwrite_conflicts(plan, statement.body, (view.job for view in manager.registry.live()))
@@ -90,7 +90,7 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
 
 
 def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
-    """Return the snapshot that the job is to start from.
+    """Return the snapshot that the job starts from, or None.
 
     Raises StatementError SNAPSHOT_NOT_FOUND, STATE_NOT_COMPATIBLE at the option.
     """
@@ -98,48 +98,48 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
         return None
     place = options.value_place("initialSnapshotName")
     snapshot = find_snapshot(manager, options.initial_snapshot, place)
-    verdict = compare_plans(snapshot.plan, plan)
-    reasons = (*verdict.reasons, *(verdict.changes if verdict.from_scratch else ()))
+    compatibility = compare_plans(snapshot.plan, plan)
+    reasons = (*compatibility.reasons, *(compatibility.changes if compatibility.from_scratch else ()))
     if reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
-            f"The job can't start from the snapshot {snapshot.name} of job {snapshot.job_name}: {'; '.join(reasons)}.",
+            f"Cannot start from the snapshot {snapshot.name} of job {snapshot.job_name}: {'; '.join(reasons)}.",
             place=place,
-            hint=f"It was taken of: {redact(' '.join(snapshot.statement.split()), snapshot.plan.options)}",
+            hint=f"Its statement: {redact(' '.join(snapshot.statement.split()), snapshot.plan.options)}",
         )
     return snapshot
 
 
-def _exists_already(live: JobView, statement: CreateJob, options: Options) -> CommandResult:
+def _already_exists(live: JobView, statement: CreateJob, options: Options) -> CommandResult:
     job = live.job
     if not statement.if_not_exists:
         raise StatementError(
             "JOB_ALREADY_EXISTS",
-            f"There is a job named {job.name} already, with status {job.status.value}.",
+            f"A job named {job.name} already exists, with status {job.status.value}.",
             place=statement.name.place,
             hint="Use another name, DROP JOB first, CREATE JOB IF NOT EXISTS or CREATE OR REPLACE JOB.",
         )
     differences = " ".join(_differences(job, statement, options))
-    return CommandResult(job, f"There is a job of this name already. {differences or 'It is the same.'}")
+    return CommandResult(job, f"A job with this name already exists. {differences or 'It is the same.'}")
 
 
 def _differences(job: Job, statement: CreateJob, options: Options) -> Iterator[str]:
     if " ".join(job.body.text.split()) != " ".join(statement.body.text.split()):
-        yield "Its statement behind AS is another one: see SHOW CREATE JOB."
+        yield "Its statement after AS differs: see SHOW CREATE JOB."
     if job.version.comment != statement.comment:
-        yield "Its comment is another one."
-    yield from _other_options(job.plan.options, options.given)
+        yield "Its comment differs."
+    yield from _option_differences(job.plan.options, options.given)
 
 
-def _other_options(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+def _option_differences(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
     shown_old, shown_new = show(old), show(new)
     for name in sorted({*old, *new}):
         if shown_old.get(name) == shown_new.get(name) and old.get(name) != new.get(name):
             yield f"Its option '{name}' has another value."
         elif old.get(name) != new.get(name):
-            there = f"is '{shown_old[name]}'" if name in old else "is not set"
-            here = f"'{shown_new[name]}'" if name in new else "left out"
-            yield f"Its option '{name}' {there}, here it is {here}."
+            old_value = f"is '{shown_old[name]}'" if name in old else "is not set"
+            new_value = f"'{shown_new[name]}'" if name in new else "not set"
+            yield f"Its option '{name}' {old_value}; in this statement it is {new_value}."
 
 
 def _first_trigger(manager: Manager, view: JobView) -> CommandResult:
@@ -153,15 +153,15 @@ def _first_trigger(manager: Manager, view: JobView) -> CommandResult:
 
 
 def _is_past_first_trigger(view: JobView) -> bool:
-    """A batch job has one trigger, which is all of it."""
+    """Return whether the first trigger is done, or will not be done soon. A batch job has one trigger until its end."""
     job = view.job
-    begun = job.version.first_trigger_done and job.plan.analysis.streaming
-    return begun or job.waiting_for_members or not job.is_live or job.status is Status.SUSPENDED
+    triggered = job.version.first_trigger_done and job.plan.analysis.streaming
+    return triggered or job.waiting_for_members or not job.is_live or job.status is Status.SUSPENDED
 
 
 def _failure(job: Job) -> StatementError:
-    cause = job.cause or Cause("The cause is not known")
-    message = f"Job {job.name} failed before anything was committed: {error_text(cause)}"
+    cause = job.cause or Cause("The cause is unknown")
+    message = f"Job {job.name} failed before its first commit: {error_text(cause)}"
     return StatementError("JOB_FAILED", message, hint=cause.hint)
 
 
@@ -170,17 +170,17 @@ def _progress(manager: Manager, view: JobView) -> str:
     if job.waiting_for_members:
         return describe_missing_members(job, len(manager.members))
     if job.status is Status.COMPLETED:
-        return view.stats.last_message or "It has completed."
+        return view.stats.last_message or "The job has completed."
     if job.status is Status.SUSPENDED:
-        return "Another statement suspended it."
+        return "Another statement has suspended the job."
     if job.batch is not None and job.version.first_trigger_done:
         return "The first batch is committed."
     if job.version.first_trigger_done and job.plan.trigger is Trigger.REAL_TIME:
-        return "It runs: rows are written as they come."
+        return "The job is running; rows are written as they arrive."
     if job.version.first_trigger_done:
-        return "There is nothing to read yet."
-    what = "The first batch" if job.plan.analysis.streaming else "It"
-    return f"{what} is still running after {seconds:g} s; SHOW JOBS tells how it goes on."
+        return "No rows are available yet."
+    subject = "The first batch" if job.plan.analysis.streaming else "The job"
+    return f"{subject} is still running after {seconds:g} s; SHOW JOBS shows its progress."
 
 
 def _delivery(job: Job) -> str:

@@ -1,6 +1,4 @@
-"""What every CREATE JOB goes through before a job is made of it: the engine's analysis, the plan, and the question to
-the outside systems whether they would play their part. Nothing is made here.
-"""
+"""The checks of every CREATE JOB before the job is created: the engine's analysis, the plan, and external systems."""
 
 from __future__ import annotations
 
@@ -16,8 +14,7 @@ from jetsql.language.statement import Body, CreateJob
 def make_statement_plan(
     manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
 ) -> Plan:
-    """Return the plan of a statement. job: the one that it replaces. Raises what the engine and `make_plan` refuse it
-    with."""
+    """Return the plan of a statement. job: the one that it replaces. Raises as `Engine.analyse` and `make_plan`."""
     check_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
     plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
@@ -27,13 +24,13 @@ def make_statement_plan(
 
 
 def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
-    """Raise StatementError TRIGGER_NOT_POSSIBLE at the option when Spark can't run the body in real-time mode now."""
+    """Raise StatementError TRIGGER_NOT_POSSIBLE at the option when Spark cannot run the body in real-time mode now."""
     with ErrorPlace(options.value_place("trigger")):
         manager.engine.check_real_time(body, plan, job)
 
 
 def check_confs(manager: Manager, options: Options) -> None:
-    """Try the `spark.*` settings that a statement gives: a bad value is its error, and not that of the next start.
+    """Check the `spark.*` settings of a statement, so that an invalid value fails the statement and not the next start.
 
     Raises StatementError at the key or the value at fault.
     """
@@ -44,11 +41,11 @@ def check_confs(manager: Manager, options: Options) -> None:
         try:
             manager.engine.check_conf(name, value)
         except StatementError as error:
-            of_key = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
-            raise error.at(text.key_place if of_key else text.value_place) from None
+            key_at_fault = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+            raise error.at(text.key_place if key_at_fault else text.value_place) from None
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
-    """Raise StatementError at the sink's name when a system does not answer or does not let the job in."""
+    """Raise StatementError at the sink's name when an external system is unavailable or refuses the job."""
     with ErrorPlace(statement.body.target):
         manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()

@@ -1,4 +1,4 @@
-"""DESCRIBE JOB, SHOW CREATE JOB and SHOW JOB HISTORY: everything known of a job, without its secrets."""
+"""DESCRIBE JOB, SHOW CREATE JOB and SHOW JOB HISTORY: the facts about a job, without its secrets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FACT_COLUMNS: Final = (Column("key"), Column("value"))
 TEXT_COLUMNS: Final = (Column("create_statement"),)
 HISTORY_COLUMNS: Final = (
     Column("time", "timestamp"),
-    Column("event", comment="what happened, in a few words"),
-    Column("from_status", comment="NULL when the job was made"),
+    Column("event", comment="the event in a few words"),
+    Column("from_status", comment="NULL in the job's first row"),
     Column("to_status"),
     Column("run", "bigint", "the job's newest run at that time"),
-    Column("message", comment="the cause"),
+    Column("message", comment="details and cause"),
 )
 JOB_HISTORY_COLUMNS: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
 
@@ -37,7 +37,7 @@ Fact = tuple[str, str | None]
 
 
 def describe(manager: Manager, statement: DescribeJob) -> Table:
-    """One row a fact. EXTENDED adds what the job captured, its state's fingerprint, versions and its runs' facts."""
+    """Return a row for each fact. EXTENDED adds facts about runs, session, state and software versions."""
     view = find_job(manager, statement.name)
     more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
     return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
@@ -65,14 +65,14 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
         yield "trigger", describe_trigger(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
     if plan.split_brain_protection:
-        yield "quorum", f"{required_members(job)} members; {members} there"
+        yield "quorum", f"{required_members(job)} members; {members} available"
     for name, value in show(plan.options).items():
         yield f"option {name}", value
     yield "statement", redact_urls(job.body.text)
 
 
 def _cause_facts(cause: Cause) -> Iterator[Fact]:
-    """Only those that are known: an error may come from anywhere."""
+    """Return the facts that are known about an error."""
     if cause.error_class:
         yield "last error class", cause.error_class
     if cause.where:
@@ -91,7 +91,7 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     if job.rollback_version is not None:
         yield (
             "way back",
-            f"to: {redact_urls(job.rollback_version.body.text)}; open until this version has committed a batch",
+            f"to: {redact_urls(job.rollback_version.body.text)}; until this version has committed a batch",
         )
     if job.is_live:
         yield "newest batch began", _time(facts.batch_trigger)
@@ -123,12 +123,12 @@ def _time(seconds: float | None) -> str | None:
 
 
 def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
-    """Return the statement that makes the job again, with the options that it has now."""
+    """Return the statement that creates the job, with its current options."""
     return Table(TEXT_COLUMNS, ((create_text(find_job(manager, statement.name).job),),))
 
 
 def create_text(job: Job) -> str:
-    """The body is as the user wrote it; secrets are hidden, and a comment says so."""
+    """Return the CREATE JOB statement with the user's body; secrets are redacted, which a comment says."""
     lines = [f"CREATE JOB {quoted_name(job.name)}"]
     if job.version.comment is not None:
         lines.append(f"COMMENT {quoted_text(job.version.comment)}")
@@ -136,19 +136,19 @@ def create_text(job: Job) -> str:
         pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
         lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
     lines.append(f"AS {redact_urls(job.body.text)}")
-    hidden = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
-    note = ("-- Secrets are shown as ***: fill them in before you run this.",) if hidden else ()
+    redacted = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
+    note = ("-- Secrets are shown as ***: insert them before you run this statement.",) if redacted else ()
     return "\n".join((*note, *lines))
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
-    """Return every event with its cause, oldest first."""
+    """Return the history of a job, oldest row first."""
     job = find_job(manager, statement.name).job
     return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """Return the rows of `jetsql.job_history`: of all jobs that are kept, oldest first."""
+    """Return the rows of `jetsql.job_history`: the history of all jobs, oldest row first."""
     names = {job.id: job.name for job in manager.store.all_jobs()}
     for row in manager.store.history():
         yield (names.get(row.job_id), row.job_id, *_history_row(row))

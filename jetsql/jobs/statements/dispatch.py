@@ -1,6 +1,6 @@
-"""Every statement's way in: `execute` gives its rows, `columns` their shape before anything is done.
+"""Dispatch of statements: `execute` runs a statement and returns its rows, `columns` returns their columns before.
 
-The columns of a statement never depend on data: Spark and BI tools ask for them first.
+The columns of a statement never depend on data, because Spark and BI tools request them first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from jetsql.resultset import Column, Table
 
 
 def columns(statement: Statement) -> tuple[Column, ...]:
-    """Return the columns of the statement's rows."""
+    """Return the columns of the statement's rows, without executing it."""
     match statement:
         case ShowJobs():
             return show.JOB_COLUMNS
@@ -61,9 +61,9 @@ def columns(statement: Statement) -> tuple[Column, ...]:
 
 
 def execute(manager: Manager, statement: Statement, session: Callable[[], UserSession]) -> Table:
-    """Do what the statement says; returns when it is done. session: called by the statements that need a session.
+    """Execute a statement and return its rows. session: called by the statements that need a session.
 
-    Raises StatementError, EngineError, and Spark's own errors for a body that Spark does not understand.
+    Raises StatementError, EngineError, and Spark's errors for a body that Spark cannot analyse.
     """
     match statement:
         case CreateJob():

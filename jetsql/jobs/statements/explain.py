@@ -1,4 +1,4 @@
-"""EXPLAIN CREATE JOB: what was decided for a job and why, then Spark's own plan."""
+"""EXPLAIN CREATE JOB: the decisions for a job with their reasons, and Spark's plan."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ PLAN_COLUMNS: Final = (Column("plan"),)
 
 
 def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession) -> Table:
-    """One row with all of it as text. Raises what CREATE JOB would refuse the statement with."""
+    """Return one row with the text. Raises the error with which CREATE JOB would refuse the statement."""
     create = statement.create
     options = parse_options(create.options)
     plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
-    begin = tuple(_beginning(manager, create, options, plan))
-    text = "\n".join((*decisions(plan), *begin, "", spark.rstrip()))
+    start = tuple(_start_lines(manager, create, options, plan))
+    text = "\n".join((*decisions(plan), *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 
 
-def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:
-    """Where the job would begin, when that is not at the beginning."""
+def _start_lines(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:
+    """Return a line about the live job or snapshot that the job would continue, if there is one."""
     live = find_live_job(manager, create.name.text) if create.or_replace else None
     if live is not None:
         yield f"Update:      {update_message(live.job, plan)}"
@@ -45,7 +45,7 @@ def _beginning(manager: Manager, create: CreateJob, options: Options, plan: Plan
 
 
 def decisions(plan: Plan) -> Iterator[str]:
-    """One line a decision."""
+    """Return a line for each decision."""
     kind = "streaming" if plan.analysis.streaming else "batch: runs once"
     yield f"Job:         {kind}"
     for source in plan.analysis.sources:
@@ -59,27 +59,31 @@ def decisions(plan: Plan) -> Iterator[str]:
 
 
 def describe_source(source: Source) -> str:
+    """Return a source with format, location and replayability."""
     facts = (source.format, redact_urls(source.location))
     return f"{source.name} ({', '.join(fact for fact in facts if fact)}), replayable: {source.replay.value}"
 
 
 def describe_sink(sink: Sink) -> str:
+    """Return a sink with provider, system or location, and partition columns."""
     partitions = f"partitioned by {', '.join(sink.partition_columns)}" if sink.partition_columns else ""
     facts = (sink.provider, sink.system or redact_urls(sink.location), partitions)
     return f"{sink.table} ({', '.join(fact for fact in facts if fact)})"
 
 
 def describe_write(plan: Plan) -> str:
+    """Return how rows are written to the sink, as a phrase."""
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
-    return "each result replaces what is there" if plan.overwrite else "rows are added"
+    return "each result replaces the previous rows" if plan.overwrite else "rows are added"
 
 
 def describe_trigger(plan: Plan) -> str:
+    """Return the trigger with its interval."""
     if plan.trigger is Trigger.AVAILABLE_NOW:
-        return "availableNow: reads what is there, then completes"
+        return "availableNow: processes the available rows, then completes"
     if plan.trigger is Trigger.REAL_TIME:
-        return f"realTime: rows at once; how far it is, is noted every {plan.interval_millis} ms"
+        return f"realTime: rows immediately; progress is committed every {plan.interval_millis} ms"
     if tracks_asynchronously(plan):
-        return f"{plan.trigger.value}: rows as they come; how far it is, is noted every {plan.interval_millis} ms"
+        return f"{plan.trigger.value}: rows as they arrive; offsets are committed every {plan.interval_millis} ms"
     return f"{plan.trigger.value}: every {plan.interval_millis} ms"

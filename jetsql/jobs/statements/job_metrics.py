@@ -1,4 +1,4 @@
-"""The measures of jobs' batches for others: as rows of the relation `jetsql.metrics`, and as readings of jobs."""
+"""The metrics of jobs: rows of the relation `jetsql.metrics`, and current values for monitoring."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
 _OF_MEASURE: Final = (
-    Column("run", "bigint", "the run of the job that the newest batch belongs to"),
+    Column("run", "bigint", "the run of the newest batch"),
     Column("batch", "bigint", "the number of the batch, or of the newest of several"),
-    Column("time", "timestamp", "when its trigger began, or the span"),
-    Column("span", "bigint", "seconds that the row stands for; 0 for a single batch"),
-    Column("batches", "bigint", "how many batches the row stands for"),
+    Column("time", "timestamp", "when the trigger or the span began"),
+    Column("span", "bigint", "the length of the span in seconds; 0 for a single batch"),
+    Column("batches", "bigint", "the number of batches in the row"),
     Column("input_rows", "bigint", "rows read"),
-    Column("output_rows", "bigint", "rows written, where the sink counts them"),
-    Column("late_rows", "bigint", "rows dropped because they came behind the watermark"),
-    Column("input_rows_per_second", "double", "as they came in"),
-    Column("processed_rows_per_second", "double", "while they were worked on"),
-    Column("trigger_ms", "bigint", "milliseconds that the whole trigger took"),
-    Column("add_batch_ms", "bigint", "of these: running the query and writing its rows"),
-    Column("query_planning_ms", "bigint", "of these: planning the batch"),
-    Column("wal_commit_ms", "bigint", "of these: writing down what the batch reads"),
-    Column("commit_offsets_ms", "bigint", "of these: committing it"),
-    Column("get_batch_ms", "bigint", "of these: preparing the sources"),
-    Column("latest_offset_ms", "bigint", "of these: asking the sources what is new"),
-    Column("watermark", "timestamp", "what comes behind it is late; NULL before the first event"),
+    Column("output_rows", "bigint", "rows written; NULL when the sink does not count them"),
+    Column("late_rows", "bigint", "rows dropped because they were older than the watermark"),
+    Column("input_rows_per_second", "double", "rate of arrival"),
+    Column("processed_rows_per_second", "double", "rate of processing"),
+    Column("trigger_ms", "bigint", "duration of the whole trigger in milliseconds"),
+    Column("add_batch_ms", "bigint", "part of trigger_ms: running the query and writing its rows"),
+    Column("query_planning_ms", "bigint", "part of trigger_ms: planning the batch"),
+    Column("wal_commit_ms", "bigint", "part of trigger_ms: logging the offsets of the batch"),
+    Column("commit_offsets_ms", "bigint", "part of trigger_ms: committing the batch"),
+    Column("get_batch_ms", "bigint", "part of trigger_ms: preparing the sources"),
+    Column("latest_offset_ms", "bigint", "part of trigger_ms: reading the newest offsets of the sources"),
+    Column("watermark", "timestamp", "rows with an older event time are late; NULL before the first event"),
     Column("event_time_lag", "double", "seconds from the newest event of the batch to its trigger"),
-    Column("state_rows", "bigint", "rows that the query keeps from batch to batch"),
-    Column("state_bytes", "bigint", "memory that they take"),
-    Column("lag", "map<string,bigint>", "by source: how much lies behind the batch, where the source tells"),
-    Column("lag_seconds", "map<string,double>", "by source: about how long the oldest of that had waited"),
+    Column("state_rows", "bigint", "rows in the state store"),
+    Column("state_bytes", "bigint", "memory of the state store"),
+    Column("lag", "map<string,bigint>", "by source: rows not read yet, if the source reports them"),
+    Column("lag_seconds", "map<string,double>", "by source: approximate waiting time of the oldest row not read yet"),
 )
 METRICS_COLUMNS: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
 
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """Of all jobs that metrics are kept of, oldest job and oldest batch first."""
+    """Return the rows of `jetsql.metrics`, oldest job and oldest batch first."""
     live = {view.job.id: view.job for view in manager.registry.live()}
     for job_id in manager.metrics.jobs():
         job = live.get(job_id) or manager.store.job(job_id)
@@ -57,37 +57,34 @@ def _cells(measure: BatchMetrics) -> Iterator[Cell]:
 
 @dataclass(frozen=True)
 class JobMetrics:
-    """A job at this moment.
-
-    runs: how often it was started. attempts: restarts in a row without progress. totals: since the engine started.
-    latest: its newest batch; None before the first, and when its metrics are not kept. watermark_delay: seconds that
-    the watermark is behind now. last_error: why it does not run, or did not lately, and what to do about it.
-    """
+    """The current metrics of a job."""
 
     id: str
     name: str
     status: Status
-    runs: int
-    attempts: int
-    totals: Totals
-    latest: BatchMetrics | None
-    watermark_delay: float | None
-    last_error: str | None
+    runs: int  # the number of runs
+    attempts: int  # consecutive restarts without progress
+    totals: Totals  # since the engine started
+    latest: BatchMetrics | None  # the newest batch; None before the first, and when metrics are not kept
+    watermark_delay: float | None  # seconds from the watermark to now
+    last_error: str | None  # the error with its hint
 
 
 def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
-    """Of the jobs that have not ended, and of each other name the newest, so that a job that failed is seen; in the
-    order of their making."""
+    """Return the metrics of all live jobs, and of the newest ended job of each other name, oldest job first.
+
+    Ended jobs are included so that monitoring sees failed jobs.
+    """
     jobs = {view.job.id: view.job for view in manager.registry.live()}
     names = {job.name.casefold() for job in jobs.values()}
     for job in sorted(manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
         if job.name.casefold() not in names:
             names.add(job.name.casefold())
             jobs[job.id] = job
-    return tuple(_reading(manager, jobs[job_id]) for job_id in sorted(jobs))
+    return tuple(_measure(manager, jobs[job_id]) for job_id in sorted(jobs))
 
 
-def _reading(manager: Manager, job: Job) -> JobMetrics:
+def _measure(manager: Manager, job: Job) -> JobMetrics:
     latest = manager.metrics.latest(job.id)
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark

@@ -1,4 +1,4 @@
-"""Finding jobs by what a user wrote: a name, an id, a pattern."""
+"""Lookup of jobs by name, id or pattern."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from jetsql.language.statement import Name
 
 
 def find_live_job(manager: Manager, name: str) -> JobView | None:
-    """Return the job of this name that has not ended."""
+    """Return the live job with this name, or None."""
     key = name_key(name)
     return next((view for view in manager.registry.live() if name_key(view.job.name) == key), None)
 
 
 def find_job(manager: Manager, name: Name) -> JobView:
-    """Return the live job of a name, else the newest ended one; or the job of an id.
+    """Return the live job with a name, or else the newest ended one; or the job with an id.
 
     Raises StatementError JOB_NOT_FOUND at the name.
     """
@@ -42,7 +42,7 @@ def _by_id(manager: Manager, name: Name) -> JobView:
         return shown
     ended = manager.store.job(job_id) if job_id else None
     if ended is None:
-        hint = "An id looks like '0401-9f77-b9c0-0001'; SHOW ALL JOBS lists them. Write a job's name without quotes."
+        hint = "Ids have the form '0401-9f77-b9c0-0001'; SHOW ALL JOBS lists them. Write a job's name without quotes."
         raise StatementError("JOB_NOT_FOUND", f"There is no job with the id '{name}'.", place=name.place, hint=hint)
     return JobView(ended)
 
@@ -50,15 +50,15 @@ def _by_id(manager: Manager, name: Name) -> JobView:
 def _not_found(manager: Manager, name: Name) -> StatementError:
     names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
     close = get_close_matches(name_key(name.text), names, n=1)
-    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists those that there are."
+    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists the jobs."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
 
 
 def like_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a LIKE pattern as Spark's SHOW TABLES takes it (`*`, `|` between alternatives) and SQL's (`%`, `_`)."""
-    alternatives = "|".join("".join(_piece(sign) for sign in part.strip()) for part in pattern.split("|"))
+    """Return the regular expression of a pattern with the wildcards of SHOW TABLES (`*`, `|`) and LIKE (`%`, `_`)."""
+    alternatives = "|".join("".join(_translate(char) for char in part.strip()) for part in pattern.split("|"))
     return re.compile(alternatives, re.IGNORECASE | re.DOTALL)
 
 
-def _piece(sign: str) -> str:
-    return {"%": ".*", "*": ".*", "_": "."}.get(sign, re.escape(sign))
+def _translate(char: str) -> str:
+    return {"%": ".*", "*": ".*", "_": "."}.get(char, re.escape(char))

@@ -1,6 +1,6 @@
-"""What the jobs do at this moment, for screens that show it live: their newest batch, and how rows came lately.
+"""The current state of all jobs for live displays: their newest batch and their recent rates.
 
-From memory, but for the jobs that have ended: whoever looks may ask every second.
+Live jobs are read from memory only, so clients can poll every second.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from jetsql.jobs.store.metrics import BatchMetrics
 
 RATES: Final = 30
 RATE_SECONDS: Final = 2.0
-"""A rate stands for so many seconds."""
+"""The length of the interval of a rate, in seconds."""
 
-# Rows of a batch came since the one before; behind a pause they came lately.
-_SPREAD_MOST: Final = 10.0
+# The rows of a batch arrived since the previous batch, but after a pause at most this many seconds ago.
+_MAX_SPREAD: Final = 10.0
 
 
 @dataclass(frozen=True)
 class JobSample:
-    """rows_per_second: of the newest batch; 0 when it found nothing, None when the job does not run. rates: rows a
-    second, `RATES` of them, the newest last."""
+    """The current state of a job."""
 
     metrics: JobMetrics
-    rows_per_second: float | None
-    rates: tuple[float, ...]
+    rows_per_second: float | None  # of the newest batch; 0 without rows, None when the job does not run
+    rates: tuple[float, ...]  # rows per second in the last `RATES` intervals, newest last
 
 
 def sample_jobs(manager: Manager) -> tuple[JobSample, ...]:
-    """Of the jobs that `job_metrics` has, in its order."""
+    """Return a sample of each job of `job_metrics`, in the same order."""
     return tuple(_sample(manager, metrics) for metrics in job_metrics(manager))
 
 
@@ -43,7 +42,7 @@ def _sample(manager: Manager, metrics: JobMetrics) -> JobSample:
 
 
 def rates(measures: Sequence[BatchMetrics], now: float) -> tuple[float, ...]:
-    """Rows a second as they came in up to now. measures: of one job, oldest first."""
+    """Return the arrival rates in rows per second up to now. measures: of one job, oldest first."""
     began = now - RATES * RATE_SECONDS
     rows = [0.0] * RATES
     for start, stop, count in _arrivals(measures):
@@ -53,11 +52,11 @@ def rates(measures: Sequence[BatchMetrics], now: float) -> tuple[float, ...]:
 
 
 def _arrivals(measures: Sequence[BatchMetrics]) -> Iterator[tuple[float, float, int]]:
-    """From when to when how many rows came in."""
+    """Return the arrivals as start, end and number of rows."""
     before: float | None = None
     for measure in measures:
         stop = measure.time + measure.span
-        since = _SPREAD_MOST if before is None else min(max(stop - before, 0.0), _SPREAD_MOST)
+        since = _MAX_SPREAD if before is None else min(max(stop - before, 0.0), _MAX_SPREAD)
         start = measure.time if measure.span else stop - since
         before = stop
         if measure.input_rows:
@@ -65,7 +64,7 @@ def _arrivals(measures: Sequence[BatchMetrics]) -> Iterator[tuple[float, float, 
 
 
 def _spread(rows: list[float], start: float, stop: float, count: int) -> None:
-    """Share rows out among the spans of time that they came in. start, stop: seconds from the first span."""
+    """Distribute rows over the intervals in which they arrived. start, stop: seconds from the first interval."""
     if stop - start < RATE_SECONDS / 100:
         rows[min(max(int(stop / RATE_SECONDS), 0), RATES - 1)] += count
         return

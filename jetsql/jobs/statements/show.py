@@ -1,6 +1,6 @@
-"""SHOW JOBS and SHOW SNAPSHOTS, and what the relations `jobs` and `snapshots` show beyond them.
+"""SHOW JOBS and SHOW SNAPSHOTS, and the relations `jobs` and `snapshots`, which have more columns.
 
-Live jobs come from memory alone, so that tools may ask as often as they like.
+Live jobs are read from memory only, so tools can poll them often.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
 from jetsql.resultset import Cell, Column, Table, Value
 
 JOB_COLUMNS: Final = (
-    Column("id", comment="ascending in time; takes the place of the name in statements, as a string"),
-    Column("name", comment="unique among the jobs that have not ended"),
-    Column("status", comment="as Hazelcast Jet names them; FAILED and COMPLETED are final"),
-    Column("submission_time", "timestamp", "when CREATE JOB made it"),
-    Column("delivery", comment="how often a row may arrive in the sink, in words"),
-    Column("rows_per_second", "double", "of the newest batch; 0 when it found nothing, NULL when it does not run"),
-    Column("lag", comment="what lies behind the newest batch in its sources, and how long it waited"),
-    Column("last_error", comment="why it does not run, or did not lately, and what to do about it"),
+    Column("id", comment="ascending in time; statements accept it, as a string, instead of the name"),
+    Column("name", comment="unique among live jobs"),
+    Column("status", comment="the status in Hazelcast Jet's terms; FAILED and COMPLETED are final"),
+    Column("submission_time", "timestamp", "when CREATE JOB created it"),
+    Column("delivery", comment="the delivery guarantee as a phrase"),
+    Column("rows_per_second", "double", "of the newest batch; 0 when there were no rows, NULL when it does not run"),
+    Column("lag", comment="rows in its sources after the newest batch, and how long they have waited"),
+    Column("last_error", comment="the last error, or why it does not run, and what to do"),
 )
 
 SNAPSHOT_COLUMNS: Final = (
     Column("name", comment="unique among snapshots"),
-    Column("job", comment="the name of its job when it was taken"),
-    Column("job_id", comment="the job may be forgotten before its snapshots"),
-    Column("batch", "bigint", "the newest committed batch that it holds"),
+    Column("job", comment="the name of its job"),
+    Column("job_id", comment="the id of its job, which can be deleted before its snapshots"),
+    Column("batch", "bigint", "the newest committed batch in it"),
     Column("size_bytes", "bigint"),
     Column("created", "timestamp"),
     Column("age_seconds", "bigint"),
-    Column("statement", comment="the job's body when it was taken, without secrets"),
+    Column("statement", comment="the job's body when the snapshot was created, without secrets"),
 )
 
 MORE_JOB_COLUMNS: Final = (
     Column("last_error_condition", comment="the condition of last_error, for programs"),
     Column("comment"),
     Column("kind", comment="streaming or batch"),
-    Column("sources", "array<string>", "the streams that it reads: tables, or the format where there is no table"),
+    Column("sources", "array<string>", "the streams that it reads: tables, or formats for sources without a table"),
     Column("sink", comment="the table that it writes"),
-    Column("processing_guarantee", comment="delivery as the option takes it: exactlyOnce, atLeastOnce, none"),
+    Column("processing_guarantee", comment="exactlyOnce, atLeastOnce or none"),
     Column("trigger", comment="interval, availableNow or realTime; NULL for a batch job"),
     Column("interval_millis", "bigint", "time between micro-batches; NULL where there is none"),
     Column("output_mode", comment="append, update or complete; NULL for a batch job"),
-    Column("run", "bigint", "how often it was started"),
+    Column("run", "bigint", "the number of its runs"),
     Column("started_time", "timestamp", "when its newest run began"),
-    Column("end_time", "timestamp", "when it ended; NULL while it has not"),
-    Column("attempts", "bigint", "restarts in a row without progress"),
+    Column("end_time", "timestamp", "when it ended; NULL for a live job"),
+    Column("attempts", "bigint", "consecutive restarts without progress"),
     Column("batch", "bigint", "the newest committed batch"),
-    Column("input_rows", "bigint", "read since the engine started; NULL when it has ended"),
-    Column("late_rows", "bigint", "dropped because they came behind the watermark, since the engine started"),
-    Column("statement", comment="the statement that makes it, without secrets"),
+    Column("input_rows", "bigint", "rows read since the engine started; NULL for an ended job"),
+    Column("late_rows", "bigint", "rows older than the watermark, dropped since the engine started"),
+    Column("statement", comment="the statement that creates it, without secrets"),
 )
 
 JOBS_TABLE_COLUMNS: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
@@ -67,7 +67,7 @@ SNAPSHOTS_TABLE_COLUMNS: Final = (Column("id", comment="names its folder in the 
 
 
 def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
-    """Newest first; without ALL those that have not ended."""
+    """Return the jobs, newest first; without ALL only live jobs."""
     views = all_views(manager) if statement.all_jobs else manager.registry.live()
     if statement.pattern is not None:
         pattern = like_pattern(statement.pattern)
@@ -76,7 +76,7 @@ def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
 
 
 def all_views(manager: Manager) -> tuple[JobView, ...]:
-    """Return all jobs that are kept, those that have ended too, newest first."""
+    """Return all jobs, including ended ones, newest first."""
     live = {view.job.id: view for view in manager.registry.live()}
     return tuple(live.get(job.id, JobView(job)) for job in reversed(manager.store.all_jobs()))
 
@@ -87,7 +87,7 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     for view in all_views(manager):
         job = view.job
         totals = manager.metrics.totals(job.id) if job.is_live else None
-        yield (*_job_row(manager, view), *_more_of_job(job, began.get(RunId(job.id, job.run)), totals))
+        yield (*_job_row(manager, view), *_more_cells(job, began.get(RunId(job.id, job.run)), totals))
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -96,7 +96,7 @@ def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 
 
-def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
+def _more_cells(job: Job, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
     plan = job.plan
     streaming = plan.analysis.streaming
     return (
@@ -122,7 +122,7 @@ def _more_of_job(job: Job, started: float | None, totals: Totals | None) -> tupl
 
 def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
     job = view.job
-    # What a job that does not run was behind is not what it is behind now.
+    # The lag of a job that does not run is outdated.
     latest = manager.metrics.latest(job.id) if job.status in (Status.RUNNING, Status.COMPLETING) else None
     return (
         job.id,
@@ -137,18 +137,18 @@ def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
 
 
 def describe_lag(measure: BatchMetrics) -> str | None:
-    """By source where there is more than one."""
+    """Return the lag as text, by source if there is more than one; None when no source reports it."""
     several = len(measure.lag) > 1
-    found = []
+    texts = []
     for source, lag in measure.lag.items():
-        waited = measure.lag_seconds.get(source)
-        words = f"{lag} rows, {waited:.1f} s" if lag and waited is not None else f"{lag} rows"
-        found.append(f"{source}: {words}" if several else words)
-    return "; ".join(found) or None
+        seconds = measure.lag_seconds.get(source)
+        text = f"{lag} rows, {seconds:.1f} s" if lag and seconds is not None else f"{lag} rows"
+        texts.append(f"{source}: {text}" if several else text)
+    return "; ".join(texts) or None
 
 
 def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
-    """Newest first. Raises StatementError JOB_NOT_FOUND."""
+    """Return the snapshots, newest first. Raises StatementError JOB_NOT_FOUND."""
     snapshots = manager.store.snapshots()
     if statement.job is not None:
         snapshots = _of_job(manager, statement.job, snapshots)
@@ -156,10 +156,10 @@ def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
 
 
 def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
-    """Those of a job, of an ended and forgotten one too: its snapshots stay."""
-    wanted = [each for each in snapshots if name_key(name.text) in (each.job_id, name_key(each.job_name))]
-    if wanted and (name.is_id or find_live_job(manager, name.text) is None):
-        return tuple(wanted)
+    """Return the snapshots of a job, which can be deleted: its snapshots stay."""
+    matches = [each for each in snapshots if name_key(name.text) in (each.job_id, name_key(each.job_name))]
+    if matches and (name.is_id or find_live_job(manager, name.text) is None):
+        return tuple(matches)
     job = find_job(manager, name).job
     return tuple(each for each in snapshots if each.job_id == job.id)
 

@@ -1,4 +1,4 @@
-"""The members of the cluster that jobs run on: SHOW MEMBERS, and the same rows as the relation `jetsql.members`."""
+"""SHOW MEMBERS and the relation `jetsql.members`, which have the same rows."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ MEMBER_COLUMNS: Final = (
     Column("id", comment="Spark's id of the executor, or driver"),
     Column("host"),
     Column("port", "bigint"),
-    Column("cores", "bigint", "how many tasks it runs at once; 0 for a driver that runs none"),
-    Column("status", comment="ACTIVE, EXCLUDED (gets no tasks for now, too many failed there) or GONE"),
-    Column("is_driver", "boolean", "whether it is the process of the engine"),
+    Column("cores", "bigint", "the number of tasks that it runs in parallel; 0 for a driver that runs none"),
+    Column("status", comment="ACTIVE, EXCLUDED (gets no tasks for now, because too many failed there) or GONE"),
+    Column("is_driver", "boolean", "whether it is the engine's driver"),
     Column("since", "timestamp", "when it joined"),
-    Column("until", "timestamp", "when it was found to be gone"),
-    Column("reason", comment="why it is gone"),
-    Column("active_tasks", "bigint", "tasks that it runs at this moment"),
-    Column("completed_tasks", "bigint", "tasks that it has done"),
-    Column("failed_tasks", "bigint", "tasks that have failed there"),
-    Column("memory_bytes", "bigint", "memory for what Spark stores"),
+    Column("until", "timestamp", "when it was lost"),
+    Column("reason", comment="why it was lost"),
+    Column("active_tasks", "bigint", "running tasks"),
+    Column("completed_tasks", "bigint", "tasks that have succeeded"),
+    Column("failed_tasks", "bigint", "tasks that have failed"),
+    Column("memory_bytes", "bigint", "Spark's storage memory"),
 )
 
 
 def show_members(manager: Manager) -> Table:
-    """Oldest first."""
+    """Return the members, oldest first."""
     return Table(MEMBER_COLUMNS, tuple(members_relation(manager)))
 
 
 def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
-    """Those that are gone too, as long as Spark remembers them."""
+    """Return the rows of the members, including lost ones that Spark remembers."""
     for member in manager.engine.members():
         yield (
             member.id,

@@ -1,7 +1,7 @@
-"""The relations of the schema `jetsql`: the facts that statements show, as rows for queries, joins and charts.
+"""The relations of the schema `jetsql`: rows for queries about jobs, snapshots, members and metrics.
 
-Each is its columns and a function that gives its rows as they are at this moment. Where a statement shows the same
-facts, the rows come from the same function.
+A relation has columns and a function that returns its current rows. A SHOW statement with the same rows uses the same
+function.
 """
 
 from __future__ import annotations
@@ -22,26 +22,24 @@ Rows = Iterable[tuple[Cell, ...]]
 
 @dataclass(frozen=True)
 class SystemTable:
-    """rows: raises what the store raises. comment: what a row is."""
+    """A relation of the schema `jetsql`."""
 
     name: str
-    comment: str
+    comment: str  # a sentence about its rows
     columns: tuple[Column, ...]
-    rows: Callable[[Manager], Rows]
+    rows: Callable[[Manager], Rows]  # raises the errors of the store
 
 
 SYSTEM_TABLES: Final = (
-    SystemTable("jobs", "A row for each job, also for those that have ended.", JOBS_TABLE_COLUMNS, job_relation),
+    SystemTable("jobs", "A row for each job, including ended ones.", JOBS_TABLE_COLUMNS, job_relation),
     SystemTable("snapshots", "A row for each snapshot of a job's state.", SNAPSHOTS_TABLE_COLUMNS, snapshot_relation),
-    SystemTable("job_history", "What happened to each job, when and why.", JOB_HISTORY_COLUMNS, history_relation),
+    SystemTable("job_history", "A row for each event of a job.", JOB_HISTORY_COLUMNS, history_relation),
     SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation),
-    SystemTable(
-        "metrics", "A row for each batch of a job, or for several together.", METRICS_COLUMNS, metrics_relation
-    ),
+    SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}
 
 
 def rows(manager: Manager, name: str) -> Rows:
-    """Return the rows of a relation as they are now."""
+    """Return the current rows of a relation."""
     return _BY_NAME[name].rows(manager)

@@ -1,6 +1,6 @@
-"""WAIT FOR JOB: until it completed, committed a batch, or has nothing left of what was there when the statement began.
+"""WAIT FOR JOB: wait until a job completes, commits a batch, or has processed all rows available at the beginning.
 
-It ends early with an error when the job fails or is suspended, and on its deadline with what is known of the lag.
+The statement fails early when the job fails or is suspended. At the deadline its error reports the job's progress.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _DEAD_ENDS = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.FAIL
 
 @dataclass(frozen=True)
 class _WaitCondition:
-    """reached: the goal. words: what is waited for. watch_idle: runs must be asked to tell that they are idle."""
+    """The condition that a statement waits for."""
 
     reached: Callable[[JobView], bool]
-    words: str
-    watch_idle: bool = False
+    description: str  # a noun phrase
+    watch_idle: bool = False  # each run must be requested to report that it is idle
 
 
 def wait_for(manager: Manager, statement: WaitForJob) -> Table:
-    """Raise StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
+    """Wait for a job. Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
     begin = manager.clock()
     view = find_job(manager, statement.name)
     wait = _wait_condition(manager, view, statement, begin)
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
-    after = _until(manager, view, wait, seconds)
+    after = _wait_until(manager, view, wait, seconds)
     if not wait.reached(after):
         raise _not_reached(manager, after, wait, seconds, statement.name)
-    return CommandResult(after.job, _done_message(after)).table()
+    return CommandResult(after.job, _success_message(after)).table()
 
 
 def _wait_condition(manager: Manager, view: JobView, statement: WaitForJob, begin: float) -> _WaitCondition:
@@ -71,7 +71,7 @@ def _batch(number: int) -> _WaitCondition:
 
 @dataclass(frozen=True)
 class IdleGoal:
-    """Everything that was there when WAIT FOR JOB ... UNTIL IDLE began is committed."""
+    """The goal of WAIT FOR JOB ... UNTIL IDLE: all rows that were available when it began are committed."""
 
     begin: float  # when the statement began, seconds since the epoch
     trigger_count: int  # the number of triggers that the job's runs had reported by then
@@ -81,8 +81,8 @@ class IdleGoal:
     def of(view: JobView, begin: float) -> IdleGoal:
         """Return the goal for a job as it is when the statement begins.
 
-        A batch holds all that was there when its trigger began, unless sources are limited or the batch ends by the
-        clock. Output that waits for a watermark comes a batch later, so such a job has to fall idle.
+        A batch has all rows that were available when its trigger began, unless sources are rate-limited or the batch
+        ends by the clock. Output that waits for a watermark comes a batch later, so such a job has to become idle.
         """
         analysis = view.job.plan.analysis
         endless = any(source.endless for source in analysis.sources)
@@ -92,10 +92,10 @@ class IdleGoal:
         return IdleGoal(begin, view.stats.trigger_count, batch_is_enough)
 
     def reached(self, facts: RunStats, now: float) -> bool:
-        """Return whether a trigger that began after the statement found nothing more. now: seconds since the epoch.
+        """Return whether a trigger that began after the statement found no more rows. now: seconds since the epoch.
 
-        When the clock was set back to before the statement began, times prove nothing. Then the second trigger that
-        is reported after the statement began counts, because only the first can have begun before it.
+        If the clock was set back to before the statement began, times cannot be compared. Then the second trigger that
+        is reported after the statement began counts, because only the first one can have begun before.
         """
         triggers = [(facts.idle_trigger, facts.idle_trigger_number)]
         if self.batch_is_enough:
@@ -109,12 +109,12 @@ class IdleGoal:
 
 def _idle(manager: Manager, view: JobView, begin: float) -> _WaitCondition:
     goal = IdleGoal.of(view, begin)
-    words = "everything that was there to be committed"
-    return _WaitCondition(lambda view: goal.reached(view.stats, manager.clock()), words, watch_idle=True)
+    description = "the commit of all available rows"
+    return _WaitCondition(lambda view: goal.reached(view.stats, manager.clock()), description, watch_idle=True)
 
 
-def _until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float) -> JobView:
-    """Wait, and ask each new run of the job to tell when it is idle."""
+def _wait_until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float) -> JobView:
+    """Wait for the condition, a dead end or the deadline; request idle reports from each new run."""
     until = monotonic() + seconds
     while True:
         watched = view.job.run_id
@@ -122,8 +122,8 @@ def _until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float
             manager.workers.watch_idle(watched)
 
         def settled(now: JobView, watched: object = watched) -> bool:
-            moved_on = wait.watch_idle and now.job.run_id != watched
-            return wait.reached(now) or _is_dead_end(now) or moved_on
+            has_new_run = wait.watch_idle and now.job.run_id != watched
+            return wait.reached(now) or _is_dead_end(now) or has_new_run
 
         view = manager.registry.wait(view, settled, until - monotonic())
         if wait.reached(view) or _is_dead_end(view) or monotonic() >= until:
@@ -140,18 +140,20 @@ def _not_reached(manager: Manager, view: JobView, wait: _WaitCondition, seconds:
         message = f"Job {job.name} failed: {error_text(job.cause)}"
         return StatementError("JOB_FAILED", message, place=name.place, hint=job.cause.hint)
     if job.status is Status.COMPLETED:
-        return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.words}.", place=name.place)
+        return StatementError("WRONG_STATUS", f"Job {job.name} completed before {wait.description}.", place=name.place)
     if job.status in _DEAD_ENDS:
-        why, hint = ".", "Start it with RESUME JOB."
+        reason, hint = ".", "Start it with RESUME JOB."
         if job.cause is not None:
-            why, hint = f": {error_text(job.cause)}", remedy(job.cause)
-        message = f"Job {job.name} is {job.status.value}{why}"
+            reason, hint = f": {error_text(job.cause)}", remedy(job.cause)
+        message = f"Job {job.name} is {job.status.value}{reason}"
         return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
-    message = f"Job {job.name} did not reach {wait.words} within {seconds:g} s. {_lag(manager, view)}"
-    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job goes on; nothing was changed.")
+    message = (
+        f"Job {job.name} did not reach {wait.description} within {seconds:g} s. {_describe_progress(manager, view)}"
+    )
+    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job continues; nothing was changed.")
 
 
-def _lag(manager: Manager, view: JobView) -> str:
+def _describe_progress(manager: Manager, view: JobView) -> str:
     job, facts, now = view.job, view.stats, manager.clock()
     batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
     began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
@@ -161,10 +163,10 @@ def _lag(manager: Manager, view: JobView) -> str:
     return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
 
 
-def _done_message(view: JobView) -> str:
+def _success_message(view: JobView) -> str:
     job = view.job
     if job.status is Status.COMPLETED:
         return view.stats.last_message or "The job has completed."
     if job.batch is None:
-        return "There was nothing to read."
+        return "No rows were available."
     return f"Batch {job.batch} is committed."

@@ -1,9 +1,8 @@
-"""The store: what jobs and snapshots there are and what happened to them, in one SQLite file.
+"""The store of jobs, their history and snapshots: one SQLite file.
 
-The file is the truth: a step is in it before its actions are carried out, job, history row and snapshot in one
-transaction. A job is one JSON record beside the columns that are searched by, so that new fields need no migration.
-What has to be true before a file is opened stands in `store_file`, what makes a new version of an old one in
-`migrations`.
+A step is committed to the file before its actions are carried out, with job, history row and snapshot in one
+transaction. A job is a JSON record next to the columns for queries, so new fields need no migration. `store_file` has
+the checks before a file is opened, and `migrations` the upgrade of older versions.
 """
 
 from __future__ import annotations
@@ -73,49 +72,51 @@ _SNAPSHOTS: Final = sa.Table(
 
 @dataclass(frozen=True)
 class _Names:
-    """What a change is about, for the message when a name is taken."""
+    """The names in a change, for the error message when a name is taken."""
 
     job: str = ""
     snapshot: str = ""
 
 
-_NOTHING: Final = _Names()
+_NO_NAMES: Final = _Names()
 _WRITTEN_BY: Final = "written_by"
 _NEWEST_ID: Final = "newest_id"
-_IDS_AT_ONCE: Final = 500  # SQLite bounds the parameters of a statement
+_MAX_IDS: Final = 500  # SQLite limits the parameters of a statement
 T = TypeVar("T")
 
 
 class Store:
-    """Jobs, their history and snapshots in a file. Any thread may read; the manager's writer alone writes.
-
-    Raises EngineError STORE_DAMAGED, STORE_TOO_NEW (the file is left as it is), HOME_NOT_USABLE.
-    """
+    """The store in a file. Any thread can read; only the manager's writer thread writes."""
 
     def __init__(self, path: Path) -> None:
+        """Open the store, creating or migrating the file if necessary.
+
+        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW (the file is unchanged), HOME_NOT_USABLE.
+        """
         self.path = path
         self._file = StoreFile(path)
         with self._translated_errors():
             self._prepare()
 
     def close(self) -> None:
+        """Close all connections."""
         self._engine.dispose()
 
     @property
     def id(self) -> str:
-        """This store's own id, given when it was made."""
+        """Return the id of this store, which was generated when it was created."""
         with self._reading() as connection:
             return str(connection.execute(sa.select(_META.c.value).where(_META.c.key == "id")).scalar_one())
 
     def add(self, job: Job, row: HistoryRow) -> None:
-        """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live one has its name."""
+        """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live job has its name."""
         self._change([_JOBS.insert().values(_columns(job)), _insert_history(row)], _Names(job.name))
 
     def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
-        """Store a job's new state and why it came about, with the snapshot that it brought, if any.
+        """Store a job's new state with its history row, and with a new snapshot, if there is one.
 
-        replaces: see `add_snapshot`. Raises StatementError JOB_ALREADY_EXISTS when it comes to life again while another
-        has its name, SNAPSHOT_ALREADY_EXISTS.
+        replaces: see `add_snapshot`. Raises StatementError JOB_ALREADY_EXISTS when an ended job becomes live while
+        another live job has its name, SNAPSHOT_ALREADY_EXISTS.
         """
         if snapshot is not None:
             self.add_snapshot(snapshot, replaces, row, job)
@@ -125,10 +126,10 @@ class Store:
     def add_snapshot(
         self, snapshot: Snapshot, replaces: str | None = None, row: HistoryRow | None = None, job: Job | None = None
     ) -> None:
-        """Store a new snapshot, together with a row of its job's history and the job's new state, if there are any.
+        """Store a new snapshot, with a history row and the job's new state, if they are given.
 
-        replaces: the id of the snapshot whose name it takes over, which is forgotten in the same moment.
-        Raises StatementError SNAPSHOT_ALREADY_EXISTS when any other has its name.
+        replaces: the id of the snapshot whose name it takes over, which is deleted in the same transaction.
+        Raises StatementError SNAPSHOT_ALREADY_EXISTS when another snapshot has its name.
         """
         changes = _insert_snapshot(snapshot, replaces)
         if job is not None:
@@ -138,44 +139,45 @@ class Store:
         self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
 
     def remove_snapshot(self, snapshot_id: str) -> None:
-        """Forget a snapshot; one that is not there is fine."""
+        """Delete a snapshot, if it exists."""
         self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _remember_id(snapshot_id)])
 
     def forget(self, job_ids: Sequence[str]) -> None:
-        """Forget jobs and their history; those that are not there are fine."""
-        for some in (job_ids[at : at + _IDS_AT_ONCE] for at in range(0, len(job_ids), _IDS_AT_ONCE)):
-            history = _HISTORY.delete().where(_HISTORY.c.job.in_(some))
-            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(some)), _remember_id(max(some))])
+        """Delete jobs and their history, if they exist."""
+        for ids in (job_ids[at : at + _MAX_IDS] for at in range(0, len(job_ids), _MAX_IDS)):
+            history = _HISTORY.delete().where(_HISTORY.c.job.in_(ids))
+            self._change([history, _JOBS.delete().where(_JOBS.c.id.in_(ids)), _remember_id(max(ids))])
 
-    def _change(self, changes: Sequence[sa.Executable], names: _Names = _NOTHING) -> None:
-        """All of it or nothing."""
+    def _change(self, changes: Sequence[sa.Executable], names: _Names = _NO_NAMES) -> None:
+        """Execute the changes in one transaction."""
         with self._translated_errors(names), self._engine.begin() as connection:
             for change in changes:
                 connection.execute(change)
 
     def live_jobs(self) -> tuple[Job, ...]:
-        """Those that have not ended, oldest first."""
+        """Return the jobs that have not ended, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.live).order_by(_JOBS.c.id))
 
     def jobs_with_files(self) -> tuple[Job, ...]:
-        """Ended jobs that may still have a checkpoint or staged rows."""
+        """Return the ended jobs that can still have a checkpoint or staged rows."""
         ended = sa.and_(sa.not_(_JOBS.c.live), _JOBS.c.files)
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(ended).order_by(_JOBS.c.id))
 
     def ended_jobs(self) -> tuple[Job, ...]:
-        """Those that have ended, oldest first."""
+        """Return the jobs that have ended, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(sa.not_(_JOBS.c.live)).order_by(_JOBS.c.id))
 
     def all_jobs(self) -> tuple[Job, ...]:
-        """Return all jobs that are kept, oldest first."""
+        """Return all jobs of the store, oldest first."""
         return self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).order_by(_JOBS.c.id))
 
     def job(self, job_id: str) -> Job | None:
+        """Return the job with this id, or None."""
         jobs = self._jobs(sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.id == job_id))
         return jobs[0] if jobs else None
 
     def newest_named(self, name: str) -> Job | None:
-        """Return the newest job of a name, ended or not."""
+        """Return the newest job with this name, ended or not, or None."""
         named = sa.select(_JOBS.c.id, _JOBS.c.record).where(_JOBS.c.name_key == name_key(name))
         jobs = self._jobs(named.order_by(_JOBS.c.id.desc()).limit(1))
         return jobs[0] if jobs else None
@@ -185,17 +187,19 @@ class Store:
         return self._snapshots(sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).order_by(_SNAPSHOTS.c.id))
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """Return the snapshot with this id, or None."""
         wanted = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.id == snapshot_id)
         snapshots = self._snapshots(wanted)
         return snapshots[0] if snapshots else None
 
     def snapshot_named(self, name: str) -> Snapshot | None:
+        """Return the snapshot with this name, or None."""
         named = sa.select(_SNAPSHOTS.c.id, _SNAPSHOTS.c.record).where(_SNAPSHOTS.c.name_key == name_key(name))
         snapshots = self._snapshots(named)
         return snapshots[0] if snapshots else None
 
     def newest_id(self) -> str | None:
-        """Return the newest id that was ever given to a job or a snapshot, also if that is forgotten since."""
+        """Return the newest id that a job or a snapshot ever had, even if it was deleted."""
         given = sa.union_all(
             sa.select(sa.func.max(_JOBS.c.id).label("id")),
             sa.select(sa.func.max(_SNAPSHOTS.c.id)),
@@ -211,7 +215,7 @@ class Store:
         return tuple(self._history_row(row) for row in self._rows(wanted))
 
     def run_starts(self) -> dict[RunId, float]:
-        """When each run of each job began, seconds since the epoch."""
+        """Return the time when each run of each job began, in seconds since the epoch."""
         began = sa.select(_HISTORY.c.job, _HISTORY.c.run, sa.func.min(_HISTORY.c.time).label("time"))
         grouped = began.where(_HISTORY.c.run > 0).group_by(_HISTORY.c.job, _HISTORY.c.run)
         return {RunId(row.job, row.run): row.time for row in self._rows(grouped)}
@@ -237,31 +241,31 @@ class Store:
             before = Status(row.before) if row.before is not None else None
             return HistoryRow(row.job, row.time, row.title, before, Status(row.after), row.run, row.words)
         except ValueError as error:
-            raise self._file.damaged_error(f"row {row.number} of the history can't be read ({error})") from error
+            raise self._file.damaged_error(f"row {row.number} of the history is not readable ({error})") from error
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        found = self._file.inspect()
-        if found is None:
+        version = self._file.inspect()
+        if version is None:
             self._file.make_private()
         url = sa.URL.create("sqlite", database=str(self.path))
         self._engine = sa.create_engine(url, pool_size=4, max_overflow=-1)
         sa.event.listen(self._engine, "connect", _configure)
         sa.event.listen(self._engine, "begin", _begin)
         try:
-            self._create_or_migrate(found)
+            self._create_or_migrate(version)
         except BaseException:
             self._engine.dispose()
             raise
 
-    def _create_or_migrate(self, found: int | None) -> None:
-        if found is None:
+    def _create_or_migrate(self, version: int | None) -> None:
+        if version is None:
             self._create()
-        elif found < VERSION:
+        elif version < VERSION:
             from jetsql.jobs.store.migrations import migrate
 
-            migrate(self._engine, self._file, found)
+            migrate(self._engine, self._file, version)
         self._sign()
 
     def _create(self) -> None:
@@ -272,7 +276,7 @@ class Store:
             failpoint("store-made")
 
     def _sign(self) -> None:
-        """Say which JetSQL writes here, for the message of an older one that is started on it later."""
+        """Store the version of JetSQL, for the error message of an older version that opens the store later."""
         signature = sa.select(_META.c.value).where(_META.c.key == _WRITTEN_BY)
         if [row.value for row in self._rows(signature)] != [PROGRAM]:
             signed = _META.insert().values(key=_WRITTEN_BY, value=PROGRAM)
@@ -284,24 +288,24 @@ class Store:
             yield connection
 
     @contextmanager
-    def _translated_errors(self, names: _Names = _NOTHING) -> Iterator[None]:
-        """SQLite's errors as ours."""
+    def _translated_errors(self, names: _Names = _NO_NAMES) -> Iterator[None]:
+        """Raise errors of SQLite and the system as JetSQLError."""
         try:
             yield
         except (OSError, sa.exc.DBAPIError, sqlite3.Error) as error:
             raise self._translate(getattr(error, "orig", None) or error, names) from error
 
     def _translate(self, error: BaseException, names: _Names) -> JetSQLError:
-        """A name that is taken, or what the file says of it."""
+        """Return the error for a name that is taken, or the error of the file."""
         if isinstance(error, sqlite3.IntegrityError) and str(_JOBS.c.name_key) in str(error):
-            return StatementError("JOB_ALREADY_EXISTS", f"There is a job named {names.job} already.")
+            return StatementError("JOB_ALREADY_EXISTS", f"A job named {names.job} already exists.")
         if isinstance(error, sqlite3.IntegrityError) and str(_SNAPSHOTS.c.name_key) in str(error):
-            return StatementError("SNAPSHOT_ALREADY_EXISTS", f"There is a snapshot named {names.snapshot} already.")
+            return StatementError("SNAPSHOT_ALREADY_EXISTS", f"A snapshot named {names.snapshot} already exists.")
         return self._file.translate_error(error)
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # the driver would leave statements like CREATE TABLE outside of transactions
+    connection.isolation_level = None  # otherwise the driver runs statements like CREATE TABLE outside of transactions
     for pragma in ("journal_mode = WAL", "foreign_keys = ON", "synchronous = FULL", "busy_timeout = 5000"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -332,7 +336,7 @@ def _columns(job: Job) -> dict[str, object]:
 
 
 def _remember_id(forgotten_id: str) -> sa.Insert:
-    """An id is never given twice, whatever the clock says: files and ledgers of sinks go by it."""
+    """Store a deleted id, so that no id is used twice: files and ledgers of sinks depend on it."""
     remembered = insert(_META).values(key=_NEWEST_ID, value=forgotten_id)
     newest = sa.func.max(_META.c.value, remembered.excluded.value)
     return remembered.on_conflict_do_update(index_elements=[_META.c.key], set_={"value": newest})

@@ -1,9 +1,9 @@
-"""What the batches of jobs took and moved: the newest ones in full, older ones put together, never more than so many.
+"""Metrics of the batches of jobs: single new batches, older ones aggregated, with a fixed limit.
 
-A batch is a `BatchMetrics`. A job's metrics are a `Series` of levels: the first holds single batches; what has no room
-there is put together into measures that stand for 10 s, those into ones of a minute and those into ones of 10 minutes,
-and what is too old for these is forgotten. So a job that runs for months takes no more room than one that runs for
-days, and a chart of the last minutes has every batch. No clock, no thread of its own, no file (see `metrics_file`).
+The metrics of a batch are a `BatchMetrics`. The metrics of a job are a `Series` of levels: the first has single
+batches, the next ones have measures of 10 s, one minute and 10 minutes. A full level passes its oldest measure to the
+next level, and the last level drops it. So the memory of a job is bounded, and a chart of the last minutes has every
+batch. `metrics_file` stores the metrics.
 """
 
 from __future__ import annotations
@@ -19,39 +19,31 @@ from jetsql.jobs.model.job import Job
 
 @dataclass(frozen=True, slots=True)
 class BatchMetrics:
-    """One batch, or the batches of `span` seconds together. None: not known, or there is no such thing in the job.
+    """Metrics of one batch, or of all batches in a span of time; None for a value that is unknown or does not apply."""
 
-    run, batch: of the newest batch. time: when its trigger began, or the span does; seconds since the epoch. span: 0
-    for one batch. batches: how many. late_rows: dropped because they came behind the watermark. input_rows_per_second:
-    as rows came in; processed_rows_per_second: while they were worked on. *_ms: durations by phase, trigger_ms of all.
-    watermark: seconds since the epoch. event_time_lag: seconds from the newest event to the trigger. state_rows,
-    state_bytes: kept from batch to batch, bytes of memory. lag: by source, how far it is behind, in the source's units;
-    lag_seconds: about how long the oldest of that had waited.
-    """
-
-    run: int
-    batch: int
-    time: float
-    span: int = 0
-    batches: int = 1
+    run: int  # of the newest batch
+    batch: int  # the number of the newest batch
+    time: float  # when the trigger or the span began, seconds since the epoch
+    span: int = 0  # seconds; 0 for one batch
+    batches: int = 1  # the number of batches
     input_rows: int | None = None
     output_rows: int | None = None
-    late_rows: int | None = None
-    input_rows_per_second: float | None = None
-    processed_rows_per_second: float | None = None
-    trigger_ms: int | None = None
+    late_rows: int | None = None  # rows that were dropped because they were older than the watermark
+    input_rows_per_second: float | None = None  # the rate of arrival
+    processed_rows_per_second: float | None = None  # the rate of processing
+    trigger_ms: int | None = None  # duration of the whole trigger; the following ones are parts of it
     add_batch_ms: int | None = None
     query_planning_ms: int | None = None
     wal_commit_ms: int | None = None
     commit_offsets_ms: int | None = None
     get_batch_ms: int | None = None
     latest_offset_ms: int | None = None
-    watermark: float | None = None
-    event_time_lag: float | None = None
+    watermark: float | None = None  # seconds since the epoch
+    event_time_lag: float | None = None  # seconds from the newest event to the trigger
     state_rows: int | None = None
-    state_bytes: int | None = None
-    lag: Mapping[str, int] = field(default_factory=dict)
-    lag_seconds: Mapping[str, float] = field(default_factory=dict)
+    state_bytes: int | None = None  # memory of the state
+    lag: Mapping[str, int] = field(default_factory=dict)  # by source, the rows not read yet, in the source's units
+    lag_seconds: Mapping[str, float] = field(default_factory=dict)  # by source, about how long the oldest has waited
 
 
 _SUMS: Final = (
@@ -72,10 +64,10 @@ _NEWEST: Final = ("watermark", "event_time_lag", "state_rows", "state_bytes")
 
 @dataclass(frozen=True)
 class Level:
-    """span: seconds that a measure stands for. most: how many of them are kept."""
+    """A level of a series."""
 
-    span: int
-    most: int
+    span: int  # seconds of a measure; 0 for single batches
+    limit: int  # the number of measures that are kept
 
 
 LEVELS: Final = (Level(0, 100), Level(10, 60), Level(60, 120), Level(600, 288))
@@ -83,21 +75,20 @@ LEVELS: Final = (Level(0, 100), Level(10, 60), Level(60, 120), Level(600, 288))
 
 @dataclass(frozen=True)
 class Changes:
-    """What a file has to do to hold a series as it is: by level, the number of the oldest measure that is left, and
-    those that are new or were added to, by number."""
+    """The changes of a series since they were last written to the file."""
 
     job: str
-    oldest: tuple[int, ...]
-    written: tuple[tuple[tuple[int, BatchMetrics], ...], ...]
+    oldest: tuple[int, ...]  # by level, the number of the oldest measure that is kept
+    written: tuple[tuple[tuple[int, BatchMetrics], ...], ...]  # by level, new and changed measures with their numbers
 
 
 def keeps_metrics(job: Job) -> bool:
-    """Return whether a job's measures are kept: until its end, and longer by its option."""
+    """Return whether a job's measures are kept: until its end, or longer with storeMetricsAfterJobCompletion."""
     return job.is_live or job.plan.store_metrics_after_completion
 
 
 class Series:
-    """The measures of one job. Each has a number within its level, one more than the one before it."""
+    """The measures of one job. In each level they have consecutive numbers."""
 
     def __init__(self, levels: tuple[Level, ...] = LEVELS) -> None:
         self._levels = levels
@@ -106,11 +97,11 @@ class Series:
         self._unwritten = [0] * len(levels)
 
     def add(self, measure: BatchMetrics) -> None:
-        """The newest batch."""
+        """Add the newest batch."""
         self._append(0, measure)
 
     def restore(self, level: int, number: int, measure: BatchMetrics) -> None:
-        """A measure as it was written, in the order of the numbers."""
+        """Add a measure from the file; call it in the order of the numbers."""
         kept = self._measures[level]
         if not kept:
             self._oldest[level] = number
@@ -118,19 +109,20 @@ class Series:
         self._unwritten[level] = self._oldest[level] + len(kept)
 
     def rows(self) -> tuple[BatchMetrics, ...]:
-        """Oldest first."""
+        """Return all measures, oldest first."""
         return tuple(measure for kept in reversed(self._measures) for measure in kept)
 
     @property
     def newest(self) -> BatchMetrics | None:
+        """Return the newest batch, or None."""
         return self._measures[0][-1] if self._measures[0] else None
 
     def mark_unwritten(self) -> None:
-        """Nothing of it is in the file."""
+        """Mark all measures as not written to the file."""
         self._unwritten = list(self._oldest)
 
     def take_changes(self, job: str) -> Changes | None:
-        """What changed since the last time; None when nothing did."""
+        """Return the changes since the last call, or None."""
         written = tuple(self._since(level) for level in range(len(self._levels)))
         self._unwritten = [oldest + len(kept) for oldest, kept in zip(self._oldest, self._measures, strict=True)]
         return Changes(job, tuple(self._oldest), written) if any(written) else None
@@ -143,12 +135,12 @@ class Series:
     def _append(self, level: int, measure: BatchMetrics) -> None:
         kept = self._measures[level]
         kept.append(measure)
-        if len(kept) > self._levels[level].most:
+        if len(kept) > self._levels[level].limit:
             self._oldest[level] += 1
             self._fold(level + 1, kept.popleft())
 
     def _fold(self, level: int, measure: BatchMetrics) -> None:
-        """What has no room at the level before. At the last one it is forgotten."""
+        """Add a measure of the previous level to the measure of its span; drop it after the last level."""
         if level == len(self._levels):
             return
         kept, span = self._measures[level], self._levels[level].span
@@ -162,7 +154,7 @@ class Series:
 
 
 def _merge(older: BatchMetrics, newer: BatchMetrics) -> BatchMetrics:
-    """Both in one; time and span are the older one's."""
+    """Return both measures as one, with time and span of the older one."""
     values: dict[str, Any] = {name: _sum(getattr(older, name), getattr(newer, name)) for name in _SUMS}
     values |= {name: getattr(newer if getattr(newer, name) is not None else older, name) for name in _NEWEST}
     values |= {"lag": {**older.lag, **newer.lag}, "lag_seconds": {**older.lag_seconds, **newer.lag_seconds}}
@@ -176,7 +168,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def _with_rates(measure: BatchMetrics) -> BatchMetrics:
-    """With the rates of its whole span."""
+    """Return the measure with the rates of its whole span."""
     rows, worked = measure.input_rows, measure.trigger_ms
     return replace(
         measure,
@@ -187,15 +179,16 @@ def _with_rates(measure: BatchMetrics) -> BatchMetrics:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over all batches of a job since the engine started. seconds: that its triggers took."""
+    """Sums over all batches of a job since the engine started."""
 
     batches: int = 0
     input_rows: int = 0
     output_rows: int = 0
     late_rows: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # the duration of the triggers
 
     def plus(self, measure: BatchMetrics) -> Totals:
+        """Return the sums including another batch."""
         return Totals(
             self.batches + 1,
             self.input_rows + (measure.input_rows or 0),
@@ -206,7 +199,7 @@ class Totals:
 
 
 class Metrics:
-    """The measures and totals of all jobs, by the jobs' ids. Any thread may read; the manager's writer adds."""
+    """The measures and totals of all jobs by id. Any thread can read; only the manager's writer thread adds."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -215,14 +208,14 @@ class Metrics:
         self._forgotten: set[str] = set()
 
     def add(self, job: str, measure: BatchMetrics, *, keep: bool = True) -> None:
-        """A batch is committed. keep: whether its measure is kept, or only counted in the totals."""
+        """Add a committed batch. keep: whether to keep its measure, or only count it in the totals."""
         with self._lock:
             self._totals[job] = self._totals.get(job, Totals()).plus(measure)
             if keep:
                 self._series.setdefault(job, Series()).add(measure)
 
     def forget(self, jobs: Iterable[str]) -> None:
-        """Nothing of these is kept any more."""
+        """Delete the metrics of these jobs."""
         with self._lock:
             for job in jobs:
                 self._totals.pop(job, None)
@@ -230,7 +223,7 @@ class Metrics:
                 self._forgotten.add(job)
 
     def jobs(self) -> tuple[str, ...]:
-        """Those that there are measures of, oldest first."""
+        """Return the ids of the jobs that have measures, oldest first."""
         with self._lock:
             return tuple(sorted(self._series))
 
@@ -241,31 +234,32 @@ class Metrics:
             return () if series is None else series.rows()
 
     def latest(self, job: str) -> BatchMetrics | None:
-        """Return the newest batch of a job; None when there is none, or its metrics are not kept."""
+        """Return the newest batch of a job; None before the first batch, or when its metrics are not kept."""
         with self._lock:
             series = self._series.get(job)
             return None if series is None else series.newest
 
     def totals(self, job: str) -> Totals:
+        """Return the totals of a job; zeros when it has none."""
         with self._lock:
             return self._totals.get(job, Totals())
 
     # --- for the file ------------------------------------------------------------------------------------------------
 
     def restore(self, saved: Mapping[str, Series]) -> None:
-        """What an earlier engine has left; before anything is added."""
+        """Restore the measures from the file; call it before any measure is added."""
         with self._lock:
             self._series.update(saved)
 
     def take_changes(self) -> tuple[tuple[Changes, ...], Collection[str]]:
-        """What changed since the last time, and the jobs that are to be forgotten."""
+        """Return the changes since the last call, and the ids of the jobs to delete."""
         with self._lock:
             forgotten, self._forgotten = self._forgotten, set()
-            found = (series.take_changes(job) for job, series in self._series.items())
-            return tuple(changes for changes in found if changes is not None), forgotten
+            by_job = (series.take_changes(job) for job, series in self._series.items())
+            return tuple(changes for changes in by_job if changes is not None), forgotten
 
     def mark_unwritten(self) -> None:
-        """The file has nothing of what there is."""
+        """Mark all measures of all jobs as not written to the file."""
         with self._lock:
             for series in self._series.values():
                 series.mark_unwritten()

@@ -1,7 +1,7 @@
-"""The metrics' own file, apart from the store: nothing rests on it, so it may be lost, and writing it holds nobody up.
+"""The file of the metrics, separate from the store: it can be lost, and no statement waits for writing it.
 
-A thread writes what changed every few seconds, in one transaction. A file that can't be read is moved aside and a new
-one begun with what is in memory; one that can't be written now (a full disk) is tried again the next time.
+A thread writes the changes every few seconds in one transaction. A file that cannot be read is moved aside, and a new
+one is written from memory. When the file cannot be written (a full disk), the thread tries again the next time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, type[sa.types.TypeEngine[Any]]]] = {"int": sa.Integer
 
 
 def _column(name: str, kind: str) -> sa.Column[Any]:
-    """kind: the type hint of a field of `BatchMetrics`."""
+    """Return the column of a field of `BatchMetrics`. kind: its type hint."""
     plain = kind.removesuffix(" | None")
     return sa.Column(name, _TYPES.get(plain, sa.Text), nullable=plain != kind)
 
@@ -49,9 +49,10 @@ _SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEF
 
 
 class MetricsFile:
-    """Keeps what `metrics` holds in a file. Never raises for what the file is or becomes: that is told in the log."""
+    """A file that stores metrics. Errors of the file are logged, never raised."""
 
     def __init__(self, path: Path, metrics: Metrics) -> None:
+        """Create it for a path; `start` opens the file."""
         self._path = path
         self._metrics = metrics
         self._engine: sa.Engine | None = None
@@ -60,7 +61,7 @@ class MetricsFile:
         self._thread: Thread | None = None
 
     def start(self, jobs: Collection[str]) -> None:
-        """Take over what an earlier engine has left of these jobs, forget the others, and write from now on."""
+        """Restore the metrics of these jobs, delete those of other jobs, and start writing."""
         try:
             self._open()
             saved = self._load()
@@ -72,7 +73,7 @@ class MetricsFile:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what there is, and let go of the file."""
+        """Write the last changes and close the file."""
         if self._thread is not None:
             self._ended.set()
             self._thread.join()
@@ -80,7 +81,7 @@ class MetricsFile:
             self._engine.dispose()
 
     def write(self) -> None:
-        """What changed since the last time, in one transaction."""
+        """Write the changes since the last time in one transaction."""
         changes, forgotten = self._metrics.take_changes()
         self._forgotten |= set(forgotten)
         if not changes and not self._forgotten:
@@ -89,7 +90,7 @@ class MetricsFile:
             self._change(changes, self._forgotten)
             self._forgotten = set()
         except sa.exc.OperationalError as error:
-            _LOG.error("Metrics could not be written to %s: %s. They will be.", self._path, error.orig)
+            _LOG.error("Metrics could not be written to %s: %s. Trying again later.", self._path, error.orig)
             self._metrics.mark_unwritten()
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
             self._replace_file(error)
@@ -133,10 +134,10 @@ class MetricsFile:
                 _write(connection, change)
 
     def _replace_file(self, error: Exception) -> None:
-        """The file is of no use: it is moved aside, and what is in memory is written to a new one."""
+        """Move a damaged file aside; the next write creates a new one from memory."""
         aside = Path(f"{self._path}.damaged")
-        why = getattr(error, "orig", None) or error
-        _LOG.error("The metrics in %s can't be used (%s): they are moved to %s.", self._path, why, aside)
+        reason = getattr(error, "orig", None) or error
+        _LOG.error("Cannot use the metrics in %s (%s): the file is moved to %s.", self._path, reason, aside)
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
@@ -146,7 +147,7 @@ class MetricsFile:
                 Path(f"{self._path}{end}").unlink(missing_ok=True)
             os.replace(self._path, aside)
         except OSError as second:
-            _LOG.error("%s can't be moved aside: %s. No metrics are written.", self._path, second)
+            _LOG.error("Cannot move %s aside: %s. No metrics are written.", self._path, second)
 
 
 def _write(connection: sa.Connection, changes: Changes) -> None:
@@ -173,6 +174,6 @@ def _measure(values: list[Any]) -> BatchMetrics:
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:
-    # A log without waiting for the disk at each commit: what a crash of the machine takes is no loss.
+    # No wait for the disk at each commit: metrics can be lost when the machine crashes.
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 1000"):
         connection.execute(f"PRAGMA {pragma}")

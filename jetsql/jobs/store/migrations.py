@@ -1,14 +1,13 @@
-"""How a store of an older version becomes one of this version: a list of steps, each from one version to the next.
+"""Migrations of a store from an older version: a list of steps, each from one version to the next.
 
-The steps are Alembic's operations, run through its MigrationContext. Its script folder, alembic.ini and version table
-are not used: those are for databases that developers migrate by a command, out of order and back again, while this file
-is migrated by the program that opens it, forward only; the store says its version itself, and the steps ship with the
-package. All steps are one transaction together with the new version number, so a store is wholly of one version at
-every moment, whenever the process dies. Before it, the file is copied beside itself, for who wants to go back to an
-older JetSQL.
+The steps are Alembic operations, run through its MigrationContext. Alembic's script folder, alembic.ini and version
+table are not used: they are for databases that developers migrate with a command, in both directions. JetSQL migrates
+the store when it opens it, forward only; the store has its version, and the steps ship with the package. All steps and
+the new version number are one transaction, so the store always has one consistent version, even after a crash. Before
+the transaction the file is copied, for users who return to an older JetSQL.
 
-Steps stand for themselves: they name columns as they were then, not as the store's tables are now.
-Imported only when a migration is due.
+Steps use the column names of their time, not those of the store's current tables.
+This module is imported only when a migration is needed.
 """
 
 from __future__ import annotations
@@ -31,28 +30,28 @@ from jetsql.jobs.store.store_file import StoreFile
 MigrationStep = Callable[[Operations], object]
 
 
-def migrate(engine: sa.Engine, file: StoreFile, found: int) -> None:
-    """Bring the store of version `found` to the newest, with a copy of it as it was in `<file>.version-<found>`."""
-    _copy(file, found)
+def migrate(engine: sa.Engine, file: StoreFile, from_version: int) -> None:
+    """Migrate the store to the newest version, and keep a copy of the old file as `<file>.version-<from_version>`."""
+    _copy(file, from_version)
     failpoint("store-copied")
     version = sa.text("UPDATE meta SET value = :version WHERE key = 'version'")
     with engine.begin() as connection:
         operations = Operations(MigrationContext.configure(connection))
-        for step in STEPS[found - 1 :]:
+        for step in STEPS[from_version - 1 :]:
             step(operations)
         connection.execute(version, {"version": str(len(STEPS) + 1)})
         failpoint("store-migrated")
 
 
-def _copy(file: StoreFile, found: int) -> None:
-    """A copy is there whole or not at all: it gets its name when it is written."""
-    place = Path(f"{file.path}.version-{found}")
-    part = StoreFile(Path(f"{place}.part"))
+def _copy(file: StoreFile, version: int) -> None:
+    """Copy the file atomically: the copy gets its name when it is complete."""
+    destination = Path(f"{file.path}.version-{version}")
+    part = StoreFile(Path(f"{destination}.part"))
     part.path.unlink(missing_ok=True)
     part.make_private()
     with closing(sqlite3.connect(file.path)) as source, closing(sqlite3.connect(part.path)) as target:
         source.backup(target)
-    os.replace(part.path, place)
+    os.replace(part.path, destination)
 
 
 def _snapshots(operations: Operations) -> None:
@@ -72,7 +71,7 @@ def _operators(operations: Operations) -> None:
 
 
 def _new_names(operations: Operations) -> None:
-    """Version 4: fields and events by their names of today."""
+    """Version 4: new names of fields and events."""
     _upgrade_records(operations, 3)
     rename = sa.text("UPDATE history SET title = :new WHERE title = :old")
     for old, new in RENAMED_EVENTS.items():
@@ -80,7 +79,7 @@ def _new_names(operations: Operations) -> None:
 
 
 def _upgrade_records(operations: Operations, version: int) -> None:
-    """Upgrade the records of a version by one step. A malformed one stays: the store reports it when it is read."""
+    """Upgrade the records by one version. A malformed record stays; the store reports it when it is read."""
     connection = operations.get_bind()
     for table in ("jobs", "snapshots"):
         update = sa.text(f"UPDATE {table} SET record = :record WHERE id = :id")

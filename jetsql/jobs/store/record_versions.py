@@ -1,4 +1,4 @@
-"""Upgrade the records of jobs and snapshots that older versions of the store hold.
+"""Upgrade the records of jobs and snapshots from older versions of the store.
 
 A record is the JSON of a `Job` or `Snapshot`, by the names of its fields. New fields need no upgrade: they get their
 default. A renamed field needs a step here, and a new version of the store. The steps work on plain JSON values, so they
@@ -28,7 +28,7 @@ RENAMED_EVENTS: Final = {
     "clean-up failed": "cleanup failed",
     "waiting": "blocked",
 }
-"""Events of the history by their spelling up to version 3 of the store."""
+"""Events of the history by their names up to version 3 of the store."""
 
 _JOB: Final = {
     "submitted": "submission_time",

@@ -1,7 +1,7 @@
-"""The store's file, as far as it can be judged without writing to it, and what is said when it can't be used.
+"""Checks of the store's file without writing to it, and the errors for a file that is not usable.
 
-A file that can't be read is never written to, so an existing one is first opened read-only and looked through, with
-SQLite alone; only then does the store open it.
+JetSQL never writes to a file that it cannot read. So an existing file is first checked through a read-only connection,
+and only then opened by the store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jetsql.jobs.store.record_versions import upgrade_text
 
 VERSION: Final = 4
 
-# The tables, with the version of the store that brought them.
+# The tables, with the version of the store that added them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
 
 
@@ -30,28 +30,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoreContents:
-    """What is in a store. unreadable: what is wrong with the records that are not among them, a sentence each."""
+    """The contents of a store."""
 
     version: int
     jobs: tuple[Job, ...]
     snapshots: tuple[Snapshot, ...]
-    unreadable: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()  # errors of records that cannot be read, as sentences
 
 
 @dataclass(frozen=True)
 class StoreFile:
-    """One file, which need not exist."""
+    """The file of a store, which need not exist."""
 
     path: Path
 
     def make_private(self) -> None:
-        """Make it, empty. It may come to hold secrets, so only its owner may read it, from the first byte on."""
+        """Create the file, empty and readable for its owner only, since it can contain secrets."""
         os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
 
     def inspect(self) -> int | None:
-        """The version of the store in it; None when there is no file or an empty database.
+        """Return the version of the store; None without a file or with an empty database.
 
-        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a place that can't be used.
+        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a file that is not accessible.
         """
         if not self._has_bytes():
             return None
@@ -63,7 +63,7 @@ class StoreFile:
         return version
 
     def contents(self) -> StoreContents | None:
-        """Everything in it, and what can't be read; None when there is no file or an empty database.
+        """Return the contents of the store; None without a file or with an empty database.
 
         Raises EngineError STORE_DAMAGED, STORE_TOO_NEW, HOME_NOT_USABLE when nothing can be read.
         """
@@ -90,13 +90,13 @@ class StoreFile:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """The database at one moment, without a chance to change it.
+        """Return a read-only connection with a consistent view.
 
-        One without anything in its log is read as it lies there: SQLite would leave a log and an index of it beside it
-        otherwise, which belong to whoever reads and may then keep the engine out.
+        Without a write-ahead log the file is opened as immutable. Otherwise SQLite would create log files next to it,
+        which belong to the reading user and can prevent the engine from opening the store.
         """
-        how = "mode=ro&immutable=1" if self._is_closed() else "mode=ro"
-        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)) as connection:
+        mode = "mode=ro&immutable=1" if self._is_closed() else "mode=ro"
+        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?{mode}", uri=True)) as connection:
             connection.execute("BEGIN")
             yield connection
 
@@ -105,10 +105,10 @@ class StoreFile:
         return not log.exists() or log.stat().st_size == 0
 
     def _version(self, connection: sqlite3.Connection, check: str) -> int | None:
-        """None for an empty database. check: the name of SQLite's pragma."""
-        found = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
-        if found != "ok":
-            raise self.damaged_error(str(found))
+        """Return the version after a check; None for an empty database. check: the name of SQLite's pragma."""
+        result = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+        if result != "ok":
+            raise self.damaged_error(str(result))
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         return self._stated_version(connection, tables) if tables else None
 
@@ -118,14 +118,14 @@ class StoreFile:
         meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
         version = meta.get("version")
         if version is None:
-            raise self.damaged_error("it does not say its version")
+            raise self.damaged_error("its version is missing")
         if not version.isdecimal() or int(version) < 1:
             raise self.damaged_error(f"its version is {version!r}")
         if int(version) > VERSION:
             raise self._too_new(version, meta.get("written_by"))
         missing = sorted(table for table, since in TABLES.items() if since <= int(version) and table not in tables)
         if missing:
-            raise self.damaged_error(f"it lacks the tables {', '.join(missing)}")
+            raise self.damaged_error(f"these tables are missing: {', '.join(missing)}")
         return int(version)
 
     def _check_record(self, job_id: str, record: str) -> None:
@@ -143,23 +143,25 @@ class StoreFile:
         )
 
     def translate_error(self, error: BaseException) -> EngineError:
-        """Return the system's and SQLite's errors as ours: a disk or folder that can't be used; else the file is at
-        fault."""
+        """Return an error of SQLite or the system as EngineError: HOME_NOT_USABLE for disk and folder, otherwise
+        STORE_DAMAGED."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         if isinstance(error, OSError) or (isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR):
-            hint = "See whose it is, who may write to it and the files beside it, and whether the disk is full."
-            return EngineError("HOME_NOT_USABLE", f"The store {self.path} can't be used: {error}.", hint=hint)
+            hint = "Check owner and permissions of this file and the files next to it, and whether the disk is full."
+            return EngineError("HOME_NOT_USABLE", f"Cannot access the store {self.path}: {error}.", hint=hint)
         return self.damaged_error(str(error))
 
-    def damaged_error(self, what: str) -> EngineError:
+    def damaged_error(self, reason: str) -> EngineError:
+        """Return the error for a damaged store. reason: a phrase without a full stop."""
         return EngineError(
             "STORE_DAMAGED",
-            f"The store {self.path} is damaged: {what} (this JetSQL reads version {VERSION}).",
-            hint="It was left as it is. Restore it from a copy, or move it away to begin with an empty one.",
+            f"The store {self.path} is damaged: {reason} (this JetSQL reads version {VERSION}).",
+            hint="The file was not changed. Restore it from a backup, or move it away to start with an empty store.",
         )
 
-    def damaged_record_error(self, of: str, error: MalformedRecord) -> EngineError:
-        return self.damaged_error(f"the record of {of} can't be read ({error})")
+    def damaged_record_error(self, subject: str, error: MalformedRecord) -> EngineError:
+        """Return the error for a malformed record. subject: the object of the record, such as `job ID`."""
+        return self.damaged_error(f"the record of {subject} is not readable ({error})")
 
 
 def _contents(connection: sqlite3.Connection, version: int) -> StoreContents:
@@ -170,12 +172,12 @@ def _contents(connection: sqlite3.Connection, version: int) -> StoreContents:
             try:
                 yield decode(kind, upgrade_text(str(record), version))
             except MalformedRecord as error:
-                unreadable.append(f"The record of {kind.__name__.lower()} {record_id} can't be read ({error}).")
+                unreadable.append(f"The record of {kind.__name__.lower()} {record_id} is not readable ({error}).")
 
     jobs = tuple(records(Job, "jobs"))
     snapshots = tuple(records(Snapshot, "snapshots")) if version >= TABLES["snapshots"] else ()
     known = {None, *(status.value for status in Status)}
     for number, job_id, *statuses in connection.execute("SELECT number, job, before, after FROM history"):
         if not known.issuperset(statuses) or statuses[1] is None:
-            unreadable.append(f"Row {number} of the history of job {job_id} can't be read (its status is unknown).")
+            unreadable.append(f"Row {number} of the history of job {job_id} is not readable (unknown status).")
     return StoreContents(version, jobs, snapshots, tuple(unreadable))

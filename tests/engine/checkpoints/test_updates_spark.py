@@ -46,7 +46,7 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     four = f"{FAST}, 'spark.sql.shuffle.partitions' = '4'"
     [(_, _, status, message)] = sql(f"CREATE OR REPLACE {counting(' WHERE id < 110', four)}")
-    assert status == "RUNNING" and "Its state is kept. The state is spread over 4 partitions." in message
+    assert status == "RUNNING" and "The state is kept. The state is repartitioned into 4 partitions." in message
     numbers.add(1)
     expected = sum_by_digit(range(110))
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
@@ -70,16 +70,16 @@ def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Sour
     numbers.add(1)
     assert ids(sql, "other") == list(range(120, 140))
     [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying(table='other')}")
-    assert message == "The job is this one already; it goes on."
+    assert message == "The job already has this statement; it continues."
 
 
 def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     for text, reason in (
-        (counting().replace("% 10", "% 5"), "what its state is made of"),
-        (counting().replace("sum(id)", "max(id)"), "what its state is made of"),
-        (counting().replace("FROM STREAM numbers", "FROM STREAM plain"), "is not read any more"),
-        ("JOB j AS INSERT INTO plain SELECT id FROM STREAM numbers", "would keep none"),
+        (counting().replace("% 10", "% 5"), "the stateful operators differ"),
+        (counting().replace("sum(id)", "max(id)"), "the stateful operators differ"),
+        (counting().replace("FROM STREAM numbers", "FROM STREAM plain"), "is removed"),
+        ("JOB j AS INSERT INTO plain SELECT id FROM STREAM numbers", "the new query keeps none"),
         ("JOB j AS INSERT INTO plain SELECT id FROM numbers", "reads no stream"),
     ):
         error = sql.error(f"CREATE OR REPLACE {text}")
@@ -181,7 +181,7 @@ def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source)
     (numbers.folder.parent / "moved").mkdir()
     sql(f"ALTER TABLE numbers SET LOCATION '{numbers.folder.parent / 'moved'}'")
     assert "/moved" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
-    assert "at another place" in sql.error(f"CREATE OR REPLACE {copying()}").message
+    assert "the location of the source" in sql.error(f"CREATE OR REPLACE {copying()}").message
     sql(f"ALTER TABLE numbers SET LOCATION '{numbers.folder}'")
     numbers.add(1)
     sql("RESUME JOB p")
@@ -196,10 +196,10 @@ def test_a_source_that_was_made_anew_is_noticed_and_accepted_with_create_or_repl
     while created(sql) == before:  # the catalogue counts seconds
         sql("DROP TABLE numbers")
         sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{numbers.folder}'")
-    assert "was dropped and made anew" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
+    assert "was dropped and recreated" in sql.error("RESUME JOB p").message and sql.status("p") == "SUSPENDED"
     numbers.add(1)
     [(_, _, _, message)] = sql(f"CREATE OR REPLACE {copying()}")
-    assert "was made anew" in message
+    assert "was recreated" in message
     assert ids(sql) == list(range(120))
 
 

@@ -25,9 +25,9 @@ def test_a_batch_job_under_way_is_suspended_and_dropped(sql: Sql, query: str) ->
     creating.start()
     until(lambda: tracker.getActiveJobsIds() != [])
     [(_, _, status, message)] = sql("SUSPEND JOB endless")
-    assert status == "SUSPENDED" and message.startswith("Suspended. Its query was ended.")
+    assert status == "SUSPENDED" and message.startswith("Suspended. The query was stopped.")
     creating.join(60)
-    assert "Another statement suspended it." in told[0][3]
+    assert "Another statement has suspended the job." in told[0][3]
     until(lambda: tracker.getActiveJobsIds() == [])
     sql("RESUME JOB endless")
     sql("SUSPEND JOB endless")  # perhaps before Spark has begun
@@ -35,6 +35,6 @@ def test_a_batch_job_under_way_is_suspended_and_dropped(sql: Sql, query: str) ->
     sql("RESUME JOB endless")
     until(lambda: tracker.getActiveJobsIds() != [])
     [(_, _, status, message)] = sql("DROP JOB endless")
-    assert status == "FAILED" and "Its query was ended." in message
+    assert status == "FAILED" and "The query was stopped." in message
     until(lambda: tracker.getActiveJobsIds() == [])
     assert sql("SELECT * FROM found") == []

@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_is_refused_until_it_is_put_back(source: Sql) -> No
         assert "from a backup and RESUME JOB" in error.hint
         assert source.status("j") == "SUSPENDED"
     title, words = last_event(source)
-    assert (title, words.startswith("It was not started: ")) == ("suspended by an error", True)
+    assert (title, words.startswith("The run could not start: ")) == ("suspended by an error", True)
     assert words.count("backup") == 1
     source("RESUME JOB j")
     assert ids(source) == [1, 2, 3]
@@ -242,7 +242,7 @@ def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
     )
     title, words = last_event(source)
     assert (title, words.startswith("Batch 1 failed: There is no space left")) == ("suspended by an error", True)
-    assert "Free some disk space." in words and "The job is suspended with its state." in words
+    assert "Free some disk space." in words and "The job is suspended and keeps its state." in words
     draft.unlink()
     add(source, 3)
     source("RESUME JOB j")
@@ -372,14 +372,14 @@ def test_a_server_that_stays_away_longer_than_the_restarts(shop: Sql, postgres: 
         postgres.start()
     server = f"PostgreSQL 127.0.0.1:{postgres.port}/postgres"
     assert f"[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE] {server} cannot be reached: " in error.message
-    assert error.hint == "When that is put right, start the job with RESUME JOB."
+    assert error.hint == "Fix the cause, then start the job with RESUME JOB."
     assert (known["status"], known["last error at"]) == ("SUSPENDED", server)
     assert known["last error class"] == "org.postgresql.util.PSQLException"
     story = [(row[1], row[5]) for row in shop("SHOW JOB HISTORY j")][-3:]
     assert [title for title, _ in story] == ["error", "retry", "suspended by an error"]
     assert story[0][1].startswith(f"Batch 1 failed: {server} cannot be reached: ")
     assert story[0][1].endswith("Trying again in 1 s (restart 1 of 1).")
-    assert "1 restart did not help. The job is suspended with its state." in story[2][1]
+    assert "1 restart did not help. The job is suspended and keeps its state." in story[2][1]
     add(shop, 3)
     shop("RESUME JOB j")
     shop("WAIT FOR JOB j UNTIL IDLE")
@@ -403,7 +403,7 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
     [(_, _, status, message)] = said
     assert status == "SUSPENDED"
     assert "finished first" not in str(message)
-    assert "Its batch failed; it is repeated with the next start." in str(message)
+    assert "The running batch failed; the next start repeats it." in str(message)
     assert "[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE]" in str(message)
     shop("RESUME JOB j")
     shop("WAIT FOR JOB j UNTIL IDLE")
@@ -442,7 +442,7 @@ def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
     assert "[DIVIDE_BY_ZERO]" in error.message
     title, words = last_event(source)
     assert (title, words.startswith("Batch 1 failed: ")) == ("suspended by an error", True)
-    assert "Trying again can't help. The job is suspended with its state." in words
+    assert "A restart cannot fix this error. The job is suspended and keeps its state." in words
     assert facts(source)["last error class"] == "org.apache.spark.SparkArithmeticException"
     assert "retry" not in [row[1] for row in source("SHOW JOB HISTORY j")]
 

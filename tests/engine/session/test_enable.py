@@ -69,6 +69,16 @@ def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[s
     assert told["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
 
 
+def test_a_second_engine_in_one_process_has_the_relations_in_its_own_catalogue(tmp_path: Path) -> None:
+    homes = [str(tmp_path / name) for name in ("first", "second")]
+    command = [sys.executable, "-m", "tests.support.programs.two_engines", *homes]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["messages"] == []
+    assert found["relations"] == [["job_history", "jobs", "members", "metrics", "snapshots"]] * 2
+
+
 def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="has an engine on"):
         jetsql.enable(engine.spark, home=tmp_path / "other")

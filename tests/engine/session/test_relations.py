@@ -30,7 +30,7 @@ def test_the_catalogue_knows_them_as_spark_asks(sql: Sql) -> None:
     assert ("jetsql",) in sql("SHOW SCHEMAS")
     assert {relation.name for relation in SYSTEM_TABLES} <= {name for _, name, _ in sql("SHOW TABLES IN jetsql")}
     described = {name: (kind, comment) for name, kind, comment in sql("DESCRIBE jetsql.jobs")}
-    assert described["submission_time"] == ("timestamp", "when CREATE JOB made it")
+    assert described["submission_time"] == ("timestamp", "when CREATE JOB created it")
     assert described["sources"][0] == "array<string>"
     assert "CREATE VIEW jetsql.jobs" in sql.value("SHOW CREATE TABLE jetsql.jobs")
     assert sql.engine.spark.catalog.tableExists("jetsql.jobs")

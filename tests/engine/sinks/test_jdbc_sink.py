@@ -131,7 +131,7 @@ def test_upserts_follow_an_aggregate(shop: Shop) -> None:
     assert facts["sink"].endswith(
         f"(jdbc, PostgreSQL 127.0.0.1:{shop.server.port}/postgres, {shop.schema}.counts); rows are updated by name"
     )
-    assert facts["delivery"].endswith("each batch is one transaction that also notes its number")
+    assert facts["delivery"].endswith("each batch is one transaction, which also stores the batch number")
 
 
 def test_rows_that_are_all_key_are_there_once(shop: Shop) -> None:
@@ -157,10 +157,12 @@ def test_overwrite_shows_readers_the_old_result_or_the_new_one(shop: Shop) -> No
 def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql("CREATE JOB j AS INSERT INTO t SELECT * FROM events")
-    assert row[2:] == ("COMPLETED", "Created. Everything is committed. Delivery: exactly once.")
+    assert row[2:] == ("COMPLETED", "Created. All rows are committed. Delivery: exactly once.")
     shop.sql("CREATE JOB o AS INSERT OVERWRITE t SELECT id + 10, name FROM t")
     assert shop.rows("t") == [(11, "a"), (12, None)]
-    assert dict(shop.sql("DESCRIBE JOB j"))["delivery"].startswith("exactly once: a batch job appears as a whole")
+    assert dict(shop.sql("DESCRIBE JOB j"))["delivery"].startswith(
+        "exactly once: all rows of a batch job become visible together"
+    )
 
 
 def test_at_least_once_appends_and_needs_no_tables_of_ours(shop: Shop) -> None:

@@ -45,8 +45,9 @@ def failed(w: World, cause: Cause, options: dict[str, str] | None = None) -> str
 
 def test_the_history_says_what_where_and_what_to_do(w: World) -> None:
     assert failed(w, FULL) == (
-        "Batch 7 failed at file:/tables/out: There is no space left: No space left on device. No restarts are allowed."
-        " The job is suspended with its state. Free some space there."
+        "Batch 7 failed at file:/tables/out: There is no space left: No space left on device."
+        " The option restartAttempts allows no restarts."
+        " The job is suspended and keeps its state. Free some space there."
     )
 
 
@@ -57,8 +58,9 @@ def test_the_history_says_that_a_job_failed_and_why_it_was_not_tried_again(w: Wo
     w.wait_status(job_id, Status.FAILED)
     [message] = [row.message for row in w.store.history(job_id) if row.event == "failed"]
     assert message == (
-        "Batch 7 failed at file:/tables/out: There is no space left: No space left on device. No restarts are allowed."
-        " So the job failed. Free some space there."
+        "Batch 7 failed at file:/tables/out: There is no space left: No space left on device."
+        " The option restartAttempts allows no restarts."
+        " The job failed. Free some space there."
     )
 
 
@@ -92,7 +94,7 @@ def test_a_job_without_an_error_has_no_facts_of_one(w: World) -> None:
 
 @pytest.mark.parametrize(
     ("cause", "hint"),
-    [(FULL, "Free some space there."), (UNKNOWN, "When that is put right, start the job with RESUME JOB.")],
+    [(FULL, "Free some space there."), (UNKNOWN, "Fix the cause, then start the job with RESUME JOB.")],
 )
 def test_statements_give_the_hint_once_and_in_its_place(w: World, cause: Cause, hint: str) -> None:
     failed(w, cause)
@@ -110,7 +112,7 @@ def test_create_and_resume_fail_with_the_hint(w: World) -> None:
     w.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
     error = w.refused("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
     assert (error.message, error.hint) == (
-        "Job j failed before anything was committed: [JETSQL.SINK_CHANGED] The table is gone.",
+        "Job j failed before its first commit: [JETSQL.SINK_CHANGED] The table is gone.",
         "Drop the job.",
     )
     w.make()
@@ -125,7 +127,7 @@ def test_a_damaged_checkpoint_suspends_whatever_the_options_say(w: World) -> Non
     words = failed(w, DAMAGED, {"suspendOnFailure": "false"})
     assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
     assert words == (
-        "It failed at file:/tables/out: offsets/3 is missing. The job is suspended with its state."
+        "The run failed at file:/tables/out: offsets/3 is missing. The job is suspended and keeps its state."
         " Free some space there."
     )
 
@@ -140,7 +142,7 @@ def test_a_batch_that_fails_during_suspend_is_not_called_finished(w: World) -> N
         [(_, _, status, message)] = suspended.result(20).rows
     assert (status, message) == (
         "SUSPENDED",
-        "Suspended. Its batch failed; it is repeated with the next start. Before that it failed: something broke",
+        "Suspended. The running batch failed; the next start repeats it. Before that it failed: something broke",
     )
 
 

@@ -289,7 +289,7 @@ def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
     away = Cause("the broker can't be reached", external_outage=True)
     taken = after(RunFailed(RUN, away), job(attempts=3))
     assert (taken.job.status, taken.job.attempts) == (Status.NOT_RUNNING, 3)
-    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "counts as no restart" in taken.history_message
+    assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "does not count as a restart" in taken.history_message
     assert "Restart" not in after(RetryDue(RUN), taken.job).history_message
     assert after(RunFailed(RUN, away), job(first_trigger_done=False)).job.status is Status.NOT_RUNNING
     none_allowed = job(chosen={"restartAttempts": "0"})
@@ -389,8 +389,8 @@ def test_batch_jobs_run_once_and_start_over_when_resumed() -> None:
     assert kinds(done) == ["DiscardFiles"]
     assert after(Resume(), done.job).outcome is Outcome.REFUSED
     stopped = after(Stopped(RUN, True), replace(batch, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND))
-    assert "starts over" in stopped.history_message
-    assert "starts over" in after(Suspend(), stopped.job).message
+    assert "starts from the beginning" in stopped.history_message
+    assert "starts from the beginning" in after(Suspend(), stopped.job).message
 
 
 def test_an_end_during_a_stop_stands_unless_the_goal_goes_beyond_it() -> None:
@@ -424,7 +424,7 @@ def test_the_engine_comes_back() -> None:
 def test_the_engine_goes() -> None:
     assert kinds(after(EngineStopping(), job(Status.RUNNING))) == ["StopRun"]
     assert kinds(after(EngineStopping(), job(Status.COMPLETING, StopGoal.RESTART))) == []
-    assert "continues with its next start" in after(EngineStopping(), job(Status.RUNNING)).history_message
+    assert "continues with the engine's next start" in after(EngineStopping(), job(Status.RUNNING)).history_message
     forced = after(Stopped(RUN, False), job(Status.NOT_RUNNING))
     assert (forced.outcome, forced.history_event) == (Outcome.UNCHANGED, "stopped")
 

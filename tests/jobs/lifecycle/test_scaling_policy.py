@@ -135,7 +135,7 @@ def test_a_loss_in_every_status(reaction: str) -> None:
     assert " ".join(map(shown, steps)) == cells
     for taken in steps[1:3]:
         assert taken.job.stop_goal is GOALS[reaction] and taken.actions == (StopRun(taken.job),)
-        assert taken.job.stop_cause is not None and taken.history_message.startswith("Member 2 is gone")
+        assert taken.job.stop_cause is not None and taken.history_message.startswith("Member 2 is lost")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_lost_member_suspends_with_that_cause() -> None:
     done = after(Stopped(RUN, True), committed, at("1"))
     assert done.job.status is Status.SUSPENDED and done.job.cause is not None
     assert done.job.cause.condition == "JETSQL.MEMBER_LOST"
-    assert "Member 2 is gone" in done.history_message and "RESUME JOB" in done.history_message
+    assert "Member 2 is lost" in done.history_message and "RESUME JOB" in done.history_message
     assert after(EngineStarted(), stopping, at("1")).job.cause == done.job.cause
     resumed = after(Resume(), done.job, at("1"))
     assert (resumed.job.status, resumed.job.cause, resumed.job.members) == (Status.STARTING, None, ("1",))
@@ -392,7 +392,7 @@ def test_state_is_spread_over_more_cores_where_that_helps(
     assert scaling.rescaled_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores) == over
     assert scaling.rescaled_partitions(job(of=of, chosen=chosen), cores) is None
     told = scaling.describe_fixed_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores)
-    assert ("stays in 2 partitions" in told) is (of is LIMITED)
+    assert ("keeps 2 partitions" in told) is (of is LIMITED)
 
 
 @pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
@@ -402,7 +402,7 @@ def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> 
     taken = after(event, before, context)
     assert (taken.job.status, taken.job.stop_goal) == (Status.COMPLETING, StopGoal.UPDATE)
     assert taken.actions == (StopRun(taken.job),)
-    assert "its state is spread over 4 partitions" in taken.history_message
+    assert "the state is repartitioned into 4 partitions" in taken.history_message
     assert taken.history_message.startswith("Member 2 is new") is isinstance(event, MembersSettled)
     proposed = taken.job.pending_version
     assert proposed is not None and proposed.session_defaults == {"spark.sql.shuffle.partitions": "4"}
@@ -426,7 +426,7 @@ def test_a_limit_stays_cut_and_that_is_said() -> None:
     taken = after(
         MembersSettled(), job(of=LIMITED, session_defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4)
     )
-    assert taken.job.stop_goal is StopGoal.RESTART and "can't be spread over others" in taken.history_message
+    assert taken.job.stop_goal is StopGoal.RESTART and "cannot be repartitioned" in taken.history_message
 
 
 def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_the_same() -> None:
@@ -439,7 +439,7 @@ def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_
         CUT,
         0,
     )
-    assert failed.job.cause is None and "stays as it is" in failed.history_message
+    assert failed.job.cause is None and "is unchanged" in failed.history_message
     died = after(EngineStarted(), stopped.job, context)
     assert (died.job.status, died.job.version.session_defaults, died.job.pending_version) == (
         Status.STARTING,
@@ -454,7 +454,7 @@ def test_a_job_that_fails_with_its_spread_state_goes_on_with_the_old_one() -> No
     spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, context).job, context).job
     run = RunId(spread.id, spread.run)
     failed = after(RunFailed(run, HURT), spread, context)
-    assert "It failed with its spread state" in failed.history_message
+    assert "The run with the repartitioned state failed" in failed.history_message
     back = after(TrialProbed(run, False), failed.job, context)
     assert (back.history_event, back.job.status, back.job.version.session_defaults, back.job.version.checkpoint) == (
         "restarted", Status.STARTING, CUT, 0,
@@ -466,7 +466,7 @@ def test_a_job_is_suspended_and_replaced_while_its_state_is_spread() -> None:
     widening = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context).job
     assert after(Suspend(), widening, context).job.stop_goal is StopGoal.SUSPEND
     refused = after(Update(version(), widening.plan), widening, context)
-    assert refused.outcome is Outcome.REFUSED and "its state spread over more cores" in refused.message
+    assert refused.outcome is Outcome.REFUSED and "restarted with repartitioned state" in refused.message
 
 
 def test_state_is_not_spread_when_nobody_is_left_to_do_it() -> None:
@@ -477,7 +477,7 @@ def test_state_is_not_spread_when_nobody_is_left_to_do_it() -> None:
     for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, HURT))):
         assert after(MembersChanged(), widening, at("2")).outcome is Outcome.UNCHANGED
         alone = after(MembersChanged(), widening, at())
-        assert alone.history_event == "member lost" and "No member is left" in alone.history_message
+        assert alone.history_event == "member lost" and "No executor is left" in alone.history_message
         assert alone.actions == (AbandonUpdate(alone.job),)
         waiting = after(done, alone.job, at())
         assert (waiting.job.status, waiting.job.waiting_for_members) == (Status.NOT_RUNNING, True)

@@ -113,7 +113,7 @@ def test_a_snapshot_that_came_to_be_counts_though_it_is_dropped_since(
         return after
 
     monkeypatch.setattr(w.manager.registry, "wait", wait)
-    assert "Snapshot s holds the state as of batch 0" in str(w.said(text)[1])
+    assert "Snapshot s has the state as of batch 0" in str(w.said(text)[1])
 
 
 def test_a_snapshot_that_failed_is_told_with_its_own_cause(w: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,21 +62,21 @@ def test_a_job_from_its_making_to_its_end(w: World) -> None:
 
 def test_repeating_a_command_succeeds_and_says_so(w: World) -> None:
     w.sql(MAKE)
-    assert w.said("RESUME JOB j") == ("RUNNING", "The job is running already.")
+    assert w.said("RESUME JOB j") == ("RUNNING", "The job is already running.")
     w.sql("SUSPEND JOB j")
-    assert w.said("SUSPEND JOB j") == ("SUSPENDED", "The job is suspended already.")
+    assert w.said("SUSPEND JOB j") == ("SUSPENDED", "The job is already suspended.")
     w.sql("DROP JOB j")
-    assert w.said("DROP JOB j") == ("FAILED", "The job has ended already, with status FAILED.")
+    assert w.said("DROP JOB j") == ("FAILED", "The job has already ended with status FAILED.")
     assert w.sql("DROP JOB IF EXISTS k").rows == ((None, "k", None, "There is no job named k; nothing to drop."),)
 
 
 @pytest.mark.parametrize(
     ("before", "statement", "message"),
     [
-        ("SUSPEND JOB j", "RESTART JOB j", "Job j is suspended, so there is nothing to restart."),
+        ("SUSPEND JOB j", "RESTART JOB j", "Job j is suspended and has no run to restart."),
         ("DROP JOB j", "SUSPEND JOB j", "Job j has ended with status FAILED."),
         ("DROP JOB j", "RESUME JOB j", "Job j has ended with status FAILED."),
-        ("SHOW JOBS", "ALTER JOB j OPTIONS ('restartAttempts'='1')", "Job j has status RUNNING, and options"),
+        ("SHOW JOBS", "ALTER JOB j OPTIONS ('restartAttempts'='1')", "Job j has status RUNNING, but options"),
     ],
 )
 def test_wrong_moments_are_refused_at_the_name(w: World, before: str, statement: str, message: str) -> None:
@@ -92,7 +92,7 @@ def test_a_job_that_fails_before_its_first_batch_is_the_statements_error(w: Worl
     w.engine.start_errors.append(RuntimeError("no such topic"))
     error = w.refused(MAKE)
     assert error.condition == "JETSQL.JOB_FAILED"
-    assert error.message == "Job j failed before anything was committed: [RuntimeError] no such topic"
+    assert error.message == "Job j failed before its first commit: [RuntimeError] no such topic"
     (row,) = w.sql("SHOW ALL JOBS").rows
     assert row[2] == "FAILED" and row[7] == "[RuntimeError] no such topic"
     assert w.manager.workers.wait_for_job(str(row[0]), 20.0)
@@ -119,7 +119,7 @@ def test_create_says_when_there_is_nothing_to_read(w: World) -> None:
     w.engine.quiet = True
     made, job = begin(w, MAKE)
     w.engine.idle(job.id)
-    assert "There is nothing to read yet." in str(made.result(20).rows[0][3])
+    assert "No rows are available yet." in str(made.result(20).rows[0][3])
 
 
 def test_an_unreachable_system_makes_no_job(w: World) -> None:
@@ -149,8 +149,8 @@ def test_a_job_that_does_not_heal_is_suspended_with_its_cause(w: World) -> None:
     job = w.wait_status(job_id, Status.SUSPENDED)
     assert job.cause == HURT
     assert w.store.history(job_id)[-1].message == (
-        "It failed: the disk is full. 3 restarts did not help. The job is suspended with its state."
-        " When that is put right, start the job with RESUME JOB."
+        "The run failed: the disk is full. 3 restarts did not help. The job is suspended and keeps its state."
+        " Fix the cause, then start the job with RESUME JOB."
     )
     assert w.said("RESUME JOB j")[0] == "RUNNING"
     w.engine.fail(job_id, HOPELESS)
@@ -203,7 +203,7 @@ def test_a_retry_comes_when_its_delay_is_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "status", "message"),
     [
-        ("SUSPEND JOB j", "SUSPENDED", "Suspended by user while it was waiting to start."),
+        ("SUSPEND JOB j", "SUSPENDED", "Suspended by user while the job was waiting to start."),
         ("RESUME JOB j", "RUNNING", "Resumed."),
         ("RESTART JOB j", "RUNNING", "Restarted."),
         ("DROP JOB j", "FAILED", "Dropped. Cancelled by user; its state is deleted."),
@@ -263,8 +263,8 @@ def test_a_stop_that_takes_long_goes_on_after_the_statement(tmp_path: Path) -> N
             status, message = w.said("SUSPEND JOB j")
             assert status == "COMPLETING"
             assert message == (
-                "After 0 s the job is still being suspended: its running batch is not finished yet. "
-                "It goes on; nothing is undone."
+                "After 0 s the job is still being suspended, because its running batch is not finished. "
+                "The change continues."
             )
         w.wait_status(job_id, Status.SUSPENDED)
 
@@ -283,7 +283,7 @@ def test_a_resume_during_a_suspend_makes_a_restart_of_it(w: World) -> None:
         wait_goal(w, job_id, StopGoal.RESTART)
     assert resuming.result(20).rows[0][2:] == ("RUNNING", "Resumed. The running batch was finished first.")
     error = suspending.exception(20)
-    assert isinstance(error, StatementError) and "another statement came between" in error.message
+    assert isinstance(error, StatementError) and "another statement changed it" in error.message
     assert w.job(job_id).run == 2
 
 
@@ -307,7 +307,7 @@ def test_resume_does_not_wait_for_a_system_that_is_away(tmp_path: Path) -> None:
         w.engine.start_errors.append(StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "k1 does not answer."))
         status, message = w.said("RESUME JOB j")
         assert status == "NOT_RUNNING"
-        assert "Resumed. It can't start yet" in str(message) and "k1 does not answer." in str(message)
+        assert "Resumed. The job cannot start yet" in str(message) and "k1 does not answer." in str(message)
         assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
 
 
@@ -379,9 +379,9 @@ def test_batch_jobs(tmp_path: Path) -> None:
     with world(tmp_path, batch_engine()) as w:
         made, job = begin(w, MAKE)
         assert w.said("SUSPEND JOB j") == (
-            "SUSPENDED", "Suspended. Its query was ended. A batch job starts over when it is resumed.",
+            "SUSPENDED", "Suspended. The query was stopped. A batch job starts from the beginning when it is resumed.",
         )  # fmt: skip
-        assert "Another statement suspended it" in str(made.result(20).rows[0][3])
+        assert "Another statement has suspended the job" in str(made.result(20).rows[0][3])
         w.sql("RESUME JOB j")
         w.engine.complete(job.id, "12 rows written")
         w.wait_status(job.id, Status.COMPLETED)
@@ -435,7 +435,7 @@ def test_of_two_sessions_that_make_the_same_job_one_wins(w: World) -> None:
         thread.join(20)
     assert results.count("Created") == 1
     assert len(results) == 4 and len(w.sql("SHOW JOBS").rows) == 1
-    assert set(results) <= {"Created", "JETSQL.JOB_ALREADY_EXISTS", "There is a job of this name already"}
+    assert set(results) <= {"Created", "JETSQL.JOB_ALREADY_EXISTS", "A job with this name already exists"}
 
 
 def test_many_sessions_at_once(w: World) -> None:
@@ -511,7 +511,7 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
         assert job is not None and (job.status, job.batch) == (Status.NOT_RUNNING, 1)
         last = w.store.history(running)[-1]
         assert last.event == "engine stopped"
-        assert last.message == "The engine stopped; the job continues with its next start."
+        assert last.message == "The engine stopped; the job continues with the engine's next start."
         with raises(EngineError, match="closed"):
             w.sql(MAKE)
     with world(tmp_path) as w:

@@ -30,8 +30,8 @@ def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: World) -> None:
     cluster.engine.leave("1")
     assert cluster.wait_run(made, 3).members == ("2", "3")
     told = [row.message for row in cluster.store.history(made) if row.event in ("members joined", "member lost")]
-    assert told[0].startswith("Member 3 is new: the job restarts to use every core.")
-    assert told[1].startswith("Member 1 is gone: the job restarts on those that are left.")
+    assert told[0].startswith("Member 3 is new: the job restarts to use all cores.")
+    assert told[1].startswith("Member 1 is lost: the job restarts on the remaining members.")
 
 
 def test_several_that_join_are_one_restart_after_the_delay_from_the_last(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_without_auto_scaling_growth_is_nothing_and_a_loss_suspends(cluster: Wor
     cluster.engine.leave("2")
     lost = cluster.wait_status(made, Status.SUSPENDED)
     assert lost.run == 1 and lost.cause is not None and lost.cause.condition == "JETSQL.MEMBER_LOST"
-    assert "Member 2 is gone" in str(cluster.row("SHOW JOBS")["last_error"])
+    assert "Member 2 is lost" in str(cluster.row("SHOW JOBS")["last_error"])
     assert cluster.said("RESUME JOB j") == ("RUNNING", "Resumed.")
 
 
@@ -99,11 +99,11 @@ def test_below_the_quorum_a_job_waits_and_says_so(cluster: World) -> None:
     missing = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
     assert missing in str(cluster.row("SHOW JOBS")["last_error"])
     facts = dict(cluster.sql("DESCRIBE JOB j").rows)
-    assert missing in str(facts["waits"]) and facts["quorum"] == "2 members; 1 there"
+    assert missing in str(facts["waits"]) and facts["quorum"] == "2 members; 1 available"
     for text in ("RESUME JOB j", "RESTART JOB j"):
         status, message = cluster.said(text)
         assert status == "NOT_RUNNING" and missing in str(message)
-        assert str(message).startswith("The job can't start yet. Waiting for executors")
+        assert str(message).startswith("The job cannot start yet. Waiting for executors")
     assert missing in cluster.refused("WAIT FOR JOB j UNTIL BATCH 9 TIMEOUT 0 SECONDS").message
     cluster.engine.join("4")
     cluster.wait_run(made, waiting.run + 1)

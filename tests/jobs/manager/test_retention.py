@@ -270,4 +270,4 @@ def test_a_store_in_trouble_does_not_stop_the_engine(
     monkeypatch.setattr(Store, trouble, fail)
     with world(tmp_path, settings=NONE) as w:
         assert w.said(MAKE.format("j"))[0] == "RUNNING"
-    assert "could not be forgotten" in caplog.text
+    assert "could not be deleted" in caplog.text

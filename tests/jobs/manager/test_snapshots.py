@@ -37,7 +37,7 @@ def test_a_running_job_stays_running(w: World) -> None:
     w.engine.commit(job_id)
     assert w.said("CREATE SNAPSHOT s FOR JOB j") == (
         "RUNNING",
-        "Snapshot s holds the state as of batch 1 (1000 bytes).",
+        "Snapshot s has the state as of batch 1 (1000 bytes).",
     )
     assert "stop 1" not in w.engine.calls
     assert w.titles(job_id)[-1] == "snapshot"
@@ -112,7 +112,7 @@ def test_a_snapshot_that_fails_is_not_there(w: World) -> None:
 def test_dropped_with_a_snapshot(w: World) -> None:
     w.make()
     status, message = w.said("DROP JOB j WITH SNAPSHOT s")
-    assert status == "FAILED" and "Snapshot s holds the state as of batch 0" in str(message)
+    assert status == "FAILED" and "Snapshot s has the state as of batch 0" in str(message)
     assert w.engine.calls.index("stop 1") < w.engine.calls.index("copy_state 1") < w.engine.calls.index("discard 1")
     assert names(w) == ["s"]
 
@@ -173,7 +173,7 @@ def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> Non
     with raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE" and caught.value.place is not None
-    assert "kept no state" in caught.value.message
+    assert "would lack the rows" in caught.value.message
 
 
 def test_a_snapshot_that_is_not_there(w: World) -> None:
@@ -195,8 +195,8 @@ def test_a_snapshot_stays_while_a_new_job_has_not_got_its_copy(w: World) -> None
             "CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src"
         )
         w.engine.wait_entered("start")
-        assert "just starting from" in w.refused("DROP SNAPSHOT s").message
-        assert "just starting from" in w.refused("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
+        assert "is starting from" in w.refused("DROP SNAPSHOT s").message
+        assert "is starting from" in w.refused("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
     making.result(20)
     assert w.said("DROP SNAPSHOT s")[1] == "Dropped."
 
@@ -305,7 +305,7 @@ def test_an_error_of_the_engine_is_told_in_its_words_with_what_to_do(w: World, m
         error = w.refused("CREATE SNAPSHOT s FOR JOB j")
         assert (error.condition, error.message) == (
             "JETSQL.SNAPSHOT_FAILED",
-            f"Job j is {status}. There is no snapshot s: The disk is full. Make room.",
+            f"The snapshot s was not created; job j is {status}. The disk is full. Make room.",
         )
         assert error.place is not None
         w.sql("SUSPEND JOB j")
@@ -316,7 +316,7 @@ def test_files_that_could_not_be_deleted_are_told(w: World, text: str) -> None:
     job_id = w.make()
     w.engine.discard_errors = [OSError("no rights")]
     status, message = w.said(text)
-    assert status == "FAILED" and "Its files could not be deleted: SHOW JOB HISTORY tells why." in str(message)
+    assert status == "FAILED" and "Its files could not be deleted; SHOW JOB HISTORY shows why." in str(message)
     assert w.job(job_id).has_files and "no rights" in str(w.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
 
 

@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 
 from jetsql.errors import StatementError
+from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Analysis, CapturedSession, Cause, Job, Operator, OutputMode, Plan, Status
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import parse_options
@@ -36,7 +37,7 @@ def test_the_new_version_goes_on_where_the_old_one_stopped(w: World) -> None:
     status, message = w.said(UPDATE)
     assert status == "RUNNING"
     assert message == (
-        "Updated. It goes on behind the rows that were read. The new version has written its first batch."
+        "Updated. The job continues after the rows already read. The new version has committed its first batch."
     )
     job = w.job(job_id)
     assert (job.run, job.version.checkpoint, job.batch, job.rollback_version) == (2, 1, 1, None)
@@ -49,7 +50,16 @@ def test_the_new_version_goes_on_where_the_old_one_stopped(w: World) -> None:
 def test_the_same_statement_again_changes_nothing(w: World) -> None:
     job_id = w.make()
     w.sql(UPDATE)
-    assert w.said(UPDATE) == ("RUNNING", "The job is this one already; it goes on.")
+    assert w.said(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
+    assert w.job(job_id).run == 2
+
+
+def test_the_same_statement_of_a_release_with_another_wording_changes_nothing(w: World) -> None:
+    job_id = w.make()
+    w.sql(UPDATE)
+    older = replace(w.job(job_id).plan, guarantee_reason="as an older release said it")
+    w.manager.registry.put(JobView(w.job(job_id).with_plan(older)))
+    assert w.said(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
     assert w.job(job_id).run == 2
 
 
@@ -64,7 +74,7 @@ def test_what_can_not_be_carried_over_is_refused_with_the_job_untouched(w: World
 
 def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
     w.make()
-    assert "Update:      possible: it goes on behind" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    assert "Update:      possible: the job continues after" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
     w.engine.analysis = analysis(sources=(source("other"),))
     assert "Update:      refused: the source" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
     assert "stop 1" not in w.engine.calls
@@ -193,8 +203,8 @@ def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
     assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
     assert error.place is not None and error.place.start == text.index("'s'")
     assert error.explanation == (
-        "Job j is there already and goes on with its own state, not with that of a snapshot."
-        " Leave the option out; or DROP JOB first, or use another name."
+        "Job j already exists and continues with its own state, so it cannot start from a snapshot."
+        " Remove the option, use DROP JOB first, or use another name."
     )
 
 
@@ -220,15 +230,15 @@ TOKYO = {"spark.sql.session.timeZone": "Asia/Tokyo"}
 
 REFUSALS = [
     (plan(), plan(BATCH), "reads no stream"),
-    (plan(BATCH), plan(), "a batch job keeps no state"),
-    (plan(analysis(sources=(A,))), plan(analysis(sources=(B,))), "the source a (parquet) is not read any more"),
-    (plan(analysis(sources=(A, B))), plan(analysis(sources=(B, A))), "in another order"),
-    (plan(analysis(sources=(A,))), plan(analysis(sources=(A, A))), "another number of times"),
+    (plan(BATCH), plan(), "a batch job runs once and keeps no state"),
+    (plan(analysis(sources=(A,))), plan(analysis(sources=(B,))), "the source a (parquet) is removed"),
+    (plan(analysis(sources=(A, B))), plan(analysis(sources=(B, A))), "the order of the sources differs"),
+    (plan(analysis(sources=(A,))), plan(analysis(sources=(A, A))), "the number of reads of a source differs"),
     (plan(analysis(sources=(A,))), plan(analysis(sources=(source("a", format="json"),))), "a (json) is new"),
     (plan(), plan(analysis(sources=(source(location="file:/elsewhere"),))), "src before, file:/elsewhere now"),
-    (plan(counting(COUNT)), plan(counting(SUM)), "it would be state 0: Aggregate; source0.a: int; sum"),
-    (plan(counting(COUNT)), plan(counting()), "would keep none"),
-    (plan(counting()), plan(counting(COUNT)), "kept no state"),
+    (plan(counting(COUNT)), plan(counting(SUM)), "before, state 0: Aggregate; source0.a: int; sum"),
+    (plan(counting(COUNT)), plan(counting()), "the new query keeps none"),
+    (plan(counting()), plan(counting(COUNT)), "would lack the rows"),
     (plan(counting(COUNT)), plan(counting(COUNT, session=in_zone("Asia/Tokyo"))), "from UTC to Asia/Tokyo"),
     (plan(counting(COUNT)), replace(plan(counting(COUNT)), output_mode=OutputMode.UPDATE), "from append to update"),
     (plan(), plan(processingGuarantee="none"), "from exactlyOnce to none"),
@@ -245,11 +255,11 @@ def test_why_state_can_not_go_on(old: Plan, new: Plan, reason: str) -> None:
 
 def test_what_changes_though_the_state_goes_on() -> None:
     anew = compare_plans(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
-    assert "was made anew" in anew.changes[0]
+    assert "was recreated" in anew.changes[0]
     table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
-    assert "rows go into other from now on" in table.changes[0]
+    assert "new rows are written to other" in table.changes[0]
     spread = compare_plans(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
-    assert spread.reasons == () and spread.changes == ("the state is spread over 4 partitions",)
+    assert spread.reasons == () and spread.changes == ("the state is repartitioned into 4 partitions",)
     assert compare_plans(plan(), replace(plan(), interval_millis=5)).reasons == ()
 
 
@@ -261,12 +271,12 @@ def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
 def test_a_column_named_after_a_limit_is_no_limit() -> None:
     counts = Operator("Aggregate", "source0.GlobalLimit: int; count(1): bigint")
     verdict = compare_plans(plan(counting(counts)), plan(counting(counts), **FOUR))
-    assert verdict == StateCompatibility(changes=("the state is spread over 4 partitions",))
+    assert verdict == StateCompatibility(changes=("the state is repartitioned into 4 partitions",))
 
 
 def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
     old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
-    assert compare_plans(old, new) == StateCompatibility(changes=("the state is spread over 4 partitions",))
+    assert compare_plans(old, new) == StateCompatibility(changes=("the state is repartitioned into 4 partitions",))
 
 
 def test_a_version_is_stored_whole(w: World) -> None:

@@ -84,10 +84,10 @@ def test_real_time_reads_and_writes_kafka() -> None:
     assert (made.trigger, made.output_mode, made.guarantee, made.interval_millis) == (
         Trigger.REAL_TIME, OutputMode.UPDATE, Guarantee.AT_LEAST_ONCE, 60_000,
     )  # fmt: skip
-    assert "come again" in made.guarantee_reason
+    assert "written again" in made.guarantee_reason
     error = refused(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
-    assert "needs Kafka" in error.message and "dim" in error.message and "'interval'" in error.hint
+    assert "requires Kafka sources" in error.message and "dim" in error.message and "'interval'" in error.hint
     error = refused(replace(LIVE, sink=JDBC), trigger="realTime")
     assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
 
@@ -155,19 +155,19 @@ SPREAD = analysis(
     sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), unstable_partitioning="Repartition spreads rows at will"
 )
 SPREAD_ELSEWHERE = replace(SPREAD, sink=replace(SPREAD.sink, system="Kafka at h:9092"))
-NO_TRANSACTION = "SQLite takes no batch together with its number, so a repeated batch is in it twice"
-SPREAD_TWICE = "Repartition spreads rows at will, so parts of it may be there twice"
+NO_TRANSACTION = "SQLite cannot store a batch and its number in one transaction, so a repeated batch is written twice"
+SPREAD_TWICE = "Repartition spreads rows at will, so a part of its rows can be written twice"
 
 
 @pytest.mark.parametrize(
     ("of", "asked", "guarantee", "reason"),
     [
-        (analysis(), None, Guarantee.EXACTLY_ONCE, "same rows again"),
+        (analysis(), None, Guarantee.EXACTLY_ONCE, "can be replayed"),
         (analysis(sink=JDBC), "exactlyOnce", Guarantee.EXACTLY_ONCE, "one transaction"),
-        (analysis(), "atLeastOnce", Guarantee.AT_LEAST_ONCE, "as asked for; exactly once is possible"),
+        (analysis(), "atLeastOnce", Guarantee.AT_LEAST_ONCE, "as requested; exactly once is possible"),
         (analysis(), "none", Guarantee.NONE, "from scratch"),
-        (BY_CLOCK, None, Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
-        (BY_CLOCK, "atLeastOnce", Guarantee.AT_LEAST_ONCE, "rate makes its rows by wall clock"),
+        (BY_CLOCK, None, Guarantee.AT_LEAST_ONCE, "rate generates rows by wall clock"),
+        (BY_CLOCK, "atLeastOnce", Guarantee.AT_LEAST_ONCE, "rate generates rows by wall clock"),
         (SOCKET, "none", Guarantee.NONE, "from scratch"),
         (PLAIN_JDBC, None, Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
         (PLAIN_JDBC, "atLeastOnce", Guarantee.AT_LEAST_ONCE, NO_TRANSACTION),
@@ -193,19 +193,19 @@ def test_more_than_the_source_gives_is_refused_at_the_option() -> None:
     [
         (
             PLAIN_JDBC,
-            "exactlyOnce is not possible: db.public.t is in SQLite, and that takes no batch together with its number in"
+            "exactlyOnce into db.public.t is not possible: SQLite cannot store a batch and its number in"
             " one transaction.",
-            "Ask for 'atLeastOnce'.",
+            "Use 'atLeastOnce'.",
         ),
         (
             SPREAD,
             "exactlyOnce into topic is not possible: Repartition spreads rows at will.",
-            "Leave that out of the query, or ask for 'atLeastOnce'.",
+            "Remove it from the query, or use 'atLeastOnce'.",
         ),
         (
             SPREAD_ELSEWHERE,
             "exactlyOnce into Kafka at h:9092 is not possible: Repartition spreads rows at will.",
-            "Leave that out of the query, or ask for 'atLeastOnce'.",
+            "Remove it from the query, or use 'atLeastOnce'.",
         ),
     ],
 )

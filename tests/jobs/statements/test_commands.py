@@ -142,13 +142,13 @@ def test_if_not_exists_says_what_differs(w: World) -> None:
     w.sql(f"CREATE JOB j COMMENT 'c' OPTIONS ('restartAttempts'='4', 'spark.x.password'='a1b2') AS {BODY}")
     same = "OPTIONS ('spark.x.password'='a1b2', 'RESTART_ATTEMPTS'='04')"
     said = w.said(f"CREATE JOB IF NOT EXISTS J COMMENT 'c' {same} AS\n {BODY}")
-    assert said == ("RUNNING", "There is a job of this name already. It is the same.")
+    assert said == ("RUNNING", "A job with this name already exists. It is the same.")
     other = "OPTIONS ('trigger'='interval', 'spark.x.password'='zzz')"
     assert w.said(f"CREATE JOB IF NOT EXISTS j {other} AS INSERT INTO out SELECT 1")[1] == (
-        "There is a job of this name already. Its statement behind AS is another one: see SHOW CREATE JOB. "
-        "Its comment is another one. Its option 'restartAttempts' is '4', here it is left out. "
+        "A job with this name already exists. Its statement after AS differs: see SHOW CREATE JOB. "
+        "Its comment differs. Its option 'restartAttempts' is '4'; in this statement it is not set. "
         "Its option 'spark.x.password' has another value. "
-        "Its option 'trigger' is not set, here it is 'interval'."
+        "Its option 'trigger' is not set; in this statement it is 'interval'."
     )
     assert len(w.sql("SHOW ALL JOBS").rows) == 1
 
@@ -180,7 +180,7 @@ def test_options_change_while_suspended(w: World) -> None:
     w.sql(f"CREATE JOB j OPTIONS ('restartAttempts'='1', 'trigger'='interval') AS {BODY}")
     w.sql("SUSPEND JOB j")
     changed = w.said("ALTER JOB j OPTIONS ('RESTART_ATTEMPTS'='7', 'spark.sql.caseSensitive'='true')")
-    assert changed == ("SUSPENDED", "Options changed. They hold from the next RESUME JOB on.")
+    assert changed == ("SUSPENDED", "Options changed. They apply from the next RESUME JOB.")
     shown = facts(w.sql("DESCRIBE JOB j"))
     assert shown["option restartAttempts"] == "7" and shown["option trigger"] == "interval"
     assert w.said("ALTER JOB j OPTIONS ('snapshotIntervalMillis'='50') RESUME") == (
@@ -243,7 +243,7 @@ def test_describe_tells_everything(w: World) -> None:
     shown = facts(w.sql("DESCRIBE JOB j"))
     assert (shown["id"], shown["status"], shown["comment"]) == (job_id, "RUNNING", "delays by carrier")
     assert shown["delivery"] == (
-        "exactly once: all sources can give the same rows again; each batch is staged and moved in exactly once"
+        "exactly once: all sources can be replayed; each batch is staged and moved into the table exactly once"
     )
     assert shown["trigger"] == "interval: every 10000 ms"
     assert shown["statement"] == BODY
@@ -275,7 +275,7 @@ def test_show_create_job_makes_the_same_job_again(w: World) -> None:
 def test_show_create_job_hides_secrets_and_says_so(w: World) -> None:
     w.make("j", {"spark.x.password": "geheim", "spark.x.token": "secret:env:TOKEN"})
     text = str(w.sql("SHOW CREATE JOB j").rows[0][0])
-    assert text.startswith("-- Secrets are shown as ***: fill them in before you run this.\nCREATE JOB `j`")
+    assert text.startswith("-- Secrets are shown as ***: insert them before you run this statement.\nCREATE JOB `j`")
     assert "'spark.x.password' = '***'" in text and "'secret:env:TOKEN'" in text
 
 
@@ -292,7 +292,9 @@ def test_the_history_is_told_in_words(w: World) -> None:
     assert column(table, "from_status")[0] is None
     for before, after in zip(column(table, "to_status"), column(table, "from_status")[1:], strict=False):
         assert before == after
-    assert any("It failed: division by zero. Trying again can't help." in str(m) for m in column(table, "message"))
+    assert any(
+        "The run failed: division by zero. A restart cannot fix this error." in str(m) for m in column(table, "message")
+    )
     times = [float(str(value)) for value in column(table, "time")]
     assert times == sorted(times)
 

@@ -138,8 +138,8 @@ def test_every_relation_is_among_the_places() -> None:
 @pytest.mark.parametrize(
     ("changed", "hidden", "words"),
     [
-        ({"sources": (source(location=url("moved")),)}, 2, "is at another place"),
-        ({"operators": (Operator("Aggregate", f"of {url('other')}"),)}, 2, "what its state is made of"),
+        ({"sources": (source(location=url("moved")),)}, 2, "the location of the source"),
+        ({"operators": (Operator("Aggregate", f"of {url('other')}"),)}, 2, "the stateful operators differ"),
     ],
 )
 @pytest.mark.parametrize("explain", [False, True])
@@ -161,7 +161,7 @@ def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None
     with raises(StatementError) as caught:
         w.run(create("k", {"initialSnapshotName": "s"}))
     text = f"{caught.value.message} {caught.value.hint}"
-    assert "It was taken of: INSERT INTO out SELECT id" in text and text.count(REDACTED) == 3 and SECRET not in text
+    assert "Its statement: INSERT INTO out SELECT id" in text and text.count(REDACTED) == 3 and SECRET not in text
 
 
 @pytest.mark.parametrize("status", ["RUNNING", "SUSPENDED"])
@@ -170,7 +170,7 @@ def test_a_snapshot_that_fails_reports_no_secret(w: World, status: str) -> None:
         w.sql("SUSPEND JOB j")
     w.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
     error = w.refused("CREATE SNAPSHOT t FOR JOB j")
-    assert f"Job j is {status}." in error.message
+    assert f"job j is {status}." in error.message
     assert f"jdbc:shop://{REDACTED}@host/shop refuses {REDACTED}" in error.message
 
 

@@ -57,13 +57,13 @@ def test_sums_stay_what_they_were(added: list[BatchMetrics]) -> None:
 def test_there_are_never_more_than_so_many(added: list[BatchMetrics]) -> None:
     kept = filled(SMALL, added).rows()
     for level in SMALL:
-        assert sum(row.span == level.span for row in kept) <= level.most
+        assert sum(row.span == level.span for row in kept) <= level.limit
 
 
 @given(measures())
 def test_the_newest_are_in_full_and_all_are_in_order(added: list[BatchMetrics]) -> None:
     kept = filled(SMALL, added).rows()
-    assert [row for row in kept if row.span == 0] == added[-SMALL[0].most :]
+    assert [row for row in kept if row.span == 0] == added[-SMALL[0].limit :]
     assert [row.batch for row in kept] == sorted({row.batch for row in kept})
     assert sorted(row.span for row in kept) == [row.span for row in reversed(kept)]
     for older, newer in pairwise(kept):
@@ -88,7 +88,7 @@ def test_batches_of_a_span_are_one_row_with_the_rates_of_the_span() -> None:
 
 def test_a_clock_that_is_set_back_makes_no_more_of_them() -> None:
     added = [measure(batch, 1000.0 - 7 * batch) for batch in range(100)]
-    assert len(filled(SMALL, added).rows()) <= sum(level.most for level in SMALL)
+    assert len(filled(SMALL, added).rows()) <= sum(level.limit for level in SMALL)
 
 
 class Held:
@@ -170,7 +170,7 @@ FULL = measure(
 
 def test_what_was_written_is_there_again(path: Path) -> None:
     metrics, file = opened(path)
-    for batch in range(LEVELS[0].most * 3):
+    for batch in range(LEVELS[0].limit * 3):
         metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))
         if batch % 70 == 0:
             file.write()
@@ -216,7 +216,7 @@ def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: 
     assert again.rows(JOB) == ()
     again.add(JOB, FULL)
     file.close()
-    assert "can't be used" in caplog.text and Path(f"{path}.damaged").exists()
+    assert "Cannot use the metrics" in caplog.text and Path(f"{path}.damaged").exists()
     third, file = opened(path)
     assert third.rows(JOB) == (FULL,)
     file.close()

@@ -83,7 +83,7 @@ def entries(folder: Path) -> list[int]:
 def test_a_job_that_is_suspended_has_noted_all_that_it_wrote(kafka: Kafka, sql: Sql, topic: str) -> None:
     [(job_id, *_)] = sql(f"CREATE JOB j OPTIONS ({SELDOM}, {AT_LEAST}) AS {QUERY}")
     assert dict(sql("DESCRIBE JOB j"))["trigger"] == (
-        "interval: rows as they come; how far it is, is noted every 3600000 ms"
+        "interval: rows as they arrive; offsets are committed every 3600000 ms"
     )
     for value in "abc":
         send(kafka, topic, value)

@@ -109,7 +109,7 @@ def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypa
         for job in ("j", "l", "r"):
             until(lambda job=job: "cannot be reached" in topics.error(job))
             assert topics.sql(f"SUSPEND JOB {job}")[0][2] == "SUSPENDED"
-        assert "It can't start yet" in topics.sql("RESUME JOB r")[0][3]
+        assert "The job cannot start yet" in topics.sql("RESUME JOB r")[0][3]
         assert topics.sql("DROP JOB r")[0][2] == "FAILED"
     finally:
         topics.kafka.start()

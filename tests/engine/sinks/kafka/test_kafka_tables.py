@@ -73,7 +73,7 @@ def test_a_table_that_is_made_anew_from_its_own_words_means_the_same(sql: Sql, t
     sql("DROP TABLE ticks")
     sql(made)
     same = sql.error("RESUME JOB counting").message
-    assert "was dropped and made anew" in same and "It was:" not in same
+    assert "was dropped and recreated" in same and "It was:" not in same
     sql("DROP TABLE ticks")
     sql(made.replace("1 SECOND", "2 SECONDS"))
     other = sql.error("RESUME JOB counting").message
