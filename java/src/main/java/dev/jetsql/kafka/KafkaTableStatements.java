@@ -52,9 +52,9 @@ public final class KafkaTableStatements {
       TableSpecBase spec,
       Seq<Transform> partitioning,
       Seq<ColumnDefinition> definitions) {
-    StructType columns = definitions == null ? null : columns(definitions);
     if (!(spec instanceof UnresolvedTableSpec table)) return;
     if (table.provider().isEmpty() || !"kafka".equalsIgnoreCase(table.provider().get())) return;
+    StructType columns = definitions == null ? null : columns(definitions);
     if (!partitioning.isEmpty() || table.location().isDefined()) {
       throw notSupported(
           "A Kafka table has no PARTITIONED BY,"
