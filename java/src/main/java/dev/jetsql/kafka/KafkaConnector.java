@@ -97,10 +97,10 @@ public final class KafkaConnector {
    */
   private static MutableURLClassLoader loader() {
     MutableURLClassLoader outermost = null;
-    for (ClassLoader each = KafkaConnector.class.getClassLoader();
-        each != null;
-        each = each.getParent()) {
-      if (each instanceof MutableURLClassLoader mutable) outermost = mutable;
+    for (ClassLoader ancestor = KafkaConnector.class.getClassLoader();
+        ancestor != null;
+        ancestor = ancestor.getParent()) {
+      if (ancestor instanceof MutableURLClassLoader mutable) outermost = mutable;
     }
     if (outermost == null) {
       throw new IllegalStateException(

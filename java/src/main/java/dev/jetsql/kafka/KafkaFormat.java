@@ -117,7 +117,7 @@ final class KafkaFormat {
    * field.
    */
   static String fieldName(StructType fields, String name) {
-    for (String each : fields.fieldNames()) if (each.equalsIgnoreCase(name)) return each;
+    for (String field : fields.fieldNames()) if (field.equalsIgnoreCase(name)) return field;
     return null;
   }
 

@@ -204,7 +204,7 @@ public final class KafkaRead extends LogicalPlan
 
   private static Attribute attribute(LogicalPlan rows, String name) {
     return CollectionConverters.asJava(rows.output()).stream()
-        .filter(each -> each.name().equals(name))
+        .filter(column -> column.name().equals(name))
         .findFirst()
         .orElseThrow(() -> new IllegalStateException(name));
   }

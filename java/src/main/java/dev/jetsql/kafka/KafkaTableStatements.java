@@ -58,7 +58,7 @@ public final class KafkaTableStatements {
     if (!partitioning.isEmpty() || table.location().isDefined()) {
       throw notSupported(
           "A Kafka table has no PARTITIONED BY,"
-              + " CLUSTERED BY or LOCATION: its topic has partitions of its own.");
+              + " CLUSTERED BY or LOCATION: its topic defines the partitions.");
     }
     if (columns != null) {
       SchemaUtils.checkSchemaColumnNameDuplication(

@@ -81,7 +81,7 @@ public final class Databases {
     Map<String, String> options = new HashMap<>();
     Json.read(json)
         .properties()
-        .forEach(each -> options.put(each.getKey(), each.getValue().asText()));
+        .forEach(option -> options.put(option.getKey(), option.getValue().asText()));
     return new JDBCOptions(Map$.MODULE$.from(CollectionConverters.asScala(options)));
   }
 
@@ -130,8 +130,9 @@ public final class Databases {
    */
   private static void explain(Throwable error, ObjectNode response) {
     var cause = error;
-    for (var each = error; each != null; each = each.getCause()) {
-      if (each instanceof SQLException || each instanceof ClassNotFoundException) cause = each;
+    for (var throwable = error; throwable != null; throwable = throwable.getCause()) {
+      if (throwable instanceof SQLException || throwable instanceof ClassNotFoundException)
+        cause = throwable;
     }
     var message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
     var noDriver =

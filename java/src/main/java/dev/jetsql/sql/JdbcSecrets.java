@@ -120,9 +120,10 @@ final class JdbcSecrets {
    */
   private static Exception redact(Exception error) {
     var containsSecret = false;
-    for (Throwable each = error; each != null; each = each.getCause()) {
+    for (Throwable throwable = error; throwable != null; throwable = throwable.getCause()) {
       containsSecret |=
-          each.getMessage() != null && !Secrets.redact(each.getMessage()).equals(each.getMessage());
+          throwable.getMessage() != null
+              && !Secrets.redact(throwable.getMessage()).equals(throwable.getMessage());
     }
     if (!containsSecret) return error;
     var state = error instanceof SQLException sql ? sql.getSQLState() : null;

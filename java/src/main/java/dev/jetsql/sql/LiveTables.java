@@ -72,7 +72,9 @@ public final class LiveTables {
     Json.read(columns)
         .properties()
         .forEach(
-            each -> columnsByName.put(each.getKey(), StructType.fromDDL(each.getValue().asText())));
+            relation ->
+                columnsByName.put(
+                    relation.getKey(), StructType.fromDDL(relation.getValue().asText())));
     relations = columnsByName;
   }
 
@@ -81,11 +83,11 @@ public final class LiveTables {
   }
 
   static LogicalPlan plan(String name) {
-    var known = name.toLowerCase(Locale.ROOT);
-    var table = new LiveTable(known, relations.get(known));
+    var lowerName = name.toLowerCase(Locale.ROOT);
+    var table = new LiveTable(lowerName, relations.get(lowerName));
     var relation = DataSourceV2Relation.create(table, Option.empty(), Option.empty());
     return new SubqueryAlias(
-        new AliasIdentifier(known, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
+        new AliasIdentifier(lowerName, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
   }
 
   /**

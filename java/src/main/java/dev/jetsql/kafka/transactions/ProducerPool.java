@@ -109,12 +109,12 @@ final class ProducerPool {
   private static void close(String idPrefix, long usedBefore) {
     List<PooledProducer> removed = new ArrayList<>();
     synchronized (ProducerPool.class) {
-      Iterator<PooledProducer> each = idle.values().iterator();
-      while (each.hasNext()) {
-        PooledProducer pooled = each.next();
+      Iterator<PooledProducer> iterator = idle.values().iterator();
+      while (iterator.hasNext()) {
+        PooledProducer pooled = iterator.next();
         if (!pooled.id.startsWith(idPrefix)) continue;
         if (usedBefore != Long.MAX_VALUE && pooled.idleSince - usedBefore > 0) continue;
-        each.remove();
+        iterator.remove();
         removed.add(pooled);
       }
     }
